@@ -1,0 +1,1 @@
+//! Bits in bulk: slots of any width, packed without waste.

@@ -1,0 +1,46 @@
+//! What every module says when a parameter is out of range.
+
+use std::fmt;
+
+/// A parameter outside its range: its name, the value that was given and what is allowed.
+///
+/// ```
+/// use crivo::ParameterError;
+///
+/// let error = ParameterError::new("rate", 1.5, "strictly between 0 and 1");
+/// assert_eq!(error.to_string(), "rate is 1.5, but it must be strictly between 0 and 1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParameterError {
+    /// The name of the parameter, as the documentation spells it.
+    pub parameter: &'static str,
+    /// The value that was given.
+    pub value: String,
+    /// What would have been allowed, as the end of a sentence: "it must be …".
+    pub allowed: &'static str,
+}
+
+impl ParameterError {
+    /// Says that `parameter` was given `value`, which is not `allowed`.
+    pub fn new(parameter: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
+        Self {
+            parameter,
+            value: value.to_string(),
+            allowed,
+        }
+    }
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            parameter,
+            value,
+            allowed,
+        } = self;
+        write!(f, "{parameter} is {value}, but it must be {allowed}")
+    }
+}
+
+impl std::error::Error for ParameterError {}

@@ -1,0 +1,64 @@
+//! The one small trait that experiments run over.
+
+use super::InsertError;
+use crate::{Key, KeyHasher};
+
+/// A map from keys to values, as far as all the dictionaries here agree.
+///
+/// The methods of the types themselves also take borrowed forms of a key (`get("ana")` where the
+/// keys are `String`s); the trait keeps to `&K`.
+pub trait Dictionary<K: Key, V> {
+    /// What the dictionary knows of a key it holds: the key itself, or a compressed form of it.
+    type StoredKey<'a>
+    where
+        Self: 'a,
+        V: 'a;
+
+    /// Whether the dictionary never takes one key for another.
+    const EXACT: bool;
+
+    /// Stores `value` under `key` and gives back the value that stood there before.
+    ///
+    /// # Errors
+    /// If there is no room to be had. Nothing has changed then.
+    fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError>;
+
+    /// The value under `key`.
+    fn get(&self, key: &K) -> Option<&V>;
+
+    /// Whether there is a value under `key`.
+    fn contains(&self, key: &K) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Takes the entry of `key` out and gives back its value.
+    fn remove(&mut self, key: &K) -> Option<V>;
+
+    /// Takes every entry out; the memory is kept.
+    fn clear(&mut self);
+
+    /// Every entry, in no particular order.
+    fn iter<'a>(&'a self) -> impl Iterator<Item = (Self::StoredKey<'a>, &'a V)>
+    where
+        V: 'a;
+
+    /// How many entries there are.
+    fn entry_count(&self) -> usize;
+
+    /// How many places for entries (for chaining: heads of chains) there are.
+    fn slot_count(&self) -> usize;
+
+    /// Entries per slot.
+    fn load(&self) -> f64 {
+        match self.slot_count() {
+            0 => 0.0,
+            slots => self.entry_count() as f64 / slots as f64,
+        }
+    }
+
+    /// The memory taken, with what stands empty, without what keys and values point to.
+    fn size_in_bytes(&self) -> usize;
+
+    /// The hasher in use.
+    fn hasher(&self) -> KeyHasher;
+}

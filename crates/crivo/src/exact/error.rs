@@ -1,0 +1,99 @@
+//! What can go wrong when a dictionary is made or filled.
+
+use std::fmt;
+
+use crate::ParameterError;
+
+/// Why a dictionary could not be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A parameter is out of range.
+    Parameter(ParameterError),
+    /// The allocator has no such amount of memory.
+    OutOfMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "no memory for a table of {bytes} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Parameter(error) => Some(error),
+            Self::OutOfMemory { .. } => None,
+        }
+    }
+}
+
+impl From<ParameterError> for BuildError {
+    fn from(error: ParameterError) -> Self {
+        Self::Parameter(error)
+    }
+}
+
+/// Why an entry could not be stored. The dictionary is as it was before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InsertError {
+    /// The table has to grow and the allocator has no memory for it.
+    OutOfMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+    /// The table has as many entries as its indices can number.
+    TooManyEntries {
+        /// The largest number of entries.
+        limit: usize,
+    },
+    /// Cuckoo hashing found no place for the key, neither with other seeds nor in a larger table:
+    /// too many keys share their digests.
+    TooManyCollisions {
+        /// How many entries the table holds.
+        entries: usize,
+        /// How many slots the largest table tried had.
+        slots: usize,
+        /// How many seeds were tried.
+        seeds: usize,
+    },
+}
+
+impl fmt::Display for InsertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfMemory { bytes } => {
+                write!(
+                    f,
+                    "the table must grow, and there is no memory for {bytes} bytes"
+                )
+            }
+            Self::TooManyEntries { limit } => {
+                write!(
+                    f,
+                    "the table is full: it can number no more than {limit} entries"
+                )
+            }
+            Self::TooManyCollisions {
+                entries,
+                slots,
+                seeds,
+            } => write!(
+                f,
+                "no place for the key beside {entries} others, even in {slots} slots and with \
+                 {seeds} seeds: too many keys share a digest; for keys that others choose, hash \
+                 with a secret key (KeyHasher::sip24)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InsertError {}

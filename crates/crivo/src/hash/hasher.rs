@@ -1,0 +1,445 @@
+//! The hash families, and the identity by which a file names one.
+
+use std::fmt;
+
+use siphasher::sip::SipHasher24;
+
+use super::{Digest, Key, farm};
+use crate::ParameterError;
+
+/// The families of hash functions that crivo knows. A family and a seed make a [`KeyHasher`].
+///
+/// ```
+/// use crivo::hash::Family;
+///
+/// assert_eq!(Family::from_id(Family::Xxh3.id()), Some(Family::Xxh3));
+/// assert_eq!(Family::Xxh3.name(), "xxh3");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Family {
+    /// XXH3-64, seeded: the default.
+    Xxh3,
+    /// SipHash-2-4 under a secret 128-bit key.
+    Sip24,
+    /// FarmHash's portable `farmhashna` variant: `Hash64WithSeed`.
+    Farm,
+    /// FarmHash's `Fingerprint64`, which is `farmhashna::Hash64`: it has no seed.
+    FarmFingerprint,
+    /// MurmurHash3 x64-128; its low half is the digest.
+    Murmur3,
+}
+
+impl Family {
+    /// Every family, in the order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Xxh3,
+        Self::Sip24,
+        Self::Farm,
+        Self::FarmFingerprint,
+        Self::Murmur3,
+    ];
+
+    /// The number that stands for this family in files. It never changes.
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::Xxh3 => 1,
+            Self::Sip24 => 2,
+            Self::Farm => 3,
+            Self::FarmFingerprint => 4,
+            Self::Murmur3 => 5,
+        }
+    }
+
+    /// The family with this number, if there is one.
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.id() == id)
+    }
+
+    /// A short name for people and command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 => "xxh3",
+            Self::Sip24 => "sip24",
+            Self::Farm => "farm",
+            Self::FarmFingerprint => "farm-fingerprint",
+            Self::Murmur3 => "murmur3",
+        }
+    }
+
+    /// Whether different seeds give different functions: all but `FarmFingerprint`.
+    pub const fn is_seeded(self) -> bool {
+        !matches!(self, Self::FarmFingerprint)
+    }
+
+    /// The member of this family that a small number picks, for experiments over many families.
+    ///
+    /// XXH3 and FarmHash take the seed as it is. Murmur3 takes its low 32 bits; SipHash a key
+    /// spread from the seed, which is no secret; `FarmFingerprint` ignores it.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(Family::Farm.with_seed(7), KeyHasher::farm(7));
+    /// ```
+    pub fn with_seed(self, seed: u64) -> KeyHasher {
+        match self {
+            Self::Xxh3 => KeyHasher::xxh3(seed),
+            Self::Sip24 => {
+                let low = Digest::new(seed).remix();
+                KeyHasher::sip24(SecretKey::from_halves(low.get(), low.remix().get()))
+            }
+            Self::Farm => KeyHasher::farm(seed),
+            Self::FarmFingerprint => KeyHasher::farm_fingerprint(),
+            Self::Murmur3 => KeyHasher::murmur3(seed as u32),
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Family {
+    type Err = ParameterError;
+
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        Self::ALL
+            .into_iter()
+            .find(|family| family.name() == name)
+            .ok_or_else(|| {
+                ParameterError::new(
+                    "hash family",
+                    format_args!("{name:?}"),
+                    "xxh3, sip24, farm, farm-fingerprint or murmur3",
+                )
+            })
+    }
+}
+
+/// A 128-bit key for SipHash. It is never printed and never written to a file.
+///
+/// Take it from a source of true randomness, and keep it where the adversary cannot read it.
+///
+/// ```
+/// use crivo::hash::SecretKey;
+///
+/// let key = SecretKey::new([7; 16]);
+/// assert_eq!(format!("{key:?}"), "SecretKey(…)");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SecretKey {
+    halves: [u64; 2],
+}
+
+impl SecretKey {
+    /// The key that these 16 bytes are, in SipHash's own (little-endian) order.
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        let whole = u128::from_le_bytes(bytes);
+        Self::from_halves(whole as u64, (whole >> 64) as u64)
+    }
+
+    const fn from_halves(low: u64, high: u64) -> Self {
+        Self {
+            halves: [low, high],
+        }
+    }
+
+    fn sip24(&self, bytes: &[u8]) -> u64 {
+        SipHasher24::new_with_keys(self.halves[0], self.halves[1]).hash(bytes)
+    }
+
+    /// A key that follows from this one and `purpose`, and tells nothing about it.
+    fn derive(&self, purpose: &[u8]) -> Self {
+        let first = self.sip24(purpose);
+        Self::from_halves(first, self.sip24(&[&first.to_le_bytes(), purpose].concat()))
+    }
+
+    /// What a file may know of the key: enough to recognise it, nothing to rebuild it from.
+    ///
+    /// It is made under a derived key, so that no digest of a user's key is ever given away.
+    fn check_value(&self) -> u64 {
+        self.derive(b"crivo key check").sip24(b"")
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(…)")
+    }
+}
+
+/// A hash family with its seed: makes a [`Digest`] of a [`Key`].
+///
+/// Two hashers are equal when they give equal digests. The default is XXH3 with seed 0.
+///
+/// ```
+/// use crivo::KeyHasher;
+///
+/// let hasher = KeyHasher::xxh3(0);
+/// assert_eq!(hasher, KeyHasher::default());
+/// assert_ne!(hasher.digest("ana"), KeyHasher::xxh3(1).digest("ana"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyHasher {
+    function: Function,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Xxh3 { seed: u64 },
+    Sip24 { key: SecretKey },
+    Farm { seed: u64 },
+    FarmFingerprint,
+    Murmur3 { seed: u32 },
+}
+
+impl Default for KeyHasher {
+    fn default() -> Self {
+        Self::xxh3(0)
+    }
+}
+
+impl KeyHasher {
+    /// XXH3-64 with a public seed: stable, specified, and the fastest here.
+    pub const fn xxh3(seed: u64) -> Self {
+        Self {
+            function: Function::Xxh3 { seed },
+        }
+    }
+
+    /// SipHash-2-4 under a secret key: for keys that an adversary may choose.
+    ///
+    /// See [the module](super#adversaries) for what this stops and what it does not.
+    pub const fn sip24(key: SecretKey) -> Self {
+        Self {
+            function: Function::Sip24 { key },
+        }
+    }
+
+    /// FarmHash's portable `farmhashna::Hash64WithSeed`: the same value on every processor.
+    pub const fn farm(seed: u64) -> Self {
+        Self {
+            function: Function::Farm { seed },
+        }
+    }
+
+    /// FarmHash's `Fingerprint64`, fixed for all time by its authors. It has no seed.
+    pub const fn farm_fingerprint() -> Self {
+        Self {
+            function: Function::FarmFingerprint,
+        }
+    }
+
+    /// MurmurHash3 x64-128 with a public seed; its low half is the digest.
+    ///
+    /// For files of other systems. There are keys that collide under every seed.
+    pub const fn murmur3(seed: u32) -> Self {
+        Self {
+            function: Function::Murmur3 { seed },
+        }
+    }
+
+    /// The digest of `key`.
+    #[inline]
+    pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        key.digest_with(self)
+    }
+
+    #[inline]
+    pub(super) fn digest_bytes(&self, bytes: &[u8]) -> Digest {
+        Digest::new(match self.function {
+            Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
+            _ => self.digest_bytes_other(bytes),
+        })
+    }
+
+    // Out of line, so that the default family is all that is inlined into callers' loops.
+    #[inline(never)]
+    fn digest_bytes_other(&self, bytes: &[u8]) -> u64 {
+        match self.function {
+            Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
+            Function::Sip24 { key } => key.sip24(bytes),
+            Function::Farm { seed } => farm::hash64_with_seed(bytes, seed),
+            Function::FarmFingerprint => farm::fingerprint64(bytes),
+            Function::Murmur3 { seed } => mur3::murmurhash3_x64_128(bytes, seed).0,
+        }
+    }
+
+    /// The family that this hasher belongs to.
+    pub const fn family(&self) -> Family {
+        match self.function {
+            Function::Xxh3 { .. } => Family::Xxh3,
+            Function::Sip24 { .. } => Family::Sip24,
+            Function::Farm { .. } => Family::Farm,
+            Function::FarmFingerprint => Family::FarmFingerprint,
+            Function::Murmur3 { .. } => Family::Murmur3,
+        }
+    }
+
+    /// The public seed; `None` where there is none, or where it is a secret key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// assert_eq!(KeyHasher::farm(9).seed(), Some(9));
+    /// assert_eq!(KeyHasher::sip24(SecretKey::new([7; 16])).seed(), None);
+    /// ```
+    pub const fn seed(&self) -> Option<u64> {
+        match self.function {
+            Function::Xxh3 { seed } | Function::Farm { seed } => Some(seed),
+            Function::Murmur3 { seed } => Some(seed as u64),
+            Function::Sip24 { .. } | Function::FarmFingerprint => None,
+        }
+    }
+
+    /// The same family with another seed (or another key derived from this one), chosen by
+    /// `attempt`: what a structure uses when a seed proved unlucky. Attempt 0 is the hasher itself.
+    ///
+    /// An unseeded family has no other member, and answers itself.
+    pub fn reseeded(&self, attempt: u64) -> Self {
+        if attempt == 0 {
+            return *self;
+        }
+        let next = |seed: u64| {
+            Digest::new(seed ^ Digest::new(attempt).remix().get())
+                .remix()
+                .get()
+        };
+        match self.function {
+            Function::Xxh3 { seed } => Self::xxh3(next(seed)),
+            Function::Farm { seed } => Self::farm(next(seed)),
+            Function::Murmur3 { seed } => Self::murmur3(next(u64::from(seed)) as u32),
+            Function::Sip24 { key } => Self::sip24(key.derive(&attempt.to_le_bytes())),
+            Function::FarmFingerprint => *self,
+        }
+    }
+
+    /// What a file says of this hasher.
+    pub fn identity(&self) -> HashIdentity {
+        let value = match self.function {
+            Function::Xxh3 { seed } | Function::Farm { seed } => seed,
+            Function::Murmur3 { seed } => u64::from(seed),
+            Function::Sip24 { key } => key.check_value(),
+            Function::FarmFingerprint => 0,
+        };
+        HashIdentity {
+            family: self.family(),
+            value,
+        }
+    }
+}
+
+/// The identity of a [`KeyHasher`] as data: what is written beside digests, so that a later
+/// reader hashes the same way or is told that it cannot.
+///
+/// For public seeds it is the seed itself. For a secret key it is only a check value, from which
+/// the key cannot be found.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::hash::{HashIdentity, SecretKey};
+///
+/// let identity = KeyHasher::xxh3(42).identity();
+/// let restored = HashIdentity::from_parts(identity.family(), identity.value())?;
+/// assert_eq!(restored.hasher(), Some(KeyHasher::xxh3(42)));
+///
+/// let keyed = KeyHasher::sip24(SecretKey::new([7; 16])).identity();
+/// assert_eq!(keyed.hasher(), None); // the key is not in the file …
+/// assert!(keyed.hasher_with_key(SecretKey::new([7; 16])).is_ok()); // … but can be recognised
+/// assert!(keyed.hasher_with_key(SecretKey::new([8; 16])).is_err());
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HashIdentity {
+    family: Family,
+    value: u64,
+}
+
+impl HashIdentity {
+    /// The identity that was taken apart with [`family`](Self::family) and [`value`](Self::value).
+    ///
+    /// # Errors
+    /// If no hasher of that family has that value: Murmur3's seed has 32 bits, and
+    /// `FarmFingerprint` has none.
+    pub fn from_parts(family: Family, value: u64) -> Result<Self, ParameterError> {
+        let (largest, allowed) = match family {
+            Family::Murmur3 => (u64::from(u32::MAX), "at most 4294967295 for murmur3"),
+            Family::FarmFingerprint => (0, "0 for farm-fingerprint, which has no seed"),
+            Family::Xxh3 | Family::Sip24 | Family::Farm => (u64::MAX, "any 64-bit number"),
+        };
+        if value > largest {
+            return Err(ParameterError::new("hash seed", value, allowed));
+        }
+        Ok(Self { family, value })
+    }
+
+    /// The family.
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The seed, or the check value of a secret key.
+    pub const fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// The hasher, unless it needs a secret key.
+    pub fn hasher(&self) -> Option<KeyHasher> {
+        match self.family {
+            Family::Sip24 => None,
+            family => Some(family.with_seed(self.value)),
+        }
+    }
+
+    /// The hasher that uses `key`.
+    ///
+    /// # Errors
+    /// If this identity was made with another key, or with no key at all.
+    pub fn hasher_with_key(&self, key: SecretKey) -> Result<KeyHasher, WrongKey> {
+        let hasher = KeyHasher::sip24(key);
+        if hasher.identity() == *self {
+            Ok(hasher)
+        } else {
+            Err(WrongKey {
+                family: self.family,
+            })
+        }
+    }
+}
+
+impl fmt::Display for HashIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.family {
+            Family::Sip24 => write!(f, "{} with a secret key", self.family),
+            Family::FarmFingerprint => write!(f, "{}", self.family),
+            _ => write!(f, "{} with seed {}", self.family, self.value),
+        }
+    }
+}
+
+/// The secret key given is not the one that the digests were made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrongKey {
+    /// The family that the identity names.
+    pub family: Family,
+}
+
+impl fmt::Display for WrongKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.family {
+            Family::Sip24 => f.write_str("the secret key is not the one this was made with"),
+            other => write!(f, "this was made with {other}, which takes no secret key"),
+        }
+    }
+}
+
+impl std::error::Error for WrongKey {}
+
+#[cfg(test)]
+mod tests;

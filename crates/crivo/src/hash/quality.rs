@@ -1,0 +1,1 @@
+//! Is this family good enough? Uniformity, correlation and independence, with p-values.

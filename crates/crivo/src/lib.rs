@@ -1,0 +1,19 @@
+//! **crivo** (Portuguese: *sieve*) answers *"have I seen this key?"*
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`hash`] | keys, stable seeded hash families, indices from a digest, tests of hash quality |
+//! | [`theory`] | sizes, error rates, bounds and confidence intervals, as pure functions |
+//! | [`bits`] | packed slots of any width |
+//! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
+//!
+
+mod error;
+
+pub mod bits;
+pub mod exact;
+pub mod hash;
+pub mod theory;
+
+pub use error::ParameterError;
+pub use hash::{Digest, Key, KeyHasher};

@@ -1,0 +1,1 @@
+//! Sizes, error rates, bounds and intervals: pure formulas that know no filter type.
