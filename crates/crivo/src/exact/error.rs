@@ -41,6 +41,12 @@ impl From<ParameterError> for BuildError {
     }
 }
 
+/// What is said of a capacity of 0, or of one that no table can have.
+pub(super) fn capacity_error(capacity: usize) -> BuildError {
+    let allowed = "at least 1, and no more than memory can address";
+    ParameterError::new("capacity", capacity, allowed).into()
+}
+
 /// Why an entry could not be stored. The dictionary is as it was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

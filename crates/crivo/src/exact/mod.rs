@@ -10,8 +10,15 @@
 //! All of them hash with a [`KeyHasher`](crate::KeyHasher), so that their behaviour is the same
 //! on every platform, and all follow [`Dictionary`], so that an experiment runs over each.
 //!
+mod cuckoo;
 mod dictionary;
 mod error;
+mod group;
+mod linear;
+mod slots;
 
+pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, Layout, trace};
 pub use dictionary::Dictionary;
 pub use error::{BuildError, InsertError};
+pub use linear::LinearMap;
+pub use slots::Entries;
