@@ -35,6 +35,8 @@
 //! | [FarmHash](KeyHasher::farm) | 64 bits, public | repeating published experiments |
 //! | [Murmur3](KeyHasher::murmur3) | 32 bits, public | files of other systems |
 //!
+//! All of them pass the checks of [`quality`], which can be put to any other function as well.
+//!
 //! # Adversaries
 //!
 //! **A public seed is no defence.** Whoever knows the family and the seed (it stands in the file,
