@@ -24,21 +24,13 @@ pub struct ParameterError {
 impl ParameterError {
     /// Says that `parameter` was given `value`, which is not `allowed`.
     pub fn new(parameter: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
-        Self {
-            parameter,
-            value: value.to_string(),
-            allowed,
-        }
+        Self { parameter, value: value.to_string(), allowed }
     }
 }
 
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            parameter,
-            value,
-            allowed,
-        } = self;
+        let Self { parameter, value, allowed } = self;
         write!(f, "{parameter} is {value}, but it must be {allowed}")
     }
 }

@@ -9,6 +9,7 @@
 //!
 
 mod error;
+mod memory;
 
 pub mod bits;
 pub mod exact;

@@ -77,22 +77,12 @@ impl fmt::Display for InsertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfMemory { bytes } => {
-                write!(
-                    f,
-                    "the table must grow, and there is no memory for {bytes} bytes"
-                )
+                write!(f, "the table must grow, and there is no memory for {bytes} bytes")
             }
             Self::TooManyEntries { limit } => {
-                write!(
-                    f,
-                    "the table is full: it can number no more than {limit} entries"
-                )
+                write!(f, "the table is full: it can number no more than {limit} entries")
             }
-            Self::TooManyCollisions {
-                entries,
-                slots,
-                seeds,
-            } => write!(
+            Self::TooManyCollisions { entries, slots, seeds } => write!(
                 f,
                 "no place for the key beside {entries} others, even in {slots} slots and with \
                  {seeds} seeds: too many keys share a digest; for keys that others choose, hash \

@@ -68,10 +68,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn naive(tags: [u8; 16], tag: u8) -> u32 {
-        (0..16)
-            .filter(|&lane| tags[lane] == tag)
-            .map(|lane| 1 << lane)
-            .sum()
+        (0..16).filter(|&lane| tags[lane] == tag).map(|lane| 1 << lane).sum()
     }
 
     proptest! {

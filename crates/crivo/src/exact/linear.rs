@@ -24,7 +24,7 @@ use std::fmt;
 
 use super::dictionary::implement_dictionary;
 use super::error::capacity_error;
-use super::slots::{EMPTY, Entries, TaggedSlots};
+use super::slots::{Entries, TaggedSlots};
 use super::{BuildError, InsertError};
 use crate::hash::reduce;
 use crate::{Digest, Key, KeyHasher, ParameterError};
@@ -67,13 +67,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     /// A map with no room yet, and a hash function.
     pub fn with_hasher(hasher: KeyHasher) -> Self {
         let slots = TaggedSlots::none();
-        Self {
-            slots,
-            hasher,
-            entry_count: 0,
-            entry_limit: 0,
-            max_load: DEFAULT_MAX_LOAD,
-        }
+        Self { slots, hasher, entry_count: 0, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
     }
 
     /// A map with room for `capacity` entries.
@@ -127,13 +121,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         let slots =
             TaggedSlots::try_new(slots).map_err(|bytes| BuildError::OutOfMemory { bytes })?;
         let entry_limit = entry_limit(slots.slot_count(), max_load);
-        Ok(Self {
-            slots,
-            hasher,
-            entry_count: 0,
-            entry_limit,
-            max_load,
-        })
+        Ok(Self { slots, hasher, entry_count: 0, entry_limit, max_load })
     }
 
     /// The value under `key`.
@@ -143,8 +131,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        let slot = self.find(key, self.hasher.digest(key)).ok()?;
-        self.slots.entry(slot).map(|(_, value)| value)
+        self.find(key, self.hasher.digest(key)).ok().map(|(_, (_, value))| value)
     }
 
     /// The value under `key`, to be changed.
@@ -154,7 +141,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        let slot = self.find(key, self.hasher.digest(key)).ok()?;
+        let (slot, _) = self.find(key, self.hasher.digest(key)).ok()?;
         self.slots.entry_mut(slot).map(|(_, value)| value)
     }
 
@@ -173,46 +160,17 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         reduce(digest.get(), self.slots.slot_count() as u64) as usize
     }
 
-    /// The slot of `key`, or the first empty slot behind its home.
+    /// The entry of `key` and its slot, or the first empty slot behind its home.
     ///
     /// A table without slots answers `Err(0)`.
-    #[inline]
-    fn find<Q>(&self, key: &Q, digest: Digest) -> Result<usize, usize>
+    #[inline(always)]
+    fn find<Q>(&self, key: &Q, digest: Digest) -> Result<(usize, &(K, V)), usize>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let count = self.slots.slot_count();
-        let tag = tag_of(digest);
-        let mut start = self.home(digest);
-        loop {
-            let group = self.slots.sixteen_tags(start);
-            let slot_of = |lanes: u32| {
-                let slot = start + lanes.trailing_zeros() as usize;
-                if slot < count { slot } else { slot - count }
-            };
-            let mut candidates = group.matches(tag);
-            while candidates != 0 {
-                let slot = slot_of(candidates);
-                if self
-                    .slots
-                    .entry(slot)
-                    .is_some_and(|entry| entry.0.borrow() == key)
-                {
-                    return Ok(slot);
-                }
-                candidates &= candidates - 1;
-            }
-            let empty = group.matches(EMPTY);
-            if empty != 0 {
-                return Err(slot_of(empty));
-            }
-            start = if start + 16 < count {
-                start + 16
-            } else {
-                start + 16 - count
-            };
-        }
+        let is_wanted = |stored: &K| stored.borrow() == key;
+        self.slots.find_in_run(self.home(digest), tag_of(digest), is_wanted)
     }
 
     /// Stores `value` under `key` and gives back the value that stood there before.
@@ -222,7 +180,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         let mut empty = match self.find(&key, digest) {
-            Ok(slot) => {
+            Ok((slot, _)) => {
                 let entry = self.slots.entry_mut(slot);
                 return Ok(entry.map(|entry| std::mem::replace(&mut entry.1, value)));
             }
@@ -248,11 +206,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
 
     #[inline]
     fn after(&self, slot: usize) -> usize {
-        if slot + 1 < self.slots.slot_count() {
-            slot + 1
-        } else {
-            0
-        }
+        if slot + 1 < self.slots.slot_count() { slot + 1 } else { 0 }
     }
 
     fn grow(&mut self) -> Result<(), InsertError> {
@@ -276,7 +230,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        let mut gap = self.find(key, self.hasher.digest(key)).ok()?;
+        let (mut gap, _) = self.find(key, self.hasher.digest(key)).ok()?;
         let (_, (_, value)) = self.slots.take(gap)?;
         self.entry_count -= 1;
         // Close the gap: whoever lies behind it and may lie in it moves there.
@@ -296,11 +250,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
 
     /// How many slots forward `to` lies from `from`, round the end.
     fn distance(&self, from: usize, to: usize) -> usize {
-        if to >= from {
-            to - from
-        } else {
-            to + self.slots.slot_count() - from
-        }
+        if to >= from { to - from } else { to + self.slots.slot_count() - from }
     }
 
     /// Takes every entry out; the memory is kept.
@@ -317,9 +267,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         &mut self,
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Result<(), InsertError> {
-        entries
-            .into_iter()
-            .try_for_each(|(key, value)| self.insert(key, value).map(drop))
+        entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 }
 

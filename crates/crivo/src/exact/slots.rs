@@ -18,6 +18,7 @@
 use std::mem::MaybeUninit;
 
 use super::group::Group;
+use crate::memory::ask_for_huge_pages;
 
 /// The tag of an empty slot.
 pub(super) const EMPTY: u8 = 0;
@@ -35,10 +36,7 @@ pub(super) struct TaggedSlots<K, V> {
 impl<K, V> TaggedSlots<K, V> {
     /// No slots at all.
     pub(super) fn none() -> Self {
-        Self {
-            tags: Box::new([EMPTY; MIRROR]),
-            entries: Box::new([]),
-        }
+        Self { tags: Box::new([EMPTY; MIRROR]), entries: Box::new([]) }
     }
 
     /// `slots` empty slots.
@@ -47,16 +45,11 @@ impl<K, V> TaggedSlots<K, V> {
     /// The number of bytes that could not be had.
     pub(super) fn try_new(slots: usize) -> Result<Self, usize> {
         let bytes = Self::bytes_for(slots).ok_or(usize::MAX)?;
-        let mut tags = Vec::new();
-        tags.try_reserve_exact(slots + MIRROR).map_err(|_| bytes)?;
+        let mut tags = reserved(slots + MIRROR).ok_or(bytes)?;
         tags.resize(slots + MIRROR, EMPTY);
-        let mut entries = Vec::new();
-        entries.try_reserve_exact(slots).map_err(|_| bytes)?;
+        let mut entries = reserved(slots).ok_or(bytes)?;
         entries.resize_with(slots, MaybeUninit::uninit);
-        Ok(Self {
-            tags: tags.into_boxed_slice(),
-            entries: entries.into_boxed_slice(),
-        })
+        Ok(Self { tags: tags.into_boxed_slice(), entries: entries.into_boxed_slice() })
     }
 
     /// What `slots` slots take; `None` if no allocation can be that large.
@@ -80,21 +73,102 @@ impl<K, V> TaggedSlots<K, V> {
         self.tags[slot] == EMPTY
     }
 
-    /// The tags of eight neighbours.
+    /// The tags of eight neighbours, the first in the lowest byte.
     #[inline]
     pub(super) fn eight_tags(&self, slot: usize) -> u64 {
-        let mut tags = [0; 8];
-        tags.copy_from_slice(&self.tags[slot..slot + 8]);
-        u64::from_le_bytes(tags)
+        // SAFETY: eight bytes can be read wherever sixteen can.
+        u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
     }
 
     /// The tags of sixteen neighbours; past the end they go on at the first slot.
     #[inline]
-    pub(super) fn sixteen_tags(&self, slot: usize) -> Group {
-        let mut tags = [0; 16];
-        tags.copy_from_slice(&self.tags[slot..slot + 16]);
-        let whole = u128::from_le_bytes(tags);
-        Group::new(whole as u64, (whole >> 64) as u64)
+    fn sixteen_tags(&self, slot: usize) -> Group {
+        // SAFETY: `sixteen_at` answers where sixteen bytes can be read.
+        let tags = u128::from_le(unsafe { self.sixteen_at(slot).cast::<u128>().read_unaligned() });
+        Group::new(tags as u64, (tags >> 64) as u64)
+    }
+
+    /// Where the tags from `slot` on are, of which sixteen can be read.
+    #[inline]
+    fn sixteen_at(&self, slot: usize) -> *const u8 {
+        assert!(slot <= self.slot_count());
+        // SAFETY: there are `MIRROR` = 16 tags more than slots, and `slot` is not beyond the end.
+        unsafe { self.tags.as_ptr().add(slot) }
+    }
+
+    /// The entry whose key `is_wanted`, and its slot, among the eight slots from `first` on and
+    /// the eight from `second` on.
+    ///
+    /// Only slots with `tag` are looked at, and only lanes with a bit in `lanes`, of which the low
+    /// eight stand for the slots from `first` on.
+    #[inline(always)]
+    pub(super) fn find_in_two(
+        &self,
+        first: usize,
+        second: usize,
+        lanes: u32,
+        tag: u8,
+        is_wanted: impl Fn(&K) -> bool,
+    ) -> Option<(usize, &(K, V))> {
+        debug_assert!(tag != EMPTY);
+        let group = Group::new(self.eight_tags(first), self.eight_tags(second));
+        let mut candidates = group.matches(tag) & lanes;
+        while candidates != 0 {
+            let lane = candidates.trailing_zeros() as usize;
+            let slot = if lane < 8 { first + lane } else { second + lane - 8 };
+            // SAFETY: the tag of this slot has just been read, and is not `EMPTY`.
+            let entry = unsafe { self.tagged_entry(slot) };
+            if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
+                return Some((slot, entry));
+            }
+            candidates &= candidates - 1;
+        }
+        None
+    }
+
+    /// The entry whose key `is_wanted`, and its slot, in the run of taken slots that begins at
+    /// `start` and goes on round the end; or else the empty slot that ends the run.
+    ///
+    /// There must be an empty slot, and no fewer than sixteen slots or none.
+    #[inline(always)]
+    pub(super) fn find_in_run(
+        &self,
+        mut start: usize,
+        tag: u8,
+        is_wanted: impl Fn(&K) -> bool,
+    ) -> Result<(usize, &(K, V)), usize> {
+        debug_assert!(tag != EMPTY);
+        let count = self.slot_count();
+        let round_the_end = |slot| if slot < count { slot } else { slot - count };
+        loop {
+            let group = self.sixteen_tags(start);
+            let mut candidates = group.matches(tag);
+            while candidates != 0 {
+                let slot = round_the_end(start + candidates.trailing_zeros() as usize);
+                // SAFETY: the tag of this slot, or its mirror, has just been read and is not
+                // `EMPTY`.
+                let entry = unsafe { self.tagged_entry(slot) };
+                if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
+                    return Ok((slot, entry));
+                }
+                candidates &= candidates - 1;
+            }
+            let empty = group.matches(EMPTY);
+            if empty != 0 {
+                return Err(round_the_end(start + empty.trailing_zeros() as usize));
+            }
+            start = round_the_end(start + 16);
+        }
+    }
+
+    /// The entry in `slot`, if there is such a slot.
+    ///
+    /// # Safety
+    /// If the slot exists, its tag is not `EMPTY`.
+    #[inline(always)]
+    unsafe fn tagged_entry(&self, slot: usize) -> Option<&(K, V)> {
+        // SAFETY: the tag is set, as the caller promises, so that the entry is initialised.
+        self.entries.get(slot).map(|entry| unsafe { entry.assume_init_ref() })
     }
 
     /// The entry in `slot`, if there is one.
@@ -126,10 +200,7 @@ impl<K, V> TaggedSlots<K, V> {
     /// Puts an entry into an empty slot.
     #[inline]
     pub(super) fn put(&mut self, slot: usize, tag: u8, entry: (K, V)) {
-        assert!(
-            tag != EMPTY && self.is_empty(slot),
-            "an entry goes into an empty slot"
-        );
+        assert!(tag != EMPTY && self.is_empty(slot), "an entry goes into an empty slot");
         self.entries[slot].write(entry);
         self.set_tag(slot, tag);
     }
@@ -161,9 +232,7 @@ impl<K, V> TaggedSlots<K, V> {
         assert!(
             tag != EMPTY
                 && self.is_empty(last)
-                && others
-                    .iter()
-                    .all(|&slot| slot < slots && slot != last && !self.is_empty(slot)),
+                && others.iter().all(|&slot| slot < slots && slot != last && !self.is_empty(slot)),
             "a path leads over entries to an empty slot"
         );
         for &slot in path {
@@ -176,11 +245,7 @@ impl<K, V> TaggedSlots<K, V> {
 
     /// Every entry in the order of the slots, then those of `rest`.
     pub(super) fn entries<'a>(&'a self, rest: &'a [(K, V)]) -> Entries<'a, K, V> {
-        Entries {
-            slots: self,
-            next: 0,
-            rest: rest.iter(),
-        }
+        Entries { slots: self, next: 0, rest: rest.iter() }
     }
 
     /// Drops every entry and keeps the slots.
@@ -200,6 +265,14 @@ impl<K, V> TaggedSlots<K, V> {
     }
 }
 
+/// An empty vector with room for `length` elements, on huge pages if it is large.
+fn reserved<T>(length: usize) -> Option<Vec<T>> {
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(length).ok()?;
+    ask_for_huge_pages(vector.spare_capacity_mut());
+    Some(vector)
+}
+
 impl<K, V> Drop for TaggedSlots<K, V> {
     fn drop(&mut self) {
         if std::mem::needs_drop::<(K, V)>() {
@@ -212,9 +285,7 @@ impl<K: Clone, V: Clone> Clone for TaggedSlots<K, V> {
     fn clone(&self) -> Self {
         let mut copy = Self {
             tags: vec![EMPTY; self.tags.len()].into_boxed_slice(),
-            entries: std::iter::repeat_with(MaybeUninit::uninit)
-                .take(self.slot_count())
-                .collect(),
+            entries: std::iter::repeat_with(MaybeUninit::uninit).take(self.slot_count()).collect(),
         };
         for slot in 0..self.slot_count() {
             if let Some(entry) = self.entry(slot) {

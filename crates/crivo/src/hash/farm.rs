@@ -23,11 +23,7 @@ pub(super) fn fingerprint64(bytes: &[u8]) -> u64 {
 /// `farmhashna::Hash64WithSeed`: the fingerprint folded with the seed.
 #[inline]
 pub(super) fn hash64_with_seed(bytes: &[u8], seed: u64) -> u64 {
-    fold(
-        fingerprint64(bytes).wrapping_sub(K2),
-        seed,
-        0x9ddf_ea08_eb38_2d69,
-    )
+    fold(fingerprint64(bytes).wrapping_sub(K2), seed, 0x9ddf_ea08_eb38_2d69)
 }
 
 #[inline]
@@ -76,11 +72,7 @@ fn up_to_16(bytes: &[u8]) -> u64 {
         }
         4..8 => {
             let first = half_word(bytes, 0) << 3;
-            fold(
-                first.wrapping_add(length as u64),
-                half_word(bytes, length - 4),
-                mul,
-            )
+            fold(first.wrapping_add(length as u64), half_word(bytes, length - 4), mul)
         }
         1..4 => {
             let y = u64::from(bytes[0]) + (u64::from(bytes[length / 2]) << 8);
@@ -101,14 +93,8 @@ fn ends(bytes: &[u8], first_multiplier: u64) -> (u64, u64, u64) {
     let b = word(bytes, 8);
     let c = word(bytes, length - 8).wrapping_mul(mul);
     let d = word(bytes, length - 16).wrapping_mul(K2);
-    let u = a
-        .wrapping_add(b)
-        .rotate_right(43)
-        .wrapping_add(c.rotate_right(30))
-        .wrapping_add(d);
-    let v = a
-        .wrapping_add(b.wrapping_add(K2).rotate_right(18))
-        .wrapping_add(c);
+    let u = a.wrapping_add(b).rotate_right(43).wrapping_add(c.rotate_right(30)).wrapping_add(d);
+    let v = a.wrapping_add(b.wrapping_add(K2).rotate_right(18)).wrapping_add(c);
     (u, v, a)
 }
 
@@ -126,17 +112,8 @@ fn up_to_64(bytes: &[u8]) -> u64 {
     let f = word(bytes, 24);
     let g = y.wrapping_add(word(bytes, length - 32)).wrapping_mul(mul);
     let h = z.wrapping_add(word(bytes, length - 24)).wrapping_mul(mul);
-    let u = e
-        .wrapping_add(f)
-        .rotate_right(43)
-        .wrapping_add(g.rotate_right(30))
-        .wrapping_add(h);
-    fold(
-        u,
-        e.wrapping_add(f.wrapping_add(a).rotate_right(18))
-            .wrapping_add(g),
-        mul,
-    )
+    let u = e.wrapping_add(f).rotate_right(43).wrapping_add(g.rotate_right(30)).wrapping_add(h);
+    fold(u, e.wrapping_add(f.wrapping_add(a).rotate_right(18)).wrapping_add(g), mul)
 }
 
 /// 56 bytes of state, stirred with 64 bytes of input at a time.
@@ -153,27 +130,13 @@ impl State {
     #[inline]
     fn stir(&mut self, block: &[u8], mul: u64, widening: u64) {
         let Self { x, y, z, v, w } = self;
-        *x = x
-            .wrapping_add(*y)
-            .wrapping_add(v.0)
-            .wrapping_add(word(block, 8));
+        *x = x.wrapping_add(*y).wrapping_add(v.0).wrapping_add(word(block, 8));
         *x = x.rotate_right(37).wrapping_mul(mul) ^ w.1.wrapping_mul(widening);
-        *y = y
-            .wrapping_add(v.1)
-            .wrapping_add(word(block, 48))
-            .rotate_right(42)
-            .wrapping_mul(mul);
-        *y = y
-            .wrapping_add(v.0.wrapping_mul(widening))
-            .wrapping_add(word(block, 40));
+        *y = y.wrapping_add(v.1).wrapping_add(word(block, 48)).rotate_right(42).wrapping_mul(mul);
+        *y = y.wrapping_add(v.0.wrapping_mul(widening)).wrapping_add(word(block, 40));
         *z = z.wrapping_add(w.0).rotate_right(33).wrapping_mul(mul);
         *v = weak_hash_of_32(block, 0, v.1.wrapping_mul(mul), x.wrapping_add(w.0));
-        *w = weak_hash_of_32(
-            block,
-            32,
-            z.wrapping_add(w.1),
-            y.wrapping_add(word(block, 16)),
-        );
+        *w = weak_hash_of_32(block, 32, z.wrapping_add(w.1), y.wrapping_add(word(block, 16)));
         std::mem::swap(z, x);
     }
 }
@@ -182,14 +145,9 @@ impl State {
 fn weak_hash_of_32(bytes: &[u8], at: usize, a: u64, b: u64) -> (u64, u64) {
     let first = a.wrapping_add(word(bytes, at));
     let last = word(bytes, at + 24);
-    let sum = first
-        .wrapping_add(word(bytes, at + 8))
-        .wrapping_add(word(bytes, at + 16));
+    let sum = first.wrapping_add(word(bytes, at + 8)).wrapping_add(word(bytes, at + 16));
     let b = b.wrapping_add(first).wrapping_add(last).rotate_right(21);
-    (
-        sum.wrapping_add(last),
-        b.wrapping_add(sum.rotate_right(44)).wrapping_add(first),
-    )
+    (sum.wrapping_add(last), b.wrapping_add(sum.rotate_right(44)).wrapping_add(first))
 }
 
 fn longer(bytes: &[u8]) -> u64 {
@@ -213,8 +171,6 @@ fn longer(bytes: &[u8]) -> u64 {
     state.w.0 = state.w.0.wrapping_add(state.v.0);
     state.stir(&bytes[length - 64..], mul, 9);
     let State { x, y, z, v, w } = state;
-    let left = fold(v.0, w.0, mul)
-        .wrapping_add(shift_mix(y).wrapping_mul(K0))
-        .wrapping_add(z);
+    let left = fold(v.0, w.0, mul).wrapping_add(shift_mix(y).wrapping_mul(K0)).wrapping_add(z);
     fold(left, fold(v.1, w.1, mul).wrapping_add(x), mul)
 }

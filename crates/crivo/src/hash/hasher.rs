@@ -32,13 +32,8 @@ pub enum Family {
 
 impl Family {
     /// Every family, in the order of their numbers.
-    pub const ALL: [Self; 5] = [
-        Self::Xxh3,
-        Self::Sip24,
-        Self::Farm,
-        Self::FarmFingerprint,
-        Self::Murmur3,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Xxh3, Self::Sip24, Self::Farm, Self::FarmFingerprint, Self::Murmur3];
 
     /// The number that stands for this family in files. It never changes.
     pub const fn id(self) -> u8 {
@@ -107,16 +102,13 @@ impl std::str::FromStr for Family {
     type Err = ParameterError;
 
     fn from_str(name: &str) -> Result<Self, ParameterError> {
-        Self::ALL
-            .into_iter()
-            .find(|family| family.name() == name)
-            .ok_or_else(|| {
-                ParameterError::new(
-                    "hash family",
-                    format_args!("{name:?}"),
-                    "xxh3, sip24, farm, farm-fingerprint or murmur3",
-                )
-            })
+        Self::ALL.into_iter().find(|family| family.name() == name).ok_or_else(|| {
+            ParameterError::new(
+                "hash family",
+                format_args!("{name:?}"),
+                "xxh3, sip24, farm, farm-fingerprint or murmur3",
+            )
+        })
     }
 }
 
@@ -143,9 +135,7 @@ impl SecretKey {
     }
 
     const fn from_halves(low: u64, high: u64) -> Self {
-        Self {
-            halves: [low, high],
-        }
+        Self { halves: [low, high] }
     }
 
     fn sip24(&self, bytes: &[u8]) -> u64 {
@@ -206,41 +196,31 @@ impl Default for KeyHasher {
 impl KeyHasher {
     /// XXH3-64 with a public seed: stable, specified, and the fastest here.
     pub const fn xxh3(seed: u64) -> Self {
-        Self {
-            function: Function::Xxh3 { seed },
-        }
+        Self { function: Function::Xxh3 { seed } }
     }
 
     /// SipHash-2-4 under a secret key: for keys that an adversary may choose.
     ///
     /// See [the module](super#adversaries) for what this stops and what it does not.
     pub const fn sip24(key: SecretKey) -> Self {
-        Self {
-            function: Function::Sip24 { key },
-        }
+        Self { function: Function::Sip24 { key } }
     }
 
     /// FarmHash's portable `farmhashna::Hash64WithSeed`: the same value on every processor.
     pub const fn farm(seed: u64) -> Self {
-        Self {
-            function: Function::Farm { seed },
-        }
+        Self { function: Function::Farm { seed } }
     }
 
     /// FarmHash's `Fingerprint64`, fixed for all time by its authors. It has no seed.
     pub const fn farm_fingerprint() -> Self {
-        Self {
-            function: Function::FarmFingerprint,
-        }
+        Self { function: Function::FarmFingerprint }
     }
 
     /// MurmurHash3 x64-128 with a public seed; its low half is the digest.
     ///
     /// For files of other systems. There are keys that collide under every seed.
     pub const fn murmur3(seed: u32) -> Self {
-        Self {
-            function: Function::Murmur3 { seed },
-        }
+        Self { function: Function::Murmur3 { seed } }
     }
 
     /// The digest of `key`.
@@ -305,11 +285,7 @@ impl KeyHasher {
         if attempt == 0 {
             return *self;
         }
-        let next = |seed: u64| {
-            Digest::new(seed ^ Digest::new(attempt).remix().get())
-                .remix()
-                .get()
-        };
+        let next = |seed: u64| Digest::new(seed ^ Digest::new(attempt).remix().get()).remix().get();
         match self.function {
             Function::Xxh3 { seed } => Self::xxh3(next(seed)),
             Function::Farm { seed } => Self::farm(next(seed)),
@@ -327,10 +303,7 @@ impl KeyHasher {
             Function::Sip24 { key } => key.check_value(),
             Function::FarmFingerprint => 0,
         };
-        HashIdentity {
-            family: self.family(),
-            value,
-        }
+        HashIdentity { family: self.family(), value }
     }
 }
 
@@ -402,13 +375,7 @@ impl HashIdentity {
     /// If this identity was made with another key, or with no key at all.
     pub fn hasher_with_key(&self, key: SecretKey) -> Result<KeyHasher, WrongKey> {
         let hasher = KeyHasher::sip24(key);
-        if hasher.identity() == *self {
-            Ok(hasher)
-        } else {
-            Err(WrongKey {
-                family: self.family,
-            })
-        }
+        if hasher.identity() == *self { Ok(hasher) } else { Err(WrongKey { family: self.family }) }
     }
 }
 

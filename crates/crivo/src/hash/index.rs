@@ -59,12 +59,7 @@ impl Indices {
     /// The endless sequence of indices of `digest` in `0..m`; take k of them.
     #[inline]
     pub const fn new(digest: Digest, m: u64) -> Self {
-        Self {
-            position: digest.get(),
-            step: digest.remix().get(),
-            step_growth: 0,
-            m,
-        }
+        Self { position: digest.get(), step: digest.remix().get(), step_growth: 0, m }
     }
 }
 
@@ -109,23 +104,15 @@ impl SeededIndices {
             return Err(ParameterError::new("k", k, "from 1 to 255"));
         }
         if !family.is_seeded() {
-            return Err(ParameterError::new(
-                "hash family",
-                family,
-                "one that takes seeds",
-            ));
+            return Err(ParameterError::new("hash family", family, "one that takes seeds"));
         }
         let seeds = (0..u64::from(k)).map(|i| first_seed.wrapping_add(i));
-        Ok(Self {
-            hashers: seeds.map(|seed| family.with_seed(seed)).collect(),
-        })
+        Ok(Self { hashers: seeds.map(|seed| family.with_seed(seed)).collect() })
     }
 
     /// The k indices of `key` in `0..m`.
     pub fn indices<K: Key + ?Sized>(&self, key: &K, m: u64) -> impl Iterator<Item = u64> {
-        self.hashers
-            .iter()
-            .map(move |hasher| reduce(hasher.digest(key).get(), m))
+        self.hashers.iter().map(move |hasher| reduce(hasher.digest(key).get(), m))
     }
 
     /// The k hash functions, in order.
@@ -177,10 +164,7 @@ mod tests {
         }
         // 300,000 draws, 30,000 a decile with a standard deviation of 164: six of them apart
         // has a chance below 1e-7 for the ten together.
-        assert!(
-            deciles.iter().all(|&count| count.abs_diff(30_000) < 1_000),
-            "{deciles:?}"
-        );
+        assert!(deciles.iter().all(|&count| count.abs_diff(30_000) < 1_000), "{deciles:?}");
     }
 
     #[test]

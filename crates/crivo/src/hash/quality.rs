@@ -109,11 +109,7 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self {
-            bins: 100,
-            joint_bins: 10,
-            alpha: 0.01,
-        }
+        Self { bins: 100, joint_bins: 10, alpha: 0.01 }
     }
 }
 
@@ -147,12 +143,7 @@ impl DigestTable {
             .chain(correlation.outcomes())
             .chain(independence.iter().map(Independence::outcome));
         let verdict = Verdict::new(outcomes, plan.alpha)?;
-        Ok(Assessment {
-            uniformity,
-            correlation,
-            independence,
-            verdict,
-        })
+        Ok(Assessment { uniformity, correlation, independence, verdict })
     }
 }
 
@@ -175,10 +166,6 @@ fn check_alpha(alpha: f64) -> Result<(), ParameterError> {
     if alpha > 0.0 && alpha < 1.0 {
         Ok(())
     } else {
-        Err(ParameterError::new(
-            "alpha",
-            alpha,
-            "strictly between 0 and 1",
-        ))
+        Err(ParameterError::new("alpha", alpha, "strictly between 0 and 1"))
     }
 }

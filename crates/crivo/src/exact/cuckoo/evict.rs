@@ -43,10 +43,7 @@ impl Choices {
 
     /// The choices other than `bucket`.
     fn others(&self, bucket: usize) -> impl Iterator<Item = usize> + '_ {
-        self.as_slice()
-            .iter()
-            .copied()
-            .filter(move |&other| other != bucket)
+        self.as_slice().iter().copied().filter(move |&other| other != bucket)
     }
 }
 
@@ -113,10 +110,7 @@ fn breadth_first(nests: &impl Nests, start: &Choices, max_buckets: usize) -> Opt
                     return Some(path_back(&seen, step, empty));
                 }
                 if seen.len() < max_buckets {
-                    seen.push(Seen {
-                        bucket: other,
-                        from: Some(step),
-                    });
+                    seen.push(Seen { bucket: other, from: Some(step) });
                 }
             }
         }
@@ -165,10 +159,7 @@ fn random_walk(
         let others = choices.others(bucket).count();
         // A key whose choices all coincide can only try the same bucket again.
         if others > 0 {
-            bucket = choices
-                .others(bucket)
-                .nth(randomness.below(others))
-                .unwrap_or(bucket);
+            bucket = choices.others(bucket).nth(randomness.below(others)).unwrap_or(bucket);
         }
     }
     None

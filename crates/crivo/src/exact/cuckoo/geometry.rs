@@ -15,16 +15,14 @@ pub(super) struct Geometry {
     /// How far the range of the next choice lies behind: 0 in a shared table.
     stride: usize,
     buckets: usize,
+    /// A bit for each lane of a group of two buckets, eight lanes each, that is a slot.
+    pub(super) lanes_of_two: u32,
 }
 
 /// Odd factors that make further hashes of one digest, whose high bits pick the buckets. The
 /// first choice takes the digest itself.
-const FACTORS: [u64; MAX_CHOICES] = [
-    1,
-    0x9e37_79b9_7f4a_7c15,
-    0xc2b2_ae3d_27d4_eb4f,
-    0xd6e8_feb8_6659_fd93,
-];
+const FACTORS: [u64; MAX_CHOICES] =
+    [1, 0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0xd6e8_feb8_6659_fd93];
 
 /// The fewest slots that a table with entries has.
 const FEWEST_SLOTS: usize = 16;
@@ -32,18 +30,8 @@ const FEWEST_SLOTS: usize = 16;
 impl Geometry {
     /// No slots: every digest means bucket 0, which is beyond the end.
     pub(super) fn without_slots(options: &CuckooOptions) -> Self {
-        let CuckooOptions {
-            choices,
-            bucket_size,
-            ..
-        } = *options;
-        Self {
-            choices,
-            bucket_size,
-            range: 0,
-            stride: 0,
-            buckets: 0,
-        }
+        let CuckooOptions { choices, bucket_size, .. } = *options;
+        Self { choices, bucket_size, range: 0, stride: 0, buckets: 0, lanes_of_two: 0 }
     }
 
     /// Room for `entries` at `max_load`; `None` for no entries, or if the number overflows.
@@ -58,10 +46,7 @@ impl Geometry {
         if entries == 0 || slots >= usize::MAX as f64 {
             return None;
         }
-        Self::with_slots(
-            options,
-            (slots as usize).max(FEWEST_SLOTS).checked_add(spare)?,
-        )
+        Self::with_slots(options, (slots as usize).max(FEWEST_SLOTS).checked_add(spare)?)
     }
 
     /// Half as large again.
@@ -79,29 +64,17 @@ impl Geometry {
     ///
     /// `None` if the number of slots overflows.
     fn with_slots(options: &CuckooOptions, slots: usize) -> Option<Self> {
-        let CuckooOptions {
-            choices,
-            bucket_size,
-            ..
-        } = *options;
+        let CuckooOptions { choices, bucket_size, .. } = *options;
         let buckets = slots.div_ceil(bucket_size);
         let (range, stride) = match options.layout {
             Layout::OneTable => (buckets, 0),
             Layout::SeparateTables => (buckets.div_ceil(choices), buckets.div_ceil(choices)),
         };
-        let buckets = if stride == 0 {
-            range
-        } else {
-            range.checked_mul(choices)?
-        };
+        let buckets = if stride == 0 { range } else { range.checked_mul(choices)? };
         buckets.checked_mul(bucket_size)?;
-        Some(Self {
-            choices,
-            bucket_size,
-            range,
-            stride,
-            buckets,
-        })
+        let lanes = (1 << bucket_size) - 1;
+        let lanes_of_two = lanes | lanes << 8;
+        Some(Self { choices, bucket_size, range, stride, buckets, lanes_of_two })
     }
 
     #[inline]
@@ -124,7 +97,7 @@ impl Geometry {
     /// A bit for each of the eight lanes that belong to a bucket.
     #[inline]
     pub(super) fn lanes(&self) -> u32 {
-        (1 << self.bucket_size) - 1
+        self.lanes_of_two & 0xff
     }
 }
 

@@ -9,7 +9,6 @@ use super::geometry::{Geometry, tag_of};
 use super::table::{Path, Table};
 use crate::exact::dictionary::implement_dictionary;
 use crate::exact::error::capacity_error;
-use crate::exact::group::Group;
 use crate::exact::slots::{Entries, TaggedSlots, Transfer};
 use crate::exact::{BuildError, InsertError};
 use crate::{Digest, Key, KeyHasher};
@@ -64,10 +63,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
 
     /// A map with the default options, no room yet, and a hash function.
     pub fn with_hasher(hasher: KeyHasher) -> Self {
-        let options = CuckooOptions {
-            hasher,
-            ..CuckooOptions::default()
-        };
+        let options = CuckooOptions { hasher, ..CuckooOptions::default() };
         Self::empty(options, super::options::DEFAULT_MAX_LOAD)
     }
 
@@ -87,11 +83,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         capacity: usize,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        CuckooOptions {
-            hasher,
-            ..CuckooOptions::default()
-        }
-        .build(capacity)
+        CuckooOptions { hasher, ..CuckooOptions::default() }.build(capacity)
     }
 
     fn empty(options: CuckooOptions, max_load: f64) -> Self {
@@ -115,10 +107,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        match self.find(key, self.hasher.digest(key))? {
-            Place::Slot(slot) => self.slots.entry(slot).map(|(_, value)| value),
-            Place::Stash(i) => Some(&self.stash[i].1),
-        }
+        self.find(key, self.hasher.digest(key)).map(|(_, (_, value))| value)
     }
 
     /// The value under `key`, to be changed.
@@ -128,7 +117,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        match self.find(key, self.hasher.digest(key))? {
+        match self.find(key, self.hasher.digest(key))?.0 {
             Place::Slot(slot) => self.slots.entry_mut(slot).map(|(_, value)| value),
             Place::Stash(i) => Some(&mut self.stash[i].1),
         }
@@ -144,53 +133,54 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         self.find(key, self.hasher.digest(key)).is_some()
     }
 
-    #[inline]
-    fn find<Q>(&self, key: &Q, digest: Digest) -> Option<Place>
+    #[inline(always)]
+    fn find<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let bucket = |i| self.geometry.bucket(digest, i);
-        let tag = tag_of(digest);
-        let mut found = self.find_in_two(key, bucket(0), bucket(1), tag);
-        if found.is_none() && self.geometry.choices > 2 {
-            let last = self.geometry.choices - 1;
-            found = self.find_in_two(key, bucket(2), bucket(last), tag);
+        match self.find_in_two(key, digest, 0, 1) {
+            Some((slot, entry)) => Some((Place::Slot(slot), entry)),
+            None if self.geometry.choices == 2 && self.stash.is_empty() => None,
+            None => self.find_elsewhere(key, digest),
         }
-        if found.is_none() && !self.stash.is_empty() {
-            return self
-                .stash
-                .iter()
-                .position(|entry| entry.0.borrow() == key)
-                .map(Place::Stash);
-        }
-        found.map(Place::Slot)
     }
 
-    /// The slot of `key` in one of two buckets.
-    #[inline]
-    fn find_in_two<Q>(&self, key: &Q, first: usize, second: usize, tag: u8) -> Option<usize>
+    /// The entry of `key` in the buckets of two of its choices.
+    #[inline(always)]
+    fn find_in_two<Q>(
+        &self,
+        key: &Q,
+        digest: Digest,
+        first: usize,
+        second: usize,
+    ) -> Option<(usize, &(K, V))>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let starts = [first, second].map(|bucket| bucket * self.geometry.bucket_size);
-        let tags = starts.map(|slot| self.slots.eight_tags(slot));
-        let lanes = self.geometry.lanes();
-        let mut candidates = Group::new(tags[0], tags[1]).matches(tag) & (lanes | lanes << 8);
-        while candidates != 0 {
-            let lane = candidates.trailing_zeros() as usize;
-            let slot = starts[lane / 8] + lane % 8;
-            if self
-                .slots
-                .entry(slot)
-                .is_some_and(|entry| entry.0.borrow() == key)
-            {
-                return Some(slot);
+        let first = self.geometry.bucket(digest, first) * self.geometry.bucket_size;
+        let second = self.geometry.bucket(digest, second) * self.geometry.bucket_size;
+        let is_wanted = |stored: &K| stored.borrow() == key;
+        let lanes = self.geometry.lanes_of_two;
+        self.slots.find_in_two(first, second, lanes, tag_of(digest), is_wanted)
+    }
+
+    /// The third and fourth choice and the stash, out of the way of the maps that have none.
+    #[inline(never)]
+    fn find_elsewhere<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        if self.geometry.choices > 2 {
+            let last = self.geometry.choices - 1;
+            if let Some((slot, entry)) = self.find_in_two(key, digest, 2, last) {
+                return Some((Place::Slot(slot), entry));
             }
-            candidates &= candidates - 1;
         }
-        None
+        let i = self.stash.iter().position(|entry| entry.0.borrow() == key)?;
+        Some((Place::Stash(i), &self.stash[i]))
     }
 
     /// Stores `value` under `key` and gives back the value that stood there before.
@@ -200,11 +190,10 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     /// was then.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
-        match self.find(&key, digest) {
-            Some(Place::Slot(slot)) => Ok(self
-                .slots
-                .entry_mut(slot)
-                .map(|entry| std::mem::replace(&mut entry.1, value))),
+        match self.find(&key, digest).map(|(place, _)| place) {
+            Some(Place::Slot(slot)) => {
+                Ok(self.slots.entry_mut(slot).map(|entry| std::mem::replace(&mut entry.1, value)))
+            }
             Some(Place::Stash(i)) => Ok(Some(std::mem::replace(&mut self.stash[i].1, value))),
             None => {
                 self.insert_new(key, value, digest)?;
@@ -254,11 +243,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
             if !full {
                 if seeds == SEEDS_TO_TRY {
                     let (entries, slots) = (self.entry_count, geometry.slot_count());
-                    return Err(InsertError::TooManyCollisions {
-                        entries,
-                        slots,
-                        seeds,
-                    });
+                    return Err(InsertError::TooManyCollisions { entries, slots, seeds });
                 }
                 seeds += 1;
                 reseeds += 1;
@@ -326,7 +311,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        let (_, value) = match self.find(key, self.hasher.digest(key))? {
+        let (_, value) = match self.find(key, self.hasher.digest(key))?.0 {
             Place::Slot(slot) => self.slots.take(slot)?.1,
             Place::Stash(i) => self.stash.swap_remove(i),
         };
@@ -350,9 +335,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         &mut self,
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Result<(), InsertError> {
-        entries
-            .into_iter()
-            .try_for_each(|(key, value)| self.insert(key, value).map(drop))
+        entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
 }
 

@@ -123,11 +123,7 @@ impl CuckooOptions {
             return Err(ParameterError::new("choices", self.choices, "from 2 to 4"));
         }
         if !(1..=8).contains(&self.bucket_size) {
-            return Err(ParameterError::new(
-                "bucket_size",
-                self.bucket_size,
-                "from 1 to 8",
-            ));
+            return Err(ParameterError::new("bucket_size", self.bucket_size, "from 1 to 8"));
         }
         if self.stash > 64 {
             return Err(ParameterError::new("stash", self.stash, "at most 64"));
@@ -144,11 +140,7 @@ impl CuckooOptions {
         match self.max_load {
             None => self.reachable_load(),
             Some(load) if load > 0.0 && load <= 1.0 => Ok(load),
-            Some(load) => Err(ParameterError::new(
-                "max_load",
-                load,
-                "above 0 and at most 1",
-            )),
+            Some(load) => Err(ParameterError::new("max_load", load, "above 0 and at most 1")),
         }
     }
 

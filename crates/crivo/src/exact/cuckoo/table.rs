@@ -33,11 +33,7 @@ impl Path {
 impl<'a, K: Key, V> Table<'a, K, V> {
     #[inline]
     pub(super) fn new(slots: &'a TaggedSlots<K, V>, geometry: Geometry, hasher: KeyHasher) -> Self {
-        Self {
-            slots,
-            geometry,
-            hasher,
-        }
+        Self { slots, geometry, hasher }
     }
 
     /// A way to store a new key with this digest.
@@ -51,9 +47,7 @@ impl<'a, K: Key, V> Table<'a, K, V> {
             return Some(Path::Direct([slot]));
         }
         let start = self.geometry.choices(digest);
-        eviction
-            .find_path(self, &start, randomness)
-            .map(Path::Chain)
+        eviction.find_path(self, &start, randomness).map(Path::Chain)
     }
 
     /// An empty slot in the emptiest of the digest's buckets: keeping them level makes for fewer

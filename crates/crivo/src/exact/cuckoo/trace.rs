@@ -99,11 +99,7 @@ impl<K: Clone> TraceTable<K> {
             return Err(ParameterError::new("places", places, "from 1 to 1000000"));
         }
         let places = std::iter::repeat_with(|| None).take(places).collect();
-        Ok(Self {
-            places,
-            eviction,
-            randomness: Randomness::new(),
-        })
+        Ok(Self { places, eviction, randomness: Randomness::new() })
     }
 
     /// Inserts `key`, which may live at any of `places` (one to four of them), and tells who moved.

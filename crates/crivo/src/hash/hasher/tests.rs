@@ -28,16 +28,8 @@ fn xxh3_gives_the_published_values() {
         (2048, 0xdd59_e2c3_a5f0_38e0, 0x66f8_1670_669a_babc),
     ] {
         let bytes = &buffer[..length];
-        assert_eq!(
-            KeyHasher::xxh3(0).digest(bytes).get(),
-            unseeded,
-            "{length} bytes"
-        );
-        assert_eq!(
-            KeyHasher::xxh3(PRIME64).digest(bytes).get(),
-            seeded,
-            "{length} bytes, seeded"
-        );
+        assert_eq!(KeyHasher::xxh3(0).digest(bytes).get(), unseeded, "{length} bytes");
+        assert_eq!(KeyHasher::xxh3(PRIME64).digest(bytes).get(), seeded, "{length} bytes, seeded");
     }
 }
 
@@ -110,10 +102,7 @@ fn farm_fingerprint_agrees_with_the_reference_at_every_length() {
 /// the one that its ports test.
 #[test]
 fn farm_with_a_seed_gives_the_published_value() {
-    assert_eq!(
-        KeyHasher::farm(12345).digest("test").get(),
-        9_154_302_171_269_876_511
-    );
+    assert_eq!(KeyHasher::farm(12345).digest("test").get(), 9_154_302_171_269_876_511);
 }
 
 /// SMHasher's verification value for `MurmurHash3_x64_128`, which covers every length to 255.
@@ -132,10 +121,7 @@ fn murmur3_gives_the_published_values() {
     assert_eq!(verification, 0x6384_ba69);
 
     let fox = "The quick brown fox jumps over the lazy dog";
-    assert_eq!(
-        KeyHasher::murmur3(0).digest(fox).get(),
-        0xe34b_bc7b_bc07_1b6c
-    );
+    assert_eq!(KeyHasher::murmur3(0).digest(fox).get(), 0xe34b_bc7b_bc07_1b6c);
 }
 
 #[test]
@@ -161,10 +147,7 @@ fn identities_survive_being_written_and_read() {
 #[test]
 fn impossible_identities_are_errors() {
     let error = HashIdentity::from_parts(Family::Murmur3, 1 << 32).unwrap_err();
-    assert_eq!(
-        (error.parameter, error.value.as_str()),
-        ("hash seed", "4294967296")
-    );
+    assert_eq!((error.parameter, error.value.as_str()), ("hash seed", "4294967296"));
     assert!(HashIdentity::from_parts(Family::FarmFingerprint, 1).is_err());
     let error = "md5".parse::<Family>().unwrap_err();
     assert!(error.to_string().contains("\"md5\""), "{error}");
@@ -192,8 +175,5 @@ fn reseeding_gives_other_functions_of_the_same_family() {
         assert!((1..4).all(|i| digests[i] != digests[0] && digests[i] != digests[i - 1]));
         assert!((0..4).all(|i| hasher.reseeded(i).family() == family));
     }
-    assert_eq!(
-        KeyHasher::farm_fingerprint().reseeded(1),
-        KeyHasher::farm_fingerprint()
-    );
+    assert_eq!(KeyHasher::farm_fingerprint().reseeded(1), KeyHasher::farm_fingerprint());
 }

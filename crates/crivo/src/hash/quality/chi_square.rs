@@ -35,12 +35,7 @@ impl ChiSquare {
             Ok(distribution) => (distribution.sf(statistic), distribution.cdf(statistic)),
             Err(_) => (1.0, 1.0),
         };
-        Self {
-            statistic,
-            degrees_of_freedom,
-            p_uneven,
-            p_even,
-        }
+        Self { statistic, degrees_of_freedom, p_uneven, p_even }
     }
 
     /// The test of counts, each with what was expected of it.

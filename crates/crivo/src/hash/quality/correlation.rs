@@ -92,11 +92,7 @@ pub fn chance_of_correlation_above(
     pair_count: usize,
 ) -> Result<f64, ParameterError> {
     if !(limit > 0.0 && limit < 1.0) {
-        return Err(ParameterError::new(
-            "limit",
-            limit,
-            "strictly between 0 and 1",
-        ));
+        return Err(ParameterError::new("limit", limit, "strictly between 0 and 1"));
     }
     check_sample(key_count, pair_count)?;
     // 1 − (1 − p)^pairs, without losing a small p. The coefficients of a perfect family are as
@@ -144,10 +140,8 @@ impl DigestTable {
 fn standardised(column: &[Digest]) -> Vec<f64> {
     // Counted from the smallest digest, so that no bit is lost where only the low ones vary.
     let smallest = column.iter().min().map_or(0, |digest| digest.get());
-    let mut values: Vec<f64> = column
-        .iter()
-        .map(|digest| (digest.get() - smallest) as f64)
-        .collect();
+    let mut values: Vec<f64> =
+        column.iter().map(|digest| (digest.get() - smallest) as f64).collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     values.iter_mut().for_each(|value| *value -= mean);
     let length = values.iter().map(|value| value * value).sum::<f64>().sqrt();

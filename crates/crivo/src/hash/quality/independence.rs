@@ -40,9 +40,7 @@ impl Independence {
             |row: u64, column: u64| (row as f64 / key_count) * (column as f64 / key_count);
         let deviations = self.joint.iter().zip(&rows).map(|(counts, &row)| {
             let cells = counts.iter().zip(&columns);
-            cells
-                .map(|(&count, &column)| count as f64 / key_count - product(row, column))
-                .collect()
+            cells.map(|(&count, &column)| count as f64 / key_count - product(row, column)).collect()
         });
         deviations.collect()
     }
@@ -50,10 +48,7 @@ impl Independence {
     /// The largest absolute [deviation](Self::deviations).
     pub fn largest_deviation(&self) -> f64 {
         let deviations = self.deviations();
-        deviations
-            .iter()
-            .flatten()
-            .fold(0.0, |largest, deviation| deviation.abs().max(largest))
+        deviations.iter().flatten().fold(0.0, |largest, deviation| deviation.abs().max(largest))
     }
 
     /// The mean absolute [deviation](Self::deviations), to be held against
@@ -121,11 +116,7 @@ impl DigestTable {
                 joint[row][column] += 1;
             }
             let test = against_marginals(&joint);
-            Independence {
-                functions: (first, second),
-                joint,
-                test,
-            }
+            Independence { functions: (first, second), joint, test }
         };
         Ok(pairs(self.function_count()).map(check).collect())
     }
@@ -134,9 +125,8 @@ impl DigestTable {
 /// The sums of the rows, and those of the columns.
 fn marginals(joint: &[Vec<u64>]) -> (Vec<u64>, Vec<u64>) {
     let rows = joint.iter().map(|row| row.iter().sum()).collect();
-    let columns = (0..joint.len())
-        .map(|column| joint.iter().map(|row| row[column]).sum())
-        .collect();
+    let columns =
+        (0..joint.len()).map(|column| joint.iter().map(|row| row[column]).sum()).collect();
     (rows, columns)
 }
 

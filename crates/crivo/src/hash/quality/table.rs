@@ -64,10 +64,7 @@ impl DigestTable {
         hashers: &[KeyHasher],
         keys: impl IntoIterator<Item = K>,
     ) -> Result<Self, ParameterError> {
-        let functions: Vec<_> = hashers
-            .iter()
-            .map(|hasher| |key: &K| hasher.digest(key))
-            .collect();
+        let functions: Vec<_> = hashers.iter().map(|hasher| |key: &K| hasher.digest(key)).collect();
         Self::new(&functions, keys)
     }
 

@@ -12,11 +12,7 @@ use crate::hash::Family;
 use crate::{Digest, KeyHasher};
 
 /// With 100,000 keys: 100 expected in a bin, 1,000 in a cell, and almost no false alarms.
-const STRICT: Plan = Plan {
-    bins: 1000,
-    joint_bins: 10,
-    alpha: 1e-6,
-};
+const STRICT: Plan = Plan { bins: 1000, joint_bins: 10, alpha: 1e-6 };
 
 fn decimal_strings(count: u32) -> Vec<String> {
     (0..count).map(|key| key.to_string()).collect()
@@ -32,11 +28,7 @@ fn random_strings(count: usize) -> Vec<String> {
     let mut words = BTreeSet::new();
     while words.len() < count {
         let length = 1 + next(24);
-        words.insert(
-            (0..length)
-                .map(|_| (b'a' + next(26) as u8) as char)
-                .collect(),
-        );
+        words.insert((0..length).map(|_| (b'a' + next(26) as u8) as char).collect());
     }
     words.into_iter().collect()
 }
@@ -86,11 +78,7 @@ fn every_family_passes() {
         for keys in [&decimal, &random] {
             let table = DigestTable::of_hashers(&functions, keys).unwrap();
             let assessment = table.assess(STRICT).unwrap();
-            assert!(
-                assessment.verdict.passes(),
-                "{family}: {}",
-                assessment.verdict
-            );
+            assert!(assessment.verdict.passes(), "{family}: {}", assessment.verdict);
         }
     }
 }
@@ -102,10 +90,7 @@ fn a_function_given_twice_is_noticed() {
     let assessment = table.assess(STRICT).unwrap();
     assert_eq!(
         failing(&assessment),
-        [
-            Hypothesis::Uncorrelated(0, 1),
-            Hypothesis::Independent(0, 1)
-        ]
+        [Hypothesis::Uncorrelated(0, 1), Hypothesis::Independent(0, 1)]
     );
     assert!((assessment.correlation.largest() - 1.0).abs() < 1e-9);
 }
@@ -116,11 +101,7 @@ fn missing_bits_fail_uniformity_only() {
         let other = KeyHasher::xxh3(1);
         let table = linked(|_, key| other.digest(&key).get() & kept, 100_000);
         let assessment = table.assess(STRICT).unwrap();
-        assert_eq!(
-            failing(&assessment),
-            [Hypothesis::Uniform(1)],
-            "{kept:#018x}"
-        );
+        assert_eq!(failing(&assessment), [Hypothesis::Uniform(1)], "{kept:#018x}");
         assert!(assessment.uniformity[1].test.p_uneven < 1e-100);
     }
 }
@@ -145,10 +126,7 @@ fn a_constant_apart_is_dependent_even_where_it_is_uncorrelated() {
         let table = linked(|digest, _| digest.wrapping_add(constant), 100_000);
         table.assess(STRICT).unwrap()
     };
-    let both = [
-        Hypothesis::Uncorrelated(0, 1),
-        Hypothesis::Independent(0, 1),
-    ];
+    let both = [Hypothesis::Uncorrelated(0, 1), Hypothesis::Independent(0, 1)];
     for c in [1e-9, 0.1, 0.5] {
         let assessment = apart(c);
         assert_eq!(failing(&assessment), both, "{c}");
@@ -179,11 +157,9 @@ fn the_sum_of_bytes_fails_every_check() {
         .map(|odd: u64| move |key: &String| Digest::new(sum(key).wrapping_mul(odd)));
     let table = DigestTable::new(&spread, keys).unwrap();
     let failing = failing(&table.assess(STRICT).unwrap());
-    for hypothesis in [
-        Hypothesis::Uniform(0),
-        Hypothesis::Uniform(1),
-        Hypothesis::Independent(0, 1),
-    ] {
+    for hypothesis in
+        [Hypothesis::Uniform(0), Hypothesis::Uniform(1), Hypothesis::Independent(0, 1)]
+    {
         assert!(failing.contains(&hypothesis), "{hypothesis}: {failing:?}");
     }
 }
@@ -200,13 +176,7 @@ fn a_weak_link_is_found() {
         100_000,
     );
     let failing = failing(&table.assess(STRICT).unwrap());
-    assert_eq!(
-        failing,
-        [
-            Hypothesis::Uncorrelated(0, 1),
-            Hypothesis::Independent(0, 1)
-        ]
-    );
+    assert_eq!(failing, [Hypothesis::Uncorrelated(0, 1), Hypothesis::Independent(0, 1)]);
 }
 
 #[test]
@@ -244,9 +214,7 @@ fn correlation_sees_the_lowest_bits() {
 
 #[test]
 fn the_worked_example() {
-    let bins = [
-        0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3u64,
-    ];
+    let bins = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3u64];
     let table = DigestTable::new(&[|bin: &u64| Digest::new(bin << 62)], bins).unwrap();
     let uniformity = &table.uniformity(4).unwrap()[0];
     assert_eq!(uniformity.histogram, [8, 4, 4, 4]);
@@ -261,9 +229,7 @@ fn the_worked_example() {
 fn a_joint_histogram_worked_by_hand() {
     let cells = [(0, 0, 40), (0, 1, 10), (1, 0, 20), (1, 1, 30)];
     let table = table_of_digests(
-        cells
-            .iter()
-            .flat_map(|&(row, column, count)| vec![[row << 63, column << 63]; count]),
+        cells.iter().flat_map(|&(row, column, count)| vec![[row << 63, column << 63]; count]),
     );
     let independence = &table.independence(2).unwrap()[0];
     assert_eq!(independence.joint, [[40, 10], [20, 30]]);
@@ -352,11 +318,7 @@ fn under_the_null_p_values_are_uniform() {
 /// verdicts at 10%, about 100 are expected with a deviation of 9.5; five of them are 3e-7.
 #[test]
 fn the_family_wise_level_is_kept() {
-    let plan = Plan {
-        bins: 20,
-        joint_bins: 4,
-        alpha: 0.1,
-    };
+    let plan = Plan { bins: 20, joint_bins: 4, alpha: 0.1 };
     let failures = perfect_tables(4, 1_000, 1_000)
         .filter(|table| !table.assess(plan).unwrap().verdict.passes())
         .count();
@@ -380,10 +342,7 @@ fn deviations_are_those_of_chance() {
 fn sparse_bins_are_merged() {
     // The second function puts 99 of 100 keys into its first ten bins. The other ten, with five
     // keys each, are too sparse even together: they join the tenth.
-    let table = linked(
-        |digest, key| digest.rotate_left(32) >> u32::from(key % 100 != 0),
-        10_000,
-    );
+    let table = linked(|digest, key| digest.rotate_left(32) >> u32::from(key % 100 != 0), 10_000);
     let independence = &table.independence(20).unwrap()[0];
     assert_eq!(independence.test.degrees_of_freedom, 19 * 9);
     assert!(independence.test.p_value() > 1e-6);
@@ -401,10 +360,7 @@ fn verdicts_are_sentences() {
          of function 0, with an adjusted p-value of 0.420"
     );
     assert_eq!(
-        verdict(&[
-            (Hypothesis::Uncorrelated(0, 2), 1e-5),
-            (Hypothesis::Independent(0, 2), 0.0)
-        ]),
+        verdict(&[(Hypothesis::Uncorrelated(0, 2), 1e-5), (Hypothesis::Independent(0, 2), 0.0)]),
         "2 of 2 comparisons fail at a family-wise level of 0.01; the worst is the independence of \
          functions 0 and 2, with an adjusted p-value below 1e-300"
     );
@@ -435,18 +391,11 @@ fn bad_parameters_are_named() {
     assert_eq!(named(three), ("keys", "3".into()));
 
     let correlation = few.correlation().unwrap();
-    assert_eq!(
-        named(correlation.threshold(0.01).unwrap_err()),
-        ("pairs", "0".into())
-    );
+    assert_eq!(named(correlation.threshold(0.01).unwrap_err()), ("pairs", "0".into()));
     let error = Verdict::new(correlation.outcomes(), 0.01).unwrap_err();
     assert_eq!(error.parameter, "comparisons");
     for alpha in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
-        let plan = Plan {
-            bins: 10,
-            joint_bins: 2,
-            alpha,
-        };
+        let plan = Plan { bins: 10, joint_bins: 2, alpha };
         assert_eq!(few.assess(plan).unwrap_err().parameter, "alpha");
         let error = correlation_threshold(alpha, 100, 1).unwrap_err();
         assert_eq!(error.parameter, "alpha");

@@ -58,11 +58,7 @@ impl DigestTable {
             }
             let counts = histogram.iter().map(|&observed| (observed, expected));
             let test = ChiSquare::of_counts(counts, bins - 1);
-            Uniformity {
-                function,
-                histogram,
-                test,
-            }
+            Uniformity { function, histogram, test }
         };
         Ok(self.columns().enumerate().map(check).collect())
     }

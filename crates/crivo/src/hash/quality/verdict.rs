@@ -109,9 +109,7 @@ impl Verdict {
 
     /// The comparisons whose adjusted p-value is at most `alpha`.
     pub fn failures(&self) -> impl Iterator<Item = &Comparison> {
-        self.comparisons
-            .iter()
-            .filter(|comparison| comparison.adjusted_p_value <= self.alpha)
+        self.comparisons.iter().filter(|comparison| comparison.adjusted_p_value <= self.alpha)
     }
 }
 
@@ -127,10 +125,7 @@ impl fmt::Display for Verdict {
         // As `Debug` writes it: 1e-6, not 0.000001.
         write!(f, " at a family-wise level of {:?}", self.alpha)?;
         // By the p-values themselves: adjusted ones are often equal.
-        let worst = self
-            .comparisons
-            .iter()
-            .min_by(|a, b| a.p_value.total_cmp(&b.p_value));
+        let worst = self.comparisons.iter().min_by(|a, b| a.p_value.total_cmp(&b.p_value));
         let Some(worst) = worst else { return Ok(()) };
         write!(f, "; the worst is the {}", worst.hypothesis)?;
         f.write_str(", with an adjusted p-value ")?;

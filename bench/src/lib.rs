@@ -1,0 +1,96 @@
+//! How everything here is measured.
+//!
+//! All contenders live in one process and take turns, round after round, each round starting with
+//! another one: what the machine does in the meantime falls on all alike. A result is the median
+//! over the rounds, and what counts is its ratio to the reference; absolute times mean little on a
+//! shared machine. Every answer is checked.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+/// Something measured: a name, the reading that is expected, and the work, which gives a reading.
+pub struct Contender<'a> {
+    pub name: String,
+    pub work: Box<dyn FnMut() -> u64 + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    pub fn new(name: impl Into<String>, work: impl FnMut() -> u64 + 'a) -> Self {
+        Self { name: name.into(), work: Box::new(work) }
+    }
+}
+
+/// Nanoseconds per operation of each contender: the median of `rounds` interleaved rounds.
+///
+/// # Panics
+/// If a contender's reading is not `expected`: its answers are wrong.
+pub fn interleave(
+    contenders: &mut [Contender<'_>],
+    operations: usize,
+    rounds: usize,
+    expected: u64,
+) -> Vec<f64> {
+    let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
+    for round in 0..rounds + 1 {
+        for turn in 0..contenders.len() {
+            let i = (round + turn) % contenders.len();
+            let start = Instant::now();
+            let reading = std::hint::black_box((contenders[i].work)());
+            let elapsed = start.elapsed();
+            assert_eq!(reading, expected, "{} gives wrong answers", contenders[i].name);
+            // The first round warms caches and page tables up.
+            if round > 0 {
+                times[i].push(elapsed.as_nanos() as f64 / operations as f64);
+            }
+        }
+    }
+    times.into_iter().map(median).collect()
+}
+
+/// The middle value.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A stream of 64-bit numbers (SplitMix64): distinct for distinct positions.
+pub fn number(position: u64) -> u64 {
+    let mut x = position.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Shuffles in place, always in the same way.
+pub fn shuffle<T>(items: &mut [T]) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, (number(i as u64) % (i as u64 + 1)) as usize);
+    }
+}
+
+/// A table with aligned columns, for people.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().filter_map(|row| row.get(c)).map(|s| s.chars().count()).max())
+        .map(|width| width.unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        for (c, cell) in row.iter().enumerate() {
+            let width = widths[c];
+            let _ = if c == 0 {
+                write!(text, "{cell:<width$}")
+            } else {
+                write!(text, "  {cell:>width$}")
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The same rows for programs.
+pub fn csv(rows: &[Vec<String>]) -> String {
+    rows.iter().map(|row| row.join(",") + "\n").collect()
+}

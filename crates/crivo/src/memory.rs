@@ -1,0 +1,29 @@
+//! What large tables ask of the machine.
+
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+/// Asks that memory, not yet touched, be laid on huge pages: a table of many megabytes that is
+/// read at random is slowed down by page-table walks more than by anything else.
+///
+/// It is a wish. Small memory, a system that does not know it or does not grant it: nothing
+/// happens.
+pub(crate) fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        const PAGE: usize = 4096;
+        const WORTH_IT: usize = 1 << 21;
+        let start = memory.as_mut_ptr().addr();
+        let end = start + size_of_val(memory);
+        let (first, last) = (start.next_multiple_of(PAGE), end - end % PAGE);
+        if size_of_val(memory) >= WORTH_IT && first < last {
+            let pages = memory.as_mut_ptr().cast::<libc::c_void>().with_addr(first);
+            // SAFETY: the whole pages between `first` and `last` lie inside `memory`, which is
+            // borrowed here; the advice changes nothing about what they contain.
+            unsafe { libc::madvise(pages, last - first, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = memory;
+}
