@@ -62,3 +62,71 @@ pub trait Dictionary<K: Key, V> {
     /// The hasher in use.
     fn hasher(&self) -> KeyHasher;
 }
+
+/// Makes an exact map a [`Dictionary`]: each method is the map's own of the same name.
+macro_rules! implement_dictionary {
+    ($map:ident) => {
+        impl<K: $crate::Key + Eq, V> $crate::exact::Dictionary<K, V> for $map<K, V> {
+            type StoredKey<'a>
+                = &'a K
+            where
+                Self: 'a,
+                V: 'a;
+
+            const EXACT: bool = true;
+
+            fn insert(
+                &mut self,
+                key: K,
+                value: V,
+            ) -> Result<Option<V>, $crate::exact::InsertError> {
+                Self::insert(self, key, value)
+            }
+
+            fn get(&self, key: &K) -> Option<&V> {
+                Self::get(self, key)
+            }
+
+            fn contains(&self, key: &K) -> bool {
+                Self::contains(self, key)
+            }
+
+            fn remove(&mut self, key: &K) -> Option<V> {
+                Self::remove(self, key)
+            }
+
+            fn clear(&mut self) {
+                Self::clear(self);
+            }
+
+            fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>
+            where
+                V: 'a,
+            {
+                Self::iter(self)
+            }
+
+            fn entry_count(&self) -> usize {
+                Self::entry_count(self)
+            }
+
+            fn slot_count(&self) -> usize {
+                Self::slot_count(self)
+            }
+
+            fn load(&self) -> f64 {
+                Self::load(self)
+            }
+
+            fn size_in_bytes(&self) -> usize {
+                Self::size_in_bytes(self)
+            }
+
+            fn hasher(&self) -> $crate::KeyHasher {
+                Self::hasher(self)
+            }
+        }
+    };
+}
+
+pub(super) use implement_dictionary;

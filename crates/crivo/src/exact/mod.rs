@@ -10,8 +10,10 @@
 //! All of them hash with a [`KeyHasher`](crate::KeyHasher), so that their behaviour is the same
 //! on every platform, and all follow [`Dictionary`], so that an experiment runs over each.
 //!
+mod chained;
 mod dictionary;
 mod error;
 
+pub use chained::{ChainedEntries, ChainedMap};
 pub use dictionary::Dictionary;
 pub use error::{BuildError, InsertError};
