@@ -11,9 +11,11 @@
 //! on every platform, and all follow [`Dictionary`], so that an experiment runs over each.
 //!
 mod chained;
+mod compacted;
 mod dictionary;
 mod error;
 
 pub use chained::{ChainedEntries, ChainedMap};
+pub use compacted::{Answer, CompactedEntries, CompactedMap, Inserted};
 pub use dictionary::Dictionary;
 pub use error::{BuildError, InsertError};
