@@ -182,6 +182,7 @@ impl From<ParameterError> for SlotsError {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
 
     #[test]
     fn the_layout_is_the_one_of_the_documentation() {
@@ -211,6 +212,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(Config { rng_seed: RngSeed::Fixed(1), ..Config::default() })]
+
         #[test]
         fn packed_slots_are_a_vector_of_numbers(
             width in 1u32..=64,
