@@ -1,15 +1,4 @@
 //! Hashing with chaining: keys that fall on the same head form a list.
-//!
-//! ```text
-//!   heads        nodes: key, value, next
-//!   0: 2   ──→   0: "ana"  1  end     ←─┐
-//!   1: end       1: "eva"  2  end     ←─┼─ head 2
-//!   2: 1         2: "rui"  3  0  ───────┘
-//! ```
-//!
-//! The lists run through one vector of nodes instead of through pointers: an entry costs no
-//! allocation of its own, and iteration walks a dense vector. Removal moves the last node into
-//! the gap and mends the one link that led to it.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -20,12 +9,23 @@ use super::{BuildError, InsertError};
 use crate::hash::reduce;
 use crate::{Digest, Key, KeyHasher, ParameterError};
 
-/// A hash map with chaining.
+/// A hash map with chaining: keys that fall on the same head form a list.
 ///
-/// A lookup compares the key with those of one chain: at a load of α entries per head, 1 + α/2 of
-/// them on average if the key is there, and α if it is not. The number of heads doubles when there
-/// are more entries than heads, so that α is at most 1. Keys that an adversary chose to share
-/// their digests make it slow (one long chain), but never wrong.
+/// ```text
+///   heads        nodes: key, value, next
+///   0: 2         0: "ana"  1  end       head 0 → node 2 → node 0
+///   1: end       1: "eva"  2  end       head 1: none
+///   2: 1         2: "rui"  3  0         head 2 → node 1
+/// ```
+///
+/// The lists run through one vector of nodes instead of through pointers: an entry costs no
+/// allocation of its own, and iteration walks a dense vector. Removal moves the last node into
+/// the gap and mends the one link that led to it.
+///
+/// A lookup compares the key with those of one chain: at a load of α entries per head, about
+/// 1 + α/2 of them on average if the key is there, and α if it is not. The number of heads doubles
+/// when there are more entries than heads, so that α is at most 1. Keys that an adversary chose to
+/// share their digests make it slow (one long chain), but never wrong.
 ///
 /// ```
 /// use crivo::exact::ChainedMap;
@@ -399,7 +399,7 @@ mod tests {
 
     #[test]
     fn chains_stay_whole_through_growth_and_removal() {
-        // One head: the chain has every node, so that each removal mends links next to each other.
+        // From different first sizes, keys meet on a head in different company.
         for capacity in [1, 2, 3, 64] {
             let mut map = ChainedMap::with_capacity(capacity).unwrap();
             for key in 0..64 {

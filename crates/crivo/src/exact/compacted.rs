@@ -1,35 +1,4 @@
 //! Hash compaction: the table keeps l bits of a key's digest in place of the key.
-//!
-//! Where keys are long (the states of a program under verification, URLs), they are most of a
-//! table's memory. Hash compaction compresses a key to l bits *before* it enters the table; from
-//! then on these bits are the key, and two keys with the same bits are one.
-//!
-//! ```text
-//!   key                          digest                  compressed (l = 12)
-//!   "https://example.org/a"  →   9d30 f1c5 2e87 7a40  →  9d3        →  slot: reduce(remix(9d3), slots)
-//!                                64 bits                 the top 12
-//! ```
-//!
-//! The slot follows from the compressed key and nothing else. So the table can grow although it
-//! has no keys to hash again, and a key never gets a second chance to be told apart by its slot.
-//!
-//! # The error
-//!
-//! A key that is not in the table shares its l bits with one of n stored keys with probability
-//!
-//! ```text
-//!   1 − (1 − 2^−l)^n        ≈ n / 2^l  for n much below 2^l
-//! ```
-//!
-//! and is then taken for it. For a million keys, l = 40 gives about one wrong answer in a million
-//! lookups of absent keys; l = 64 one in 18 million million. See [`CompactedMap`] for all that may go wrong.
-//!
-//! # References
-//!
-//! - Wolper and Leroy, *Reliable hashing without collision detection* (1993): the idea, for model
-//!   checking.
-//! - Stern and Dill, *Improved probabilistic verification by hash compaction* (1995): fewer bits for
-//!   the same error, by taking the slot from a second hash; such a table cannot grow without keys.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -48,16 +17,14 @@ pub use outcome::{Answer, Inserted};
 
 /// A map that keeps l bits of each key's digest instead of the key. **It may err.**
 ///
-/// The answer that a key is [absent](Answer::Absent) is certain as long as nothing was removed.
-/// Everything else holds *probably*, and the types say so:
+/// Where keys are long (the states of a program under verification, URLs), they are most of a
+/// table's memory. Hash compaction compresses a key to l bits *before* it enters the table; from
+/// then on these bits are the key, and two keys with the same bits are one.
 ///
-/// - a lookup of a key never inserted may find [the value of another](Answer::Probably);
-/// - an insertion of a new key may [replace the value of another](Inserted::ProbablyReplaced), and
-///   the two keys share one entry from then on;
-/// - a removal takes that one entry out, and so every key that shares it, whether or not the
-///   removed key had ever been inserted. Only after a removal can a stored key be missing.
-///
-/// Each happens with the chance that [`expected_fpr`](Self::expected_fpr) gives.
+/// ```text
+///   key                        digest                compressed, l = 12    slot
+///   "https://example.org/a" →  9d30 f1c5 2e87 7a40 → 9d3               →   reduce(remix(9d3), slots)
+/// ```
 ///
 /// ```
 /// use crivo::exact::{Answer, CompactedMap, Inserted};
@@ -71,11 +38,42 @@ pub use outcome::{Answer, Inserted};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The table is open, with linear probing and backward shift, and at most 4/5 full. A slot costs
-/// l bits and an `Option<V>`.
+/// # What may go wrong
+///
+/// The answer that a key is [absent](Answer::Absent) is certain as long as nothing was removed.
+/// Everything else holds *probably*, and the types say so:
+///
+/// - a lookup of a key never inserted may find [the value of another](Answer::Probably);
+/// - an insertion of a new key may [replace the value of another](Inserted::ProbablyReplaced), and
+///   the two keys share one entry from then on;
+/// - a removal takes that one entry out, and so every key that shares it, whether or not the
+///   removed key had ever been inserted. Only after a removal can a stored key be missing.
+///
+/// A key shares its l bits with one of n others with probability
+///
+/// ```text
+///   1 − (1 − 2^−l)^n        ≈ n / 2^l  for n much below 2^l
+/// ```
+///
+/// For a million keys, l = 40 gives about one wrong answer in a million lookups of absent keys;
+/// l = 64 one in 18 million million. See [`expected_fpr`](Self::expected_fpr).
+///
+/// # The table
+///
+/// It is open, with linear probing and backward shift, and at most 4/5 full. A slot costs l bits
+/// and an `Option<V>`. The slot of an entry follows from its compressed key and nothing else: so
+/// the table can grow although it has no keys to hash again, and it never tells two keys apart by
+/// their slots that have the same bits.
 ///
 /// *When not to use it:* to know only whether a key was seen, a filter does with fewer bits at the
 /// same error; where a wrong value does harm, take an exact map.
+///
+/// # References
+///
+/// - Wolper and Leroy, *Reliable hashing without collision detection* (1993): the idea, for model
+///   checking.
+/// - Stern and Dill, *Improved probabilistic verification by hash compaction* (1995): fewer bits for
+///   the same error, by taking the slot from a second hash; such a table cannot grow without keys.
 #[derive(Clone)]
 pub struct CompactedMap<K, V> {
     compressed: PackedSlots,
