@@ -1,4 +1,4 @@
-//! What every module says when a parameter is out of range.
+//! Why a structure could not be made.
 
 use std::fmt;
 
@@ -36,3 +36,40 @@ impl fmt::Display for ParameterError {
 }
 
 impl std::error::Error for ParameterError {}
+
+/// Why a structure could not be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A parameter is out of range.
+    Parameter(ParameterError),
+    /// The allocator has no such amount of memory.
+    OutOfMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(error) => error.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "no memory for a table of {bytes} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Parameter(error) => Some(error),
+            Self::OutOfMemory { .. } => None,
+        }
+    }
+}
+
+impl From<ParameterError> for BuildError {
+    fn from(error: ParameterError) -> Self {
+        Self::Parameter(error)
+    }
+}

@@ -7,6 +7,16 @@
 //! | [`bits`] | packed slots of any width |
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
 //!
+//! ```
+//! use crivo::exact::CuckooMap;
+//!
+//! let mut stock = CuckooMap::new();
+//! stock.insert("apples", 3)?;
+//! stock.insert("pears", 5)?;
+//! assert_eq!(stock.get("pears"), Some(&5));
+//! assert!(!stock.contains("plums"));
+//! # Ok::<(), crivo::exact::InsertError>(())
+//! ```
 
 mod error;
 mod memory;
@@ -16,5 +26,5 @@ pub mod exact;
 pub mod hash;
 pub mod theory;
 
-pub use error::ParameterError;
+pub use error::{BuildError, ParameterError};
 pub use hash::{Digest, Key, KeyHasher};

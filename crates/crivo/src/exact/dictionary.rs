@@ -56,7 +56,7 @@ pub trait Dictionary<K: Key, V> {
         }
     }
 
-    /// The memory taken, with what stands empty, without what keys and values point to.
+    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
     fn size_in_bytes(&self) -> usize;
 
     /// The hasher in use.

@@ -1,45 +1,8 @@
-//! What can go wrong when a dictionary is made or filled.
+//! What can go wrong when a dictionary is filled.
 
 use std::fmt;
 
-use crate::ParameterError;
-
-/// Why a dictionary could not be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A parameter is out of range.
-    Parameter(ParameterError),
-    /// The allocator has no such amount of memory.
-    OutOfMemory {
-        /// How many bytes were asked for.
-        bytes: usize,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(error) => error.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "no memory for a table of {bytes} bytes"),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Parameter(error) => Some(error),
-            Self::OutOfMemory { .. } => None,
-        }
-    }
-}
-
-impl From<ParameterError> for BuildError {
-    fn from(error: ParameterError) -> Self {
-        Self::Parameter(error)
-    }
-}
+use crate::{BuildError, ParameterError};
 
 /// What is said of a capacity of 0, or of one that no table can have.
 pub(super) fn capacity_error(capacity: usize) -> BuildError {

@@ -22,12 +22,12 @@
 use std::borrow::Borrow;
 use std::fmt;
 
+use super::InsertError;
 use super::dictionary::implement_dictionary;
 use super::error::capacity_error;
 use super::slots::{Entries, TaggedSlots};
-use super::{BuildError, InsertError};
 use crate::hash::reduce;
-use crate::{Digest, Key, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// The load at which a map grows, unless told otherwise.
 const DEFAULT_MAX_LOAD: f64 = 0.75;
@@ -98,7 +98,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     ///
     /// let dense: LinearMap<u64, ()> = LinearMap::with_max_load(9_000, 0.9, KeyHasher::default())?;
     /// assert_eq!(dense.slot_count(), 10_000);
-    /// # Ok::<(), crivo::exact::BuildError>(())
+    /// # Ok::<(), crivo::BuildError>(())
     /// ```
     ///
     /// # Errors
@@ -312,9 +312,9 @@ impl<K, V> LinearMap<K, V> {
         self.entry_count as f64 / self.slot_count().max(1) as f64
     }
 
-    /// The memory taken, with what stands empty, without what keys and values point to.
+    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
     pub fn size_in_bytes(&self) -> usize {
-        size_of::<Self>() + self.slots.size_in_bytes()
+        self.slots.size_in_bytes()
     }
 
     /// The hash function in use.

@@ -235,12 +235,15 @@ impl<K, V> TaggedSlots<K, V> {
                 && others.iter().all(|&slot| slot < slots && slot != last && !self.is_empty(slot)),
             "a path leads over entries to an empty slot"
         );
-        for &slot in path {
+        for &slot in others {
             let displaced = self.tags[slot];
             self.set_tag(slot, tag);
             tag = displaced;
             std::mem::swap(&mut self.entries[slot], &mut entry);
         }
+        // Not swapped: there is nothing here to wait for.
+        self.set_tag(last, tag);
+        self.entries[last] = entry;
     }
 
     /// Every entry in the order of the slots, then those of `rest`.

@@ -7,11 +7,11 @@ use super::CuckooOptions;
 use super::evict::Randomness;
 use super::geometry::{Geometry, tag_of};
 use super::table::{Path, Table};
+use crate::exact::InsertError;
 use crate::exact::dictionary::implement_dictionary;
 use crate::exact::error::capacity_error;
 use crate::exact::slots::{Entries, TaggedSlots, Transfer};
-use crate::exact::{BuildError, InsertError};
-use crate::{Digest, Key, KeyHasher};
+use crate::{BuildError, Digest, Key, KeyHasher};
 
 /// How many seeds are tried for a table that is far from full, before the keys are to blame.
 const SEEDS_TO_TRY: usize = 12;
@@ -375,10 +375,10 @@ impl<K, V> CuckooMap<K, V> {
         self.entry_count as f64 / self.slot_count().max(1) as f64
     }
 
-    /// The memory taken, with what stands empty, without what keys and values point to.
+    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
     pub fn size_in_bytes(&self) -> usize {
         let stash = self.stash.capacity() * size_of::<(K, V)>();
-        size_of::<Self>() + self.slots.size_in_bytes() + stash
+        self.slots.size_in_bytes() + stash
     }
 
     /// The hash function in use: that of the options, or a reseeded one after a rebuild.

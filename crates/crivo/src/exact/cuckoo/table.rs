@@ -52,16 +52,18 @@ impl<'a, K: Key, V> Table<'a, K, V> {
 
     /// An empty slot in the emptiest of the digest's buckets: keeping them level makes for fewer
     /// evictions later.
+    #[inline]
     pub(super) fn empty_slot_for(&self, digest: Digest) -> Option<usize> {
-        let mut best = (0, 0);
-        for &bucket in self.geometry.choices(digest).as_slice() {
+        // Which bucket is emptier is a coin toss: a maximum of numbers that carry the slot with
+        // them needs no branch to be guessed wrong.
+        let mut best = 0;
+        for i in 0..self.geometry.choices {
+            let bucket = self.geometry.bucket(digest, i);
             let empty = self.empty_lanes(bucket);
-            if empty.count_ones() > best.0 {
-                let slot = bucket * self.geometry.bucket_size + empty.trailing_zeros() as usize;
-                best = (empty.count_ones(), slot);
-            }
+            let slot = bucket * self.geometry.bucket_size + empty.trailing_zeros() as usize;
+            best = best.max(u64::from(empty.count_ones()) << 56 | slot as u64);
         }
-        (best.0 > 0).then_some(best.1)
+        (best >> 56 > 0).then_some((best & (u64::MAX >> 8)) as usize)
     }
 
     /// A bit for every empty slot of a bucket.

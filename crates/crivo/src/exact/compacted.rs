@@ -1,0 +1,535 @@
+//! Hash compaction: the table keeps l bits of a key's digest in place of the key.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::iter::{Enumerate, FusedIterator};
+use std::marker::PhantomData;
+use std::slice;
+
+use super::{Dictionary, InsertError};
+use crate::bits::PackedSlots;
+use crate::hash::reduce;
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+
+mod outcome;
+
+pub use outcome::{Answer, Inserted};
+
+/// A map that keeps l bits of each key's digest instead of the key. **It may err.**
+///
+/// Where keys are long (the states of a program under verification, URLs), they are most of a
+/// table's memory. Hash compaction compresses a key to l bits *before* it enters the table; from
+/// then on these bits are the key, and two keys with the same bits are one.
+///
+/// ```text
+///   key                        digest                compressed, l = 12    slot
+///   "https://example.org/a" →  9d30 f1c5 2e87 7a40 → 9d3               →   reduce(remix(9d3), slots)
+/// ```
+///
+/// ```
+/// use crivo::exact::{Answer, CompactedMap, Inserted};
+///
+/// let mut depths = CompactedMap::<String, u32>::new(40)?;
+/// assert_eq!(depths.insert("a state of the program", 7)?, Inserted::New);
+/// assert_eq!(depths.get("a state of the program"), Answer::Probably(&7));
+/// assert_eq!(depths.get("a state not yet seen"), Answer::Absent);
+/// assert_eq!(depths.insert("a state of the program", 6)?, Inserted::ProbablyReplaced(7));
+/// assert!(depths.expected_fpr() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # What may go wrong
+///
+/// The answer that a key is [absent](Answer::Absent) is certain as long as nothing was removed.
+/// Everything else holds *probably*, and the types say so:
+///
+/// - a lookup of a key never inserted may find [the value of another](Answer::Probably);
+/// - an insertion of a new key may [replace the value of another](Inserted::ProbablyReplaced), and
+///   the two keys share one entry from then on;
+/// - a removal takes that one entry out, and so every key that shares it, whether or not the
+///   removed key had ever been inserted. Only after a removal can a stored key be missing.
+///
+/// A key shares its l bits with one of n others with probability
+///
+/// ```text
+///   1 − (1 − 2^−l)^n        ≈ n / 2^l  for n much below 2^l
+/// ```
+///
+/// For a million keys, l = 40 gives about one wrong answer in a million lookups of absent keys;
+/// l = 64 one in 18 million million. See [`expected_fpr`](Self::expected_fpr).
+///
+/// # The table
+///
+/// It is open, with linear probing and backward shift, and at most 4/5 full. A slot costs l bits
+/// and an `Option<V>`. The slot of an entry follows from its compressed key and nothing else: so
+/// the table can grow although it has no keys to hash again, and it never tells two keys apart by
+/// their slots that have the same bits.
+///
+/// *When not to use it:* to know only whether a key was seen, a filter does with fewer bits at the
+/// same error; where a wrong value does harm, take an exact map.
+///
+/// # References
+///
+/// - Wolper and Leroy, *Reliable hashing without collision detection* (1993): the idea, for model
+///   checking.
+/// - Stern and Dill, *Improved probabilistic verification by hash compaction* (1995): fewer bits for
+///   the same error, by taking the slot from a second hash; such a table cannot grow without keys.
+#[derive(Clone)]
+pub struct CompactedMap<K, V> {
+    compressed: PackedSlots,
+    values: Vec<Option<V>>,
+    entries: usize,
+    hasher: KeyHasher,
+    // Keys are looked at and never kept.
+    keys: PhantomData<fn(&K)>,
+}
+
+/// The entries that a map has room for after its first insertion.
+const FEWEST_ENTRIES: usize = 4;
+
+impl<K, V> CompactedMap<K, V> {
+    /// An empty map that keeps `compressed_bits` bits of a key, from 1 to 64.
+    ///
+    /// # Errors
+    /// If `compressed_bits` is out of range, or if there is no memory.
+    pub fn new(compressed_bits: u32) -> Result<Self, BuildError> {
+        Self::with_hasher(compressed_bits, KeyHasher::default())
+    }
+
+    /// An empty map that keeps `compressed_bits` bits of what `hasher` makes of a key.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_hasher(compressed_bits: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
+        check_bits(compressed_bits)?;
+        Self::with_slots(compressed_bits, 0, hasher)
+            .map_err(|bytes| BuildError::OutOfMemory { bytes })
+    }
+
+    /// An empty map with memory for `capacity` entries, or for all 2^`compressed_bits` that can
+    /// differ if those are fewer.
+    ///
+    /// # Errors
+    /// If `compressed_bits` is not from 1 to 64, if `capacity` is 0 or more than can be addressed,
+    /// or if there is no memory.
+    pub fn with_capacity(compressed_bits: u32, capacity: usize) -> Result<Self, BuildError> {
+        Self::with_capacity_and_hasher(compressed_bits, capacity, KeyHasher::default())
+    }
+
+    /// An empty map with memory for `capacity` entries that hashes with `hasher`.
+    ///
+    /// # Errors
+    /// As [`with_capacity`](Self::with_capacity).
+    pub fn with_capacity_and_hasher(
+        compressed_bits: u32,
+        capacity: usize,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        check_bits(compressed_bits)?;
+        let refused = |allowed| ParameterError::new("capacity", capacity, allowed).into();
+        if capacity == 0 {
+            return Err(refused("at least 1"));
+        }
+        let slots = slots_for(capacity.min(most_entries(compressed_bits)));
+        Self::with_slots(compressed_bits, slots, hasher).map_err(|bytes| {
+            if bytes > isize::MAX as usize {
+                refused("small enough for the table to be addressed")
+            } else {
+                BuildError::OutOfMemory { bytes }
+            }
+        })
+    }
+
+    /// An empty table, or how many bytes (at most `usize::MAX`) are not to be had for it.
+    fn with_slots(compressed_bits: u32, slots: usize, hasher: KeyHasher) -> Result<Self, usize> {
+        let mut values = Vec::new();
+        // Both parts are reserved before either is filled.
+        values
+            .try_reserve_exact(slots)
+            .map_err(|_| slots.saturating_mul(size_of::<Option<V>>()))?;
+        let compressed =
+            PackedSlots::try_new(compressed_bits, slots).map_err(|error| match error {
+                BuildError::OutOfMemory { bytes } => bytes,
+                BuildError::Parameter(_) => usize::MAX,
+            })?;
+        values.resize_with(slots, || None);
+        Ok(Self { compressed, values, entries: 0, hasher, keys: PhantomData })
+    }
+
+    /// Stores `value` under `key`. The key need not be owned, because it is not kept.
+    ///
+    /// When all 2^l entries that can differ are there, every insertion replaces one.
+    ///
+    /// # Errors
+    /// If there is no memory for one more entry. Nothing has changed then.
+    pub fn insert<Q>(&mut self, key: &Q, value: V) -> Result<Inserted<V>, InsertError>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let compressed = self.compress(key);
+        let slot = match self.find(compressed) {
+            Place::Taken(slot) => {
+                let present = self.values[slot].replace(value);
+                return Ok(present.map_or(Inserted::New, Inserted::ProbablyReplaced));
+            }
+            Place::Free(slot) if self.entries < entries_in(self.values.len()) => slot,
+            Place::Free(_) => {
+                self.grow()?;
+                self.find(compressed).slot()
+            }
+        };
+        self.put(slot, compressed, value);
+        Ok(Inserted::New)
+    }
+
+    /// Stores every pair, in order.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), at the first pair that could not be stored. Those before it
+    /// have been.
+    pub fn try_extend(
+        &mut self,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<(), InsertError>
+    where
+        K: Key,
+    {
+        entries.into_iter().try_for_each(|(key, value)| self.insert(&key, value).map(drop))
+    }
+
+    /// The value that is probably under `key`.
+    pub fn get<Q>(&self, key: &Q) -> Answer<&V>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let slot = self.find(self.compress(key)).slot();
+        self.values.get(slot).and_then(Option::as_ref).into()
+    }
+
+    /// The value that is probably under `key`, to be changed: for every key that shares the entry.
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Answer<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let slot = self.find(self.compress(key)).slot();
+        self.values.get_mut(slot).and_then(Option::as_mut).into()
+    }
+
+    /// Whether there is probably a value under `key`; `false` is as certain as
+    /// [`Answer::Absent`].
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        !self.get(key).is_absent()
+    }
+
+    /// Takes out the entry that is probably of `key`, and with it every key that shares it.
+    ///
+    /// Remove only what you inserted: a key that was never inserted takes out another's entry with
+    /// the chance of [`expected_fpr`](Self::expected_fpr).
+    pub fn remove<Q>(&mut self, key: &Q) -> Answer<V>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let Place::Taken(gap) = self.find(self.compress(key)) else {
+            return Answer::Absent;
+        };
+        let removed = self.values[gap].take();
+        self.entries -= 1;
+        self.close(gap);
+        removed.into()
+    }
+
+    /// Takes every entry out; the memory is kept.
+    pub fn clear(&mut self) {
+        self.values.fill_with(|| None);
+        self.entries = 0;
+    }
+
+    /// Every entry with its compressed key, in no particular order.
+    pub fn iter(&self) -> CompactedEntries<'_, V> {
+        CompactedEntries {
+            compressed: &self.compressed,
+            values: self.values.iter().enumerate(),
+            remaining: self.entries,
+        }
+    }
+
+    /// The l bits that stand for `key` in this table.
+    pub fn compress<Q>(&self, key: &Q) -> u64
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        self.hasher.digest(key).get() >> (64 - self.compressed_bits())
+    }
+
+    /// l: how many bits stand for a key.
+    pub const fn compressed_bits(&self) -> u32 {
+        self.compressed.width()
+    }
+
+    /// The chance that this table, as it stands, takes a key that was never inserted for another:
+    /// entries / 2^l.
+    ///
+    /// After n different keys its mean over all hashers is 1 − (1 − 2^−l)^n: keys that share their
+    /// bits share an entry, so that there may be fewer entries than keys.
+    ///
+    /// ```
+    /// use crivo::exact::CompactedMap;
+    ///
+    /// let mut map = CompactedMap::<u64, ()>::new(16)?;
+    /// map.try_extend((0..10).map(|key| (key, ())))?;
+    /// assert_eq!(map.expected_fpr(), 10.0 / 65536.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expected_fpr(&self) -> f64 {
+        self.entries as f64 / f64::from(self.compressed_bits()).exp2()
+    }
+
+    /// How many entries there are. Keys that share their bits count once.
+    pub const fn entry_count(&self) -> usize {
+        self.entries
+    }
+
+    /// Whether there are no entries.
+    pub const fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// How many places for entries there are.
+    pub const fn slot_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Entries per slot. 0 if there are no slots yet.
+    pub fn load(&self) -> f64 {
+        self.entries as f64 / self.slot_count().max(1) as f64
+    }
+
+    /// The memory taken on the heap, with what stands empty, without what values point to.
+    pub const fn size_in_bytes(&self) -> usize {
+        self.compressed.size_in_bytes() + self.values.capacity() * size_of::<Option<V>>()
+    }
+
+    /// The hasher in use.
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// The slot where the search for a compressed key starts.
+    fn home(&self, compressed: u64) -> usize {
+        let spread = Digest::new(compressed).remix().get();
+        reduce(spread, self.values.len() as u64) as usize
+    }
+
+    /// The slot of a compressed key, or the free one where it belongs.
+    fn find(&self, compressed: u64) -> Place {
+        let mut slot = self.home(compressed);
+        // It ends: a fifth of the slots is free. A map that never held anything has no slot 0.
+        while let Some(Some(_)) = self.values.get(slot) {
+            if self.compressed.get(slot) == compressed {
+                return Place::Taken(slot);
+            }
+            slot = self.after(slot);
+        }
+        Place::Free(slot)
+    }
+
+    fn after(&self, slot: usize) -> usize {
+        if slot + 1 == self.values.len() { 0 } else { slot + 1 }
+    }
+
+    fn put(&mut self, slot: usize, compressed: u64, value: V) {
+        self.compressed.set(slot, compressed);
+        self.values[slot] = Some(value);
+        self.entries += 1;
+    }
+
+    /// Moves entries back into the gap, so that no search stops short of an entry behind it.
+    fn close(&mut self, mut gap: usize) {
+        let mut slot = self.after(gap);
+        while self.values[slot].is_some() {
+            let compressed = self.compressed.get(slot);
+            // An entry may move back as far as its home, but not past it.
+            if self.steps(self.home(compressed), slot) >= self.steps(gap, slot) {
+                self.compressed.set(gap, compressed);
+                self.values.swap(gap, slot);
+                gap = slot;
+            }
+            slot = self.after(slot);
+        }
+    }
+
+    /// How many steps forward it is from one slot to another, around the end if need be.
+    fn steps(&self, from: usize, to: usize) -> usize {
+        if from <= to { to - from } else { to + self.values.len() - from }
+    }
+
+    /// Moves every entry into a table of twice the size, or changes nothing.
+    ///
+    /// Only called with a new compressed key at hand, so that there are fewer than 2^l.
+    fn grow(&mut self) -> Result<(), InsertError> {
+        let capacity = entries_in(self.values.len())
+            .saturating_mul(2)
+            .max(FEWEST_ENTRIES)
+            .min(most_entries(self.compressed_bits()));
+        let mut larger = Self::with_slots(self.compressed_bits(), slots_for(capacity), self.hasher)
+            .map_err(|bytes| InsertError::OutOfMemory { bytes })?;
+        for (slot, value) in self.values.drain(..).enumerate() {
+            if let Some(value) = value {
+                let compressed = self.compressed.get(slot);
+                larger.put(larger.find(compressed).slot(), compressed, value);
+            }
+        }
+        *self = larger;
+        Ok(())
+    }
+}
+
+/// Where a search ended.
+enum Place {
+    Taken(usize),
+    Free(usize),
+}
+
+impl Place {
+    fn slot(self) -> usize {
+        match self {
+            Self::Taken(slot) | Self::Free(slot) => slot,
+        }
+    }
+}
+
+fn check_bits(compressed_bits: u32) -> Result<(), ParameterError> {
+    if (1..=64).contains(&compressed_bits) {
+        Ok(())
+    } else {
+        Err(ParameterError::new("compressed bits", compressed_bits, "from 1 to 64"))
+    }
+}
+
+/// How many entries can differ: 2^l, as far as a `usize` goes.
+fn most_entries(compressed_bits: u32) -> usize {
+    1usize.checked_shl(compressed_bits).unwrap_or(usize::MAX)
+}
+
+/// The entries that `slots` slots may hold: four fifths, rounded down, so that one stays free.
+fn entries_in(slots: usize) -> usize {
+    slots - slots.div_ceil(5)
+}
+
+/// The fewest slots that may hold `entries` entries, as far as a `usize` goes.
+fn slots_for(entries: usize) -> usize {
+    entries.saturating_add(entries.div_ceil(4))
+}
+
+impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
+    type StoredKey<'a>
+        = u64
+    where
+        Self: 'a,
+        V: 'a;
+
+    const EXACT: bool = false;
+
+    fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
+        Self::insert(self, &key, value).map(Inserted::replaced)
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        Self::get(self, key).probable()
+    }
+
+    fn remove(&mut self, key: &K) -> Option<V> {
+        Self::remove(self, key).probable()
+    }
+
+    fn clear(&mut self) {
+        Self::clear(self);
+    }
+
+    fn iter<'a>(&'a self) -> impl Iterator<Item = (u64, &'a V)>
+    where
+        V: 'a,
+    {
+        Self::iter(self)
+    }
+
+    fn entry_count(&self) -> usize {
+        Self::entry_count(self)
+    }
+
+    fn slot_count(&self) -> usize {
+        Self::slot_count(self)
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        Self::size_in_bytes(self)
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        Self::hasher(self)
+    }
+}
+
+impl<K, V: fmt::Debug> fmt::Debug for CompactedMap<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self).finish()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a CompactedMap<K, V> {
+    type Item = (u64, &'a V);
+    type IntoIter = CompactedEntries<'a, V>;
+
+    fn into_iter(self) -> CompactedEntries<'a, V> {
+        self.iter()
+    }
+}
+
+/// The compressed keys and values of a [`CompactedMap`], from [`CompactedMap::iter`].
+pub struct CompactedEntries<'a, V> {
+    compressed: &'a PackedSlots,
+    values: Enumerate<slice::Iter<'a, Option<V>>>,
+    remaining: usize,
+}
+
+impl<'a, V> Iterator for CompactedEntries<'a, V> {
+    type Item = (u64, &'a V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (slot, value) = self.values.find_map(|(slot, value)| Some((slot, value.as_ref()?)))?;
+        self.remaining -= 1;
+        Some((self.compressed.get(slot), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.remaining, Some(self.remaining))
+    }
+}
+
+impl<V> ExactSizeIterator for CompactedEntries<'_, V> {}
+
+impl<V> FusedIterator for CompactedEntries<'_, V> {}
+
+impl<V> Clone for CompactedEntries<'_, V> {
+    fn clone(&self) -> Self {
+        Self { compressed: self.compressed, values: self.values.clone(), remaining: self.remaining }
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for CompactedEntries<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.clone()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
