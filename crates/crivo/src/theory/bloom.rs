@@ -25,7 +25,7 @@
 //!
 //! | function | what it is | when |
 //! |---|---|---|
-//! | [`rate`] | the limit for large m | from a few thousand bits on it errs by less than 1% of itself |
+//! | [`rate`] | the limit for large m | sizes: from 1,000 bits on (k = 7) it errs by less than 1% of itself |
 //! | [`rate_bound`] | an upper bound, nearly as simple | guarantees |
 //! | [`rate_exact`] | the truth for ideal hash functions | small filters, and tests |
 //!
@@ -44,9 +44,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::check::{
-    MOST_PROBES, check_keys, check_positive, check_probes, check_rate, size_from,
-};
+use super::check::{MOST_PROBES, check_keys, check_positive, check_probes, check_rate, size_from};
 use super::occupancy;
 use crate::ParameterError;
 
@@ -228,46 +226,43 @@ pub struct Size {
 pub fn size(n: u64, rate: f64) -> Result<Size, ParameterError> {
     check_keys(n)?;
     check_rate(rate)?;
-    // The limit is lower than the truth, so that the size it asks for is a lower bound: a k whose
-    // bound is not below the best size so far needs no further look.
-    let most = ((1.0 - rate.log2()) as u32).clamp(1, MOST_PROBES);
-    let mut candidates = Vec::new();
-    let mut error = None;
-    for k in 1..=most {
-        match bits_for_probes(n, rate, k) {
-            Ok(bound) => candidates.push((bound, k)),
-            Err(too_large) => error = Some(too_large),
+    let smallest = |k| -> Result<Size, ParameterError> {
+        let lower = bits_for_probes(n, rate, k)?;
+        let bits = least_size(lower, u64::MAX, |m| exact_rate(m, n, k) <= rate)
+            .ok_or_else(|| ParameterError::new("n", n, "so small that the size is below 2^64"))?;
+        Ok(Size { bits, probes: k })
+    };
+    // log2(1/rate) is the best k in the limit, and needs next to the fewest bits: if it does not
+    // fit into 64 bits, nothing does.
+    let in_the_limit = -rate.log2();
+    let mut best = smallest((in_the_limit.round() as u32).clamp(1, MOST_PROBES))?;
+    for k in 1..=(in_the_limit as u32 + 1).min(MOST_PROBES) {
+        // The limit is below the truth, hence what it asks for is the least that k could need.
+        if bits_for_probes(n, rate, k).is_ok_and(|lower| lower <= best.bits) {
+            let found = smallest(k)?;
+            if (found.bits, k) < (best.bits, best.probes) {
+                best = found;
+            }
         }
     }
-    candidates.sort_unstable();
-    let mut best: Option<Size> = None;
-    for (bound, probes) in candidates {
-        if best.is_some_and(|size| bound > size.bits) {
-            break;
-        }
-        let bits = least_bits(bound, |m| exact_rate(m, n, probes) <= rate)?;
-        let found = Size { bits, probes };
-        if best.is_none_or(|size| (bits, probes) < (size.bits, size.probes)) {
-            best = Some(found);
-        }
-    }
-    match (best, error) {
-        (Some(size), _) => Ok(size),
-        (None, Some(too_large)) => Err(too_large),
-        (None, None) => unreachable!("each of the candidates is a size or an error"),
-    }
+    Ok(best)
 }
 
-/// The least m ≥ `lower` that is enough, by steps that double and then halve.
-fn least_bits(lower: u64, is_enough: impl Fn(u64) -> bool) -> Result<u64, ParameterError> {
+/// The least size from `lower` to `most` that is enough, by steps that double and then halve.
+pub(super) fn least_size(
+    lower: u64,
+    most: u64,
+    mut is_enough: impl FnMut(u64) -> bool,
+) -> Option<u64> {
     let mut too_few = lower - 1;
     let mut step = 1u64;
     let mut enough = loop {
-        let candidate = too_few.checked_add(step).ok_or_else(|| {
-            ParameterError::new("size in bits", "more than 2^64 − 1", "below 2^64")
-        })?;
+        let candidate = too_few.saturating_add(step).min(most);
         if is_enough(candidate) {
             break candidate;
+        }
+        if candidate == most {
+            return None;
         }
         too_few = candidate;
         step *= 2;
@@ -280,7 +275,7 @@ fn least_bits(lower: u64, is_enough: impl Fn(u64) -> bool) -> Result<u64, Parame
             too_few = middle;
         }
     }
-    Ok(enough)
+    Some(enough)
 }
 
 #[cfg(test)]

@@ -17,11 +17,7 @@ pub(crate) fn check_open_unit(name: &'static str, value: f64) -> Result<(), Para
     if value > 0.0 && value < 1.0 {
         Ok(())
     } else {
-        Err(ParameterError::new(
-            name,
-            value,
-            "strictly between 0 and 1",
-        ))
+        Err(ParameterError::new(name, value, "strictly between 0 and 1"))
     }
 }
 

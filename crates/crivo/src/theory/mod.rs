@@ -3,4 +3,11 @@ mod check;
 mod occupancy;
 mod special;
 
+pub mod blocked;
 pub mod bloom;
+pub mod compaction;
+pub mod counting;
+pub mod cuckoo;
+pub mod fuse;
+pub mod limits;
+pub mod quotient;

@@ -91,8 +91,7 @@ pub(super) struct Tails {
 pub(super) fn binomial_tails(trials: f64, x: f64, p: f64) -> Tails {
     let misses = trials - x + 1.0;
     if p < (x + 1.0) / (trials + 3.0) {
-        let at_least =
-            binomial_probability(trials, x, p) * (1.0 - p) * beta_fraction(x, misses, p);
+        let at_least = binomial_probability(trials, x, p) * (1.0 - p) * beta_fraction(x, misses, p);
         Tails {
             below: 1.0 - at_least,
             at_least,
