@@ -43,7 +43,7 @@
 
 use statrs::function::gamma::gamma_lr;
 
-use super::check::{check_load, check_positive, check_range, check_rate};
+use super::check::{check_load, check_range, check_rate};
 use crate::ParameterError;
 
 /// The rate for a number of different fingerprints (2^f, or 2^f − 1 where one value is reserved
@@ -157,8 +157,14 @@ pub fn load_threshold(choices: u32, bucket_size: u32) -> Result<f64, ParameterEr
 }
 
 fn check_fingerprints(distinct: u64) -> Result<(), ParameterError> {
-    check_positive("number of fingerprints", distinct.saturating_sub(1))
-        .map_err(|_| ParameterError::new("number of fingerprints", distinct, "at least 2"))
+    if distinct < 2 {
+        return Err(ParameterError::new(
+            "number of fingerprints",
+            distinct,
+            "at least 2",
+        ));
+    }
+    Ok(())
 }
 
 fn check_bucket(size: u32) -> Result<(), ParameterError> {

@@ -74,8 +74,8 @@ pub struct Layout {
     pub array_length: u64,
 }
 
-/// No segment is longer, so that it stays within the cache.
-const LONGEST_SEGMENT: u64 = 1 << 18;
+/// No segment is longer than 2^18 cells, so that it stays within the cache.
+const LONGEST_SEGMENT: f64 = 18.0;
 
 /// The array for n keys, as Graf and Lemire dimension it.
 ///
@@ -100,9 +100,8 @@ pub fn layout(n: u64, arity: Arity) -> Result<Layout, ParameterError> {
         Arity::Three => (3, keys.ln() / 3.33f64.ln() + 2.25),
         Arity::Four => (4, keys.ln() / 2.91f64.ln() - 0.5),
     };
-    // At 2^18 the cap decides; the lower clamp is for one or two keys with four cells each.
-    let segment_length = 1u64 << (exponent.floor().clamp(0.0, 18.0) as u32);
-    let segment_length = segment_length.min(LONGEST_SEGMENT);
+    // The lower end is for two keys or fewer with four cells each.
+    let segment_length = 1u64 << (exponent.clamp(0.0, LONGEST_SEGMENT) as u32);
     let wanted = if n == 1 {
         0
     } else {
