@@ -17,7 +17,7 @@
 //!
 //! // The other way round: how many bits for 1%?
 //! let size = bloom::size(n, 0.01)?;
-//! assert_eq!((size.probes, size.bits), (7, 9_592_963));
+//! assert_eq!((size.probes, size.bits), (7, 9_592_957));
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
 //!

@@ -31,8 +31,8 @@
 //! but 98% for two buckets of four.
 //!
 //! # When not to use it
-//! Above a rate of about 3% a [Bloom filter](super::bloom) is smaller. A set that never changes
-//! is better off in a [fuse filter](super::fuse).
+//! Above a rate of 0.4% (with semi-sorting, of 2.4%) a [Bloom filter](super::bloom) is smaller. A
+//! set that never changes is better off in a [fuse filter](super::fuse).
 //!
 //! # References
 //! - B. Fan et al., *Cuckoo filter: practically better than Bloom*, CoNEXT 2014: the structure.

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! # When not to use it
-//! When keys are still to come: it is built from all of them at once. And for a few hundred keys
-//! it takes twice as many cells as keys or more.
+//! When keys are still to come: it is built from all of them at once. And a small set pays more: a
+//! hundred keys take nearly two cells each.
 //!
 //! # References
 //! - T. M. Graf, D. Lemire, *Binary fuse filters: fast and smaller than xor filters*, JEA 2022: the
