@@ -25,15 +25,13 @@ use std::fmt;
 use super::InsertError;
 use super::dictionary::implement_dictionary;
 use super::error::capacity_error;
-use super::slots::{Entries, TaggedSlots};
+use super::load::{FEWEST_SLOTS, entry_limit, slots_for};
+use super::slots::{Entries, TaggedSlots, tag_of};
 use crate::hash::reduce;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// The load at which a map grows, unless told otherwise.
 const DEFAULT_MAX_LOAD: f64 = 0.75;
-
-/// The fewest slots that a table with entries has: a group of tags must not meet a slot twice.
-const FEWEST_SLOTS: usize = 16;
 
 /// A map by linear probing, with removal by backward shift.
 ///
@@ -111,9 +109,6 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         if !(max_load > 0.0 && max_load <= 0.97) {
             let error = ParameterError::new("max_load", max_load, "above 0 and at most 0.97");
             return Err(error.into());
-        }
-        if capacity == 0 {
-            return Err(capacity_error(capacity));
         }
         let slots = slots_for(capacity, max_load)
             .filter(|&slots| TaggedSlots::<K, V>::bytes_for(slots).is_some())
@@ -210,7 +205,10 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     fn grow(&mut self) -> Result<(), InsertError> {
-        let slots = self.slots.slot_count().saturating_mul(2).max(FEWEST_SLOTS);
+        let mut slots = self.slots.slot_count().saturating_mul(2).max(FEWEST_SLOTS);
+        while entry_limit(slots, self.max_load) == 0 {
+            slots *= 2;
+        }
         let larger =
             TaggedSlots::try_new(slots).map_err(|bytes| InsertError::OutOfMemory { bytes })?;
         let mut smaller = std::mem::replace(&mut self.slots, larger);
@@ -269,21 +267,6 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     ) -> Result<(), InsertError> {
         entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
     }
-}
-
-/// The tag of a digest: its low eight bits, of which 0 and 1 are one. The home uses the high bits.
-#[inline]
-fn tag_of(digest: Digest) -> u8 {
-    (digest.get() as u8).max(1)
-}
-
-fn slots_for(entries: usize, max_load: f64) -> Option<usize> {
-    let slots = (entries as f64 / max_load).ceil();
-    (slots < usize::MAX as f64).then_some((slots as usize).max(FEWEST_SLOTS))
-}
-
-fn entry_limit(slots: usize, max_load: f64) -> usize {
-    (slots as f64 * max_load) as usize
 }
 
 impl<K, V> LinearMap<K, V> {

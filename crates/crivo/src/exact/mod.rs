@@ -36,6 +36,7 @@ mod dictionary;
 mod error;
 mod group;
 mod linear;
+mod load;
 mod slots;
 
 pub use chained::{ChainedEntries, ChainedMap};

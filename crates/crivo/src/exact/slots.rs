@@ -18,10 +18,18 @@
 use std::mem::MaybeUninit;
 
 use super::group::Group;
+use crate::Digest;
 use crate::memory::ask_for_huge_pages;
 
 /// The tag of an empty slot.
 pub(super) const EMPTY: u8 = 0;
+
+/// The tag of a digest: its low eight bits, of which 0 and 1 are one. Slots are chosen by the high
+/// bits.
+#[inline]
+pub(super) fn tag_of(digest: Digest) -> u8 {
+    (digest.get() as u8).max(1)
+}
 
 /// Tags beyond the last slot, so that a group of 16 can be read from any slot.
 const MIRROR: usize = 16;

@@ -3,6 +3,7 @@
 use super::evict::{Choices, MAX_CHOICES};
 use super::{CuckooOptions, Layout};
 use crate::Digest;
+use crate::exact::load::{entry_limit, slots_for};
 use crate::hash::reduce;
 
 /// The shape of a table: how many buckets of how many slots, and where a digest points.
@@ -24,9 +25,6 @@ pub(super) struct Geometry {
 const FACTORS: [u64; MAX_CHOICES] =
     [1, 0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0xd6e8_feb8_6659_fd93];
 
-/// The fewest slots that a table with entries has.
-const FEWEST_SLOTS: usize = 16;
-
 impl Geometry {
     /// No slots: every digest means bucket 0, which is beyond the end.
     pub(super) fn without_slots(options: &CuckooOptions) -> Self {
@@ -40,24 +38,24 @@ impl Geometry {
         entries: usize,
         max_load: f64,
     ) -> Option<Self> {
-        let slots = (entries as f64 / max_load).ceil();
-        // Floating point may round down by one part in 2^53; a whole bucket more makes up for it.
-        let spare = (slots / (1u64 << 52) as f64) as usize;
-        if entries == 0 || slots >= usize::MAX as f64 {
-            return None;
-        }
-        Self::with_slots(options, (slots as usize).max(FEWEST_SLOTS).checked_add(spare)?)
+        Self::with_slots(options, slots_for(entries, max_load)?)
     }
 
-    /// Half as large again.
-    pub(super) fn grown(&self, options: &CuckooOptions) -> Option<Self> {
+    /// Half as large again, and large enough for `entries` at `max_load`.
+    pub(super) fn grown(
+        &self,
+        options: &CuckooOptions,
+        entries: usize,
+        max_load: f64,
+    ) -> Option<Self> {
         let slots = self.slot_count();
-        Self::with_slots(options, slots.checked_add(slots / 2)?.max(FEWEST_SLOTS))
+        let larger = slots.checked_add(slots / 2)?;
+        Self::with_slots(options, larger.max(slots_for(entries, max_load)?))
     }
 
     /// How many entries the table may hold.
     pub(super) fn entry_limit(&self, max_load: f64) -> usize {
-        (self.slot_count() as f64 * max_load) as usize
+        entry_limit(self.slot_count(), max_load)
     }
 
     /// At least `slots` slots, in whole buckets, in tables of equal size.
@@ -99,10 +97,4 @@ impl Geometry {
     pub(super) fn lanes(&self) -> u32 {
         self.lanes_of_two & 0xff
     }
-}
-
-/// The tag of a digest: its low eight bits, of which 0 and 1 are one. Buckets use the high bits.
-#[inline]
-pub(super) fn tag_of(digest: Digest) -> u8 {
-    (digest.get() as u8).max(1)
 }

@@ -5,16 +5,16 @@ use std::fmt;
 
 use super::CuckooOptions;
 use super::evict::Randomness;
-use super::geometry::{Geometry, tag_of};
+use super::geometry::Geometry;
 use super::table::{Path, Table};
 use crate::exact::InsertError;
 use crate::exact::dictionary::implement_dictionary;
 use crate::exact::error::capacity_error;
-use crate::exact::slots::{Entries, TaggedSlots, Transfer};
+use crate::exact::slots::{Entries, TaggedSlots, Transfer, tag_of};
 use crate::{BuildError, Digest, Key, KeyHasher};
 
-/// How many seeds are tried for a table that is far from full, before the keys are to blame.
-const SEEDS_TO_TRY: usize = 12;
+/// How many tables are tried, with other seeds and larger, before the keys are to blame.
+const ATTEMPTS: usize = 13;
 
 /// A map by cuckoo hashing: compact, and every lookup looks at d buckets and nowhere else.
 ///
@@ -229,23 +229,17 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         let wanted = self.entry_count + 1;
         let mut geometry = self.geometry;
         let mut reseeds = self.reseeds;
-        let mut seeds = 0;
-        loop {
+        for attempt in 0..ATTEMPTS {
+            // A table that is too small grows. One in which no path was found tries another seed,
+            // and grows every second time, until it is nearly empty: then size is not what it lacks.
             let full = wanted > geometry.entry_limit(self.max_load);
-            let half_full = 2 * wanted > geometry.entry_limit(self.max_load);
-            // A table that is too small grows; one in which no path was found tries another seed,
-            // and grows every second time. Below half its load size is not what it lacks.
-            if full || (half_full && seeds % 2 == 1) {
+            let crowded = wanted.saturating_mul(4) > geometry.entry_limit(self.max_load);
+            if full || (crowded && attempt % 2 == 1) {
                 geometry = geometry
-                    .grown(&self.options)
+                    .grown(&self.options, wanted, self.max_load)
                     .ok_or(InsertError::OutOfMemory { bytes: usize::MAX })?;
             }
             if !full {
-                if seeds == SEEDS_TO_TRY {
-                    let (entries, slots) = (self.entry_count, geometry.slot_count());
-                    return Err(InsertError::TooManyCollisions { entries, slots, seeds });
-                }
-                seeds += 1;
                 reseeds += 1;
             }
             let hasher = self.options.hasher.reseeded(reseeds);
@@ -255,12 +249,12 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
                 self.reseeds = reseeds;
                 return Ok(path);
             }
-            if full {
-                // The larger table had no place either: from now on seeds count.
-                seeds += 1;
-                reseeds += 1;
-            }
         }
+        Err(InsertError::TooManyCollisions {
+            entries: self.entry_count,
+            slots: geometry.slot_count(),
+            seeds: (reseeds - self.reseeds) as usize,
+        })
     }
 
     /// Moves every entry to a table of another shape, if they all find a place and `key` has one.

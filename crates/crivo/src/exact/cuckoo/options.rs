@@ -1,6 +1,7 @@
 //! The variations of cuckoo hashing.
 
 use super::evict::MAX_CHOICES;
+use crate::theory::cuckoo::load_threshold;
 use crate::{KeyHasher, ParameterError};
 
 /// The load at which a table grows, where theory allows as much.
@@ -144,7 +145,9 @@ impl CuckooOptions {
         }
     }
 
+    /// A little less than what d and b can hold in theory: close to it, searches grow long.
     fn reachable_load(&self) -> Result<f64, ParameterError> {
-        Ok(DEFAULT_MAX_LOAD)
+        let threshold = load_threshold(self.choices as u32, self.bucket_size as u32)?;
+        Ok(DEFAULT_MAX_LOAD.min(threshold - 0.03))
     }
 }

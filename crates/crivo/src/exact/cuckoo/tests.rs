@@ -151,14 +151,8 @@ fn a_failed_insertion_changes_nothing() {
 
 #[test]
 fn the_lectures_insertion_move_by_move() {
-    let keys = [
-        ("A", [0, 3]),
-        ("B", [3, 8]),
-        ("C", [1, 2]),
-        ("H", [4, 7]),
-        ("P", [5, 8]),
-        ("W", [7, 4]),
-    ];
+    let keys =
+        [("A", [0, 3]), ("B", [3, 8]), ("C", [1, 2]), ("H", [4, 7]), ("P", [5, 8]), ("W", [7, 4])];
     for (eviction, moves, table) in [
         (
             Eviction::random_walk(),
