@@ -9,6 +9,7 @@ use crivo::exact::{
     ChainedMap, CompactedMap, CuckooMap, CuckooOptions, Dictionary, Eviction, InsertError, Layout,
     LinearMap,
 };
+use crivo::hash::SecretKey;
 use crivo::{BuildError, Key, KeyHasher};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -285,23 +286,65 @@ fn the_adversarys_keys_share_a_digest_under_every_seed() {
     assert_eq!(sound.len(), 2048);
 }
 
+/// Chaining and probing merely slow down.
 #[test]
-fn chaining_answers_right_when_all_digests_are_equal() -> Result<(), InsertError> {
-    let keys: Vec<Vec<u8>> = murmur3_multicollision(11).collect();
-    let mut map = ChainedMap::with_hasher(KeyHasher::murmur3(7));
-    map.try_extend(keys.iter().cloned().zip(0..))?;
-    assert_eq!(map.entry_count(), 2048);
-    for (value, key) in (0..).zip(&keys) {
-        assert_eq!(map.get(key), Some(&value));
+fn equal_digests_make_slow_maps_and_right_answers() {
+    fn check<D: Dictionary<Vec<u8>, u64>>(mut map: D) {
+        let keys: Vec<Vec<u8>> = murmur3_multicollision(11).collect();
+        for (value, key) in (0..).zip(&keys) {
+            assert_eq!(map.insert(key.clone(), value), Ok(None));
+        }
+        assert_eq!(map.entry_count(), 2048);
+        for (value, key) in (0..).zip(&keys).step_by(2) {
+            assert_eq!(map.remove(key), Some(value));
+        }
+        for (value, key) in (0..).zip(&keys) {
+            let expected = (value % 2 == 1).then_some(value);
+            assert_eq!(map.get(key), expected.as_ref());
+        }
     }
-    for (value, key) in (0..).zip(&keys).step_by(2) {
-        assert_eq!(map.remove(key), Some(value));
+    check(ChainedMap::with_hasher(KeyHasher::murmur3(7)));
+    check(LinearMap::with_hasher(KeyHasher::murmur3(7)));
+}
+
+/// Cuckoo hashing has d·b places for one digest, and a stash. The next key is refused, whatever
+/// seed and size are tried, and the map stays as it was, no larger than its load calls for.
+#[test]
+fn equal_digests_end_in_an_error_for_cuckoo_hashing() {
+    let keys: Vec<Vec<u8>> = murmur3_multicollision(7).collect();
+    for (choices, bucket_size, stash) in [(2, 8, 0), (2, 1, 3), (3, 2, 0), (4, 4, 1)] {
+        let hasher = KeyHasher::murmur3(7);
+        let options =
+            CuckooOptions { choices, bucket_size, stash, hasher, ..CuckooOptions::default() };
+        let mut map = options.build(1_000).unwrap();
+        let places = choices * bucket_size + stash;
+        for key in &keys[..places] {
+            map.insert(key.clone(), 0).unwrap();
+        }
+        let (slots, bytes) = (map.slot_count(), map.size_in_bytes());
+        for key in &keys[places..] {
+            match map.insert(key.clone(), 0) {
+                Err(InsertError::TooManyCollisions { entries, slots: tried, .. }) => {
+                    assert_eq!(entries, places);
+                    assert!(tried <= 2 * slots, "{tried} slots were tried for {entries} entries");
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(map.entry_count(), places);
+            assert_eq!((map.slot_count(), map.size_in_bytes()), (slots, bytes));
+        }
+        assert!(keys[..places].iter().all(|key| map.contains(key)));
+        assert!(keys[places..].iter().all(|key| !map.contains(key)));
+        // Other keys still come in, and the error says what to do.
+        map.insert(b"another".to_vec(), 1).unwrap();
+        let error = map.insert(keys[places].clone(), 0).unwrap_err().to_string();
+        assert!(error.contains("secret key"), "{error}");
     }
-    for (value, key) in (0..).zip(&keys) {
-        let expected = (value % 2 == 1).then_some(value);
-        assert_eq!(map.get(key), expected.as_ref());
-    }
-    Ok(())
+    // Under a secret key they are keys like any other.
+    let hasher = KeyHasher::sip24(SecretKey::new([3; 16]));
+    let mut map = CuckooMap::with_capacity_and_hasher(keys.len(), hasher).unwrap();
+    map.try_extend(keys.into_iter().map(|key| (key, ()))).unwrap();
+    assert_eq!(map.reseed_count(), 0);
 }
 
 #[test]
