@@ -99,7 +99,7 @@ impl Block {
 /// The rate of `blocks` blocks that hold n keys, with k probes each.
 ///
 /// An empty filter (n = 0) accepts nothing. The loads are binomial, not their Poisson limit, so
-/// that it holds from one block on: then it is [`bloom::rate_exact`](super::bloom::rate_exact).
+/// that it holds from one block on: then it is [`bloom::rate_exact`].
 ///
 /// # Errors
 /// If there are no blocks, the block size is out of range, or k is not from 1 to 255.
@@ -211,7 +211,7 @@ pub struct Size {
 
 /// The fewest blocks that hold n keys at this rate with some k, and among such k the least.
 ///
-/// It takes a fraction of a millisecond, whatever n.
+/// It takes a fraction of a millisecond at usual rates, whatever n, and a millisecond at 1e-9.
 ///
 /// # Errors
 /// If n is 0, the rate is not between 0 and 1, the block size is out of range, or the filter
