@@ -218,6 +218,7 @@ pub struct Size {
 /// would exceed 2^64 bits.
 pub fn size(block: Block, n: u64, rate: f64) -> Result<Size, ParameterError> {
     check_rate(rate)?;
+    block.check(1)?;
     let classic = block.classic_probes(rate);
     let mut best = Size {
         blocks: blocks_for_probes(block, n, rate, classic)?,

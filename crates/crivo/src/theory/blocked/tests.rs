@@ -176,8 +176,13 @@ fn bad_parameters_are_named() {
         rate_at(block, -1.0, 3).map_err(parameter),
         Err("bits per key")
     );
-    let small = Block { bits: 4, ..block };
-    assert_eq!(size(small, 1, 0.1).map_err(parameter), Err("block size"));
+    for bits in [0, 4, 65_537] {
+        let odd = Block { bits, ..block };
+        assert_eq!(rate(odd, 1, 1, 1).map_err(parameter), Err("block size"));
+        assert_eq!(size(odd, 1, 0.1).map_err(parameter), Err("block size"));
+        assert_eq!(bits_per_key(odd, 0.1).map_err(parameter), Err("block size"));
+        assert_eq!(best_probes(odd, 8.0).map_err(parameter), Err("block size"));
+    }
     let crowded = Block {
         bits: 8,
         ..DISTINCT
