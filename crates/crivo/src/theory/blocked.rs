@@ -42,12 +42,14 @@
 //! - F. Putze, P. Sanders, J. Singler, *Cache-, hash- and space-efficient Bloom filters*, JEA 2009:
 //!   the structure, and the mixture over block loads with the textbook's formula inside a block.
 
-use super::bloom::least_size;
+use super::bloom;
 use super::check::{
     MOST_PROBES, check_keys, check_positive, check_positive_real, check_probes, check_range,
     check_rate,
 };
+use super::limits;
 use super::occupancy;
+use super::search::least;
 use crate::ParameterError;
 
 /// How a key's k positions within its block are drawn, or thought to be drawn.
@@ -87,17 +89,17 @@ impl Block {
         Ok(())
     }
 
-    /// No more probes than this come into question for a rate.
-    fn most_probes(self, rate: f64) -> u32 {
-        // A classic filter's best k is log2(1/rate); crowding only lowers it.
-        (-rate.log2() as u32 + 2).min(MOST_PROBES).min(self.bits)
+    /// The k of a classic filter at this rate, rounded up: no larger one is of use here.
+    fn classic_probes(self, rate: f64) -> u32 {
+        let real = (-rate.log2()).ceil() as u32;
+        real.clamp(1, MOST_PROBES.min(self.bits))
     }
 }
 
 /// The rate of `blocks` blocks that hold n keys, with k probes each.
 ///
 /// An empty filter (n = 0) accepts nothing. The loads are binomial, not their Poisson limit, so
-/// that it holds from one block on: then it is [`bloom::rate_exact`](super::bloom::rate_exact).
+/// that it holds from one block on: then it is [`bloom::rate_exact`].
 ///
 /// # Errors
 /// If there are no blocks, the block size is out of range, or k is not from 1 to 255.
@@ -165,22 +167,15 @@ pub fn best_probes(block: Block, bits_per_key: f64) -> Result<u32, ParameterErro
 pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
     check_rate(rate)?;
     block.check(1)?;
-    let mut best = f64::INFINITY;
-    for k in 1..=block.most_probes(rate) {
+    let fewest = |k, hint: f64| {
         let mut inside = InBlock::new(block, k);
         let mut keeps = |budget| inside.mixture(Load::of_budget(block, budget)) <= rate;
-        let mut enough = 1.0;
-        if best.is_finite() {
-            if !keeps(best) {
-                continue;
-            }
-            enough = best;
-        }
+        let (mut too_few, mut enough) = (0.0, hint);
         while !keeps(enough) {
-            enough *= 2.0;
+            too_few = enough;
+            enough *= 1.5;
         }
-        let mut too_few = 0.0;
-        // Halving reaches the last bit of the answer in about fifty steps.
+        // Halving reaches the last digits of the answer in about forty steps.
         while enough - too_few > 1e-12 * enough {
             let middle = 0.5 * (too_few + enough);
             if keeps(middle) {
@@ -189,7 +184,17 @@ pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
                 too_few = middle;
             }
         }
-        best = enough;
+        enough
+    };
+    let classic = block.classic_probes(rate);
+    let mut best = fewest(classic, limits::bloom(rate)?);
+    // Crowding lowers the best k. Below it the budget rises again, and nothing better comes.
+    for k in (1..classic).rev() {
+        let load = Load::of_budget(block, best);
+        if InBlock::new(block, k).mixture(load) > rate {
+            break;
+        }
+        best = fewest(k, best);
     }
     Ok(best)
 }
@@ -206,34 +211,31 @@ pub struct Size {
 
 /// The fewest blocks that hold n keys at this rate with some k, and among such k the least.
 ///
-/// It takes a fraction of a millisecond, whatever n.
+/// It takes a fraction of a millisecond at usual rates, whatever n, and a millisecond at 1e-9.
 ///
 /// # Errors
 /// If n is 0, the rate is not between 0 and 1, the block size is out of range, or the filter
 /// would exceed 2^64 bits.
 pub fn size(block: Block, n: u64, rate: f64) -> Result<Size, ParameterError> {
     check_rate(rate)?;
-    let mut best: Option<Size> = None;
-    for probes in 1..=block.most_probes(rate) {
+    block.check(1)?;
+    let classic = block.classic_probes(rate);
+    let mut best = Size {
+        blocks: blocks_for_probes(block, n, rate, classic)?,
+        probes: classic,
+    };
+    // Crowding lowers the best k. Below it the blocks become more again, and nothing better comes.
+    for probes in (1..classic).rev() {
         let mut inside = InBlock::new(block, probes);
-        // One look tells whether this k saves a block at all.
-        let saves = |size: Size| {
-            size.blocks > 1 && inside.mixture(Load::of_keys(n, size.blocks - 1)) <= rate
-        };
-        if best.is_none_or(saves)
-            && let Ok(blocks) = blocks_for_probes(block, n, rate, probes)
-        {
-            best = Some(Size { blocks, probes });
+        let mut keeps = |blocks| inside.mixture(Load::of_keys(n, blocks)) <= rate;
+        if !keeps(best.blocks) {
+            break;
         }
+        // No more than the best so far, hence never none.
+        let blocks = least(best.blocks, best.blocks, keeps).unwrap_or(best.blocks);
+        best = Size { blocks, probes };
     }
-    match best {
-        Some(size) => Ok(size),
-        // Nothing fits: say why, with the k that would need the least.
-        None => {
-            let probes = block.most_probes(rate);
-            blocks_for_probes(block, n, rate, probes).map(|blocks| Size { blocks, probes })
-        }
-    }
+    Ok(best)
 }
 
 /// The fewest blocks that hold n keys at this rate with k probes each.
@@ -245,13 +247,15 @@ pub fn blocks_for_probes(block: Block, n: u64, rate: f64, k: u32) -> Result<u64,
     check_keys(n)?;
     check_rate(rate)?;
     block.check(k)?;
+    let bits = u64::from(block.bits);
     let mut inside = InBlock::new(block, k);
-    let most = u64::MAX / u64::from(block.bits);
-    // The fewer blocks the more they err, so that the answer can be approached by doubling.
-    least_size(1, most, |blocks| {
+    // A classic filter of the same size is the place to look around. Far fewer blocks would be
+    // slow to compute: their loads are long sums.
+    let hint = bloom::bits_for_probes(n, rate, k)? / bits;
+    least(hint, u64::MAX / bits, |blocks| {
         inside.mixture(Load::of_keys(n, blocks)) <= rate
     })
-    .ok_or_else(|| ParameterError::new("n", n, "so small that the filter stays below 2^64 bits"))
+    .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))
 }
 
 /// The distribution of the number of keys in one block.

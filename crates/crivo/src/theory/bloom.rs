@@ -46,6 +46,7 @@ use std::f64::consts::LN_2;
 
 use super::check::{MOST_PROBES, check_keys, check_positive, check_probes, check_rate, size_from};
 use super::occupancy;
+use super::search::least;
 use crate::ParameterError;
 
 /// The rate in the limit of large m: (1 − e^(−kn/m))^k.
@@ -221,6 +222,8 @@ pub struct Size {
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
+/// It takes some microseconds at 1% and some milliseconds at 1e-9.
+///
 /// # Errors
 /// If n is 0, the rate is not between 0 and 1, or the size exceeds 64 bits.
 pub fn size(n: u64, rate: f64) -> Result<Size, ParameterError> {
@@ -228,8 +231,8 @@ pub fn size(n: u64, rate: f64) -> Result<Size, ParameterError> {
     check_rate(rate)?;
     let smallest = |k| -> Result<Size, ParameterError> {
         let lower = bits_for_probes(n, rate, k)?;
-        let bits = least_size(lower, u64::MAX, |m| exact_rate(m, n, k) <= rate)
-            .ok_or_else(|| ParameterError::new("n", n, "so small that the size is below 2^64"))?;
+        let bits = least(lower, u64::MAX, |m| exact_rate(m, n, k) <= rate)
+            .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))?;
         Ok(Size { bits, probes: k })
     };
     // log2(1/rate) is the best k in the limit, and needs next to the fewest bits: if it does not
@@ -246,36 +249,6 @@ pub fn size(n: u64, rate: f64) -> Result<Size, ParameterError> {
         }
     }
     Ok(best)
-}
-
-/// The least size from `lower` to `most` that is enough, by steps that double and then halve.
-pub(super) fn least_size(
-    lower: u64,
-    most: u64,
-    mut is_enough: impl FnMut(u64) -> bool,
-) -> Option<u64> {
-    let mut too_few = lower - 1;
-    let mut step = 1u64;
-    let mut enough = loop {
-        let candidate = too_few.saturating_add(step).min(most);
-        if is_enough(candidate) {
-            break candidate;
-        }
-        if candidate == most {
-            return None;
-        }
-        too_few = candidate;
-        step *= 2;
-    };
-    while enough - too_few > 1 {
-        let middle = too_few + (enough - too_few) / 2;
-        if is_enough(middle) {
-            enough = middle;
-        } else {
-            too_few = middle;
-        }
-    }
-    Some(enough)
 }
 
 #[cfg(test)]

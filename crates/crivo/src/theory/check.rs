@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::ParameterError;
 
-/// The most probes a filter makes: what [`hash::Indices`](crate::hash::Indices) is tested for.
+/// The most probes a filter makes, as many as [`SeededIndices`](crate::hash::SeededIndices) takes.
 pub(crate) const MOST_PROBES: u32 = 255;
 
 /// A false-positive rate: a number strictly between 0 and 1.

@@ -192,7 +192,8 @@ mod tests {
             let percent = 100.0 * load_threshold(d, b).unwrap();
             assert_eq!(format!("{percent:.1}"), expected, "d = {d}, b = {b}");
         }
-        // To more digits, by Walzer's "Load thresholds for cuckoo hashing with overlapping blocks".
+        // To more digits; for b = 1 as in Dietzfelbinger et al., "Tight thresholds for cuckoo
+        // hashing via XORSAT" (ICALP 2010).
         let more = |d, b| format!("{:.4}", load_threshold(d, b).unwrap());
         assert_eq!(more(2, 2), "0.8970");
         assert_eq!(more(3, 1), "0.9179");

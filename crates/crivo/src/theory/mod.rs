@@ -47,6 +47,7 @@
 
 pub(crate) mod check;
 mod occupancy;
+mod search;
 mod special;
 
 pub mod blocked;

@@ -117,11 +117,20 @@ fn sizes_from_one_key_to_a_million_million() {
 
 #[test]
 fn no_other_number_of_probes_needs_fewer_blocks() {
-    for (n, target) in [(5, 0.01), (1_000, 0.01), (100_000, 0.001)] {
+    for (n, target) in [
+        (2, 0.001),
+        (5, 0.01),
+        (30, 1e-4),
+        (64, 0.2),
+        (300, 0.45),
+        (1_000, 0.01),
+        (100_000, 0.001),
+    ] {
         let found = size(Block::CACHE_LINE, n, target).unwrap();
         for k in 1..=20 {
             let blocks = blocks_for_probes(Block::CACHE_LINE, n, target, k).unwrap();
-            assert!(blocks >= found.blocks, "{n} {target} {k}");
+            let better = (blocks, k) < (found.blocks, found.probes);
+            assert!(!better, "{n} {target} {k}");
         }
     }
 }
@@ -158,14 +167,22 @@ fn bad_parameters_are_named() {
     assert_eq!(rate(block, 1, 1, 0).map_err(parameter), Err("k"));
     assert_eq!(size(block, 0, 0.1).map_err(parameter), Err("n"));
     assert_eq!(size(block, 1, f64::NAN).map_err(parameter), Err("rate"));
-    assert_eq!(size(block, u64::MAX, 0.01).map_err(parameter), Err("n"));
+    assert_eq!(
+        size(block, u64::MAX, 0.01).map_err(parameter),
+        Err("size in bits")
+    );
     assert_eq!(bits_per_key(block, 1.0).map_err(parameter), Err("rate"));
     assert_eq!(
         rate_at(block, -1.0, 3).map_err(parameter),
         Err("bits per key")
     );
-    let small = Block { bits: 4, ..block };
-    assert_eq!(size(small, 1, 0.1).map_err(parameter), Err("block size"));
+    for bits in [0, 4, 65_537] {
+        let odd = Block { bits, ..block };
+        assert_eq!(rate(odd, 1, 1, 1).map_err(parameter), Err("block size"));
+        assert_eq!(size(odd, 1, 0.1).map_err(parameter), Err("block size"));
+        assert_eq!(bits_per_key(odd, 0.1).map_err(parameter), Err("block size"));
+        assert_eq!(best_probes(odd, 8.0).map_err(parameter), Err("block size"));
+    }
     let crowded = Block {
         bits: 8,
         ..DISTINCT
