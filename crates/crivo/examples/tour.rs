@@ -76,7 +76,9 @@ fn lecture() -> Result<(), Box<dyn Error>> {
 }
 
 fn hash_quality() -> Result<(), Box<dyn Error>> {
-    println!("\nTen functions of each family on 100,000 keys: uniform, uncorrelated, independent?\n");
+    println!(
+        "\nTen functions of each family on 100,000 keys: uniform, uncorrelated, independent?\n"
+    );
     for family in Family::ALL.into_iter().filter(|family| family.is_seeded()) {
         let hashers: Vec<KeyHasher> = (0..10).map(|seed| family.with_seed(seed)).collect();
         let keys = (0..100_000).map(|i| format!("key {i}"));

@@ -75,10 +75,7 @@ pub struct Block {
 
 impl Block {
     /// 512 bits, the cache line of most processors, with independent positions.
-    pub const CACHE_LINE: Self = Self {
-        bits: 512,
-        positions: Positions::Independent,
-    };
+    pub const CACHE_LINE: Self = Self { bits: 512, positions: Positions::Independent };
 
     fn check(self, k: u32) -> Result<(), ParameterError> {
         check_range("block size", self.bits, 8..=65_536, "from 8 to 65536 bits")?;
@@ -220,10 +217,7 @@ pub fn size(block: Block, n: u64, rate: f64) -> Result<Size, ParameterError> {
     check_rate(rate)?;
     block.check(1)?;
     let classic = block.classic_probes(rate);
-    let mut best = Size {
-        blocks: blocks_for_probes(block, n, rate, classic)?,
-        probes: classic,
-    };
+    let mut best = Size { blocks: blocks_for_probes(block, n, rate, classic)?, probes: classic };
     // Crowding lowers the best k. Below it the blocks become more again, and nothing better comes.
     for probes in (1..classic).rev() {
         let mut inside = InBlock::new(block, probes);
@@ -252,10 +246,8 @@ pub fn blocks_for_probes(block: Block, n: u64, rate: f64, k: u32) -> Result<u64,
     // A classic filter of the same size is the place to look around. Far fewer blocks would be
     // slow to compute: their loads are long sums.
     let hint = bloom::bits_for_probes(n, rate, k)? / bits;
-    least(hint, u64::MAX / bits, |blocks| {
-        inside.mixture(Load::of_keys(n, blocks)) <= rate
-    })
-    .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))
+    least(hint, u64::MAX / bits, |blocks| inside.mixture(Load::of_keys(n, blocks)) <= rate)
+        .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))
 }
 
 /// The distribution of the number of keys in one block.
@@ -272,19 +264,11 @@ struct Load {
 impl Load {
     fn of_keys(n: u64, blocks: u64) -> Self {
         let (keys, blocks) = (n as f64, blocks as f64);
-        Self {
-            keys,
-            mean: keys / blocks,
-            odds: blocks / (blocks - 1.0),
-        }
+        Self { keys, mean: keys / blocks, odds: blocks / (blocks - 1.0) }
     }
 
     fn of_budget(block: Block, bits_per_key: f64) -> Self {
-        Self {
-            keys: f64::INFINITY,
-            mean: f64::from(block.bits) / bits_per_key,
-            odds: 1.0,
-        }
+        Self { keys: f64::INFINITY, mean: f64::from(block.bits) / bits_per_key, odds: 1.0 }
     }
 
     /// P(load = j + 1) / P(load = j).
@@ -322,14 +306,7 @@ impl InBlock {
             Positions::Distinct => hits = (0..=k).map(|i| hits_among(block.bits, i, k)).collect(),
             Positions::Textbook => {}
         }
-        Self {
-            block,
-            k,
-            rates: vec![0.0],
-            all_set,
-            query,
-            hits,
-        }
+        Self { block, k, rates: vec![0.0], all_set, query, hits }
     }
 
     /// From this load on every bit is set but for a chance below e^-50.
@@ -361,11 +338,7 @@ impl InBlock {
                 for _ in 0..self.k {
                     occupancy::throw(&mut self.all_set, self.block.bits.into());
                 }
-                self.query
-                    .iter()
-                    .zip(&self.all_set)
-                    .map(|(p, g)| p * g)
-                    .sum()
+                self.query.iter().zip(&self.all_set).map(|(p, g)| p * g).sum()
             }
             Positions::Distinct => {
                 // Of i given bits the new key sets h, and the others had to be set before.
@@ -431,11 +404,7 @@ fn hits_among(bits: u32, i: u32, k: u32) -> Vec<f64> {
         let left = f64::from(bits - drawn);
         for h in (0..hits.len()).rev() {
             let wanted = (i as usize - h) as f64;
-            let hit_next = if h > 0 {
-                hits[h - 1] * (wanted + 1.0) / left
-            } else {
-                0.0
-            };
+            let hit_next = if h > 0 { hits[h - 1] * (wanted + 1.0) / left } else { 0.0 };
             hits[h] = hits[h] * ((left - wanted) / left).max(0.0) + hit_next;
         }
     }

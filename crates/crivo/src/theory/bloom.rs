@@ -159,11 +159,7 @@ pub fn best_probes(m: u64, n: u64) -> Result<u32, ParameterError> {
     let floor = best_probes_floor(m, n)?;
     let ceiling = (floor + 1).min(MOST_PROBES);
     let rate_of = |k| limit_rate(m as f64, n as f64, k);
-    Ok(if rate_of(ceiling) < rate_of(floor) {
-        ceiling
-    } else {
-        floor
-    })
+    Ok(if rate_of(ceiling) < rate_of(floor) { ceiling } else { floor })
 }
 
 /// The bits that n keys need if k could be any real number: ⌈n · ln(1/rate) / (ln 2)²⌉.

@@ -37,11 +37,7 @@ pub(crate) fn check_keys(n: u64) -> Result<(), ParameterError> {
 
 /// A count of anything of which there must be one at least.
 pub(crate) fn check_positive(name: &'static str, value: u64) -> Result<(), ParameterError> {
-    if value > 0 {
-        Ok(())
-    } else {
-        Err(ParameterError::new(name, value, "at least 1"))
-    }
+    if value > 0 { Ok(()) } else { Err(ParameterError::new(name, value, "at least 1")) }
 }
 
 /// A number of probes per key.
@@ -56,11 +52,7 @@ pub(crate) fn check_range(
     range: RangeInclusive<u32>,
     allowed: &'static str,
 ) -> Result<(), ParameterError> {
-    if range.contains(&value) {
-        Ok(())
-    } else {
-        Err(ParameterError::new(name, value, allowed))
-    }
+    if range.contains(&value) { Ok(()) } else { Err(ParameterError::new(name, value, allowed)) }
 }
 
 /// A positive, finite real number, such as a budget in bits per key.

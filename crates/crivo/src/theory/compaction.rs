@@ -50,11 +50,7 @@ pub fn hash_bits(n: u64, target: f64) -> Result<u32, ParameterError> {
             return Ok(bits);
         }
     }
-    Err(ParameterError::new(
-        "rate",
-        target,
-        "reachable with 64 bits of hash",
-    ))
+    Err(ParameterError::new("rate", target, "reachable with 64 bits of hash"))
 }
 
 /// The chance that some two of n keys share their l bits: 1 − Π_{i<n} (1 − i/2^l).

@@ -117,10 +117,7 @@ mod tests {
             (1_000, 10_000, 5, 60, 0.092_156_444_185_236_73),
         ] {
             let got = reach(m, n, k, value).unwrap();
-            assert!(
-                (got / expected - 1.0).abs() < 1e-11,
-                "{m} {n} {k} {value}: {got:e}"
-            );
+            assert!((got / expected - 1.0).abs() < 1e-11, "{m} {n} {k} {value}: {got:e}");
         }
     }
 
@@ -145,14 +142,8 @@ mod tests {
         let parameter = |error: ParameterError| error.parameter;
         assert_eq!(overflow(0, 1, 1, 4).map_err(parameter), Err("m"));
         assert_eq!(overflow(1, 1, 0, 4).map_err(parameter), Err("k"));
-        assert_eq!(
-            overflow(1, 1, 1, 0).map_err(parameter),
-            Err("bits of a counter")
-        );
-        assert_eq!(
-            overflow_bound(1, 1, 1, 33).map_err(parameter),
-            Err("bits of a counter")
-        );
+        assert_eq!(overflow(1, 1, 1, 0).map_err(parameter), Err("bits of a counter"));
+        assert_eq!(overflow_bound(1, 1, 1, 33).map_err(parameter), Err("bits of a counter"));
         assert_eq!(reach(1, 1, 1, 0).map_err(parameter), Err("value"));
     }
 

@@ -86,11 +86,7 @@ pub fn fingerprint_bits(target: f64, bucket_size: u32, load: f64) -> Result<u32,
             return Ok(bits);
         }
     }
-    Err(ParameterError::new(
-        "rate",
-        target,
-        "reachable with fingerprints of 63 bits",
-    ))
+    Err(ParameterError::new("rate", target, "reachable with fingerprints of 63 bits"))
 }
 
 /// The bits per key that a rate takes, were fingerprints of any real width:
@@ -158,11 +154,7 @@ pub fn load_threshold(choices: u32, bucket_size: u32) -> Result<f64, ParameterEr
 
 fn check_fingerprints(distinct: u64) -> Result<(), ParameterError> {
     if distinct < 2 {
-        return Err(ParameterError::new(
-            "number of fingerprints",
-            distinct,
-            "at least 2",
-        ));
+        return Err(ParameterError::new("number of fingerprints", distinct, "at least 2"));
     }
     Ok(())
 }
@@ -218,10 +210,7 @@ mod tests {
 
     #[test]
     fn one_percent_in_buckets_of_four() {
-        assert_eq!(
-            format!("{:.2}", bits_per_key(0.01, 4, 0.95).unwrap()),
-            "10.15"
-        );
+        assert_eq!(format!("{:.2}", bits_per_key(0.01, 4, 0.95).unwrap()), "10.15");
         let formula = ((1.0f64 / 0.01).log2() + 3.0) / 0.95;
         assert!((bits_per_key(0.01, 4, 0.95).unwrap() - formula).abs() < 1e-12);
     }
@@ -251,32 +240,14 @@ mod tests {
     #[test]
     fn bad_parameters_are_named() {
         let parameter = |error: ParameterError| error.parameter;
-        assert_eq!(
-            rate(1, 4, 0.9).map_err(parameter),
-            Err("number of fingerprints")
-        );
+        assert_eq!(rate(1, 4, 0.9).map_err(parameter), Err("number of fingerprints"));
         assert_eq!(rate(16, 0, 0.9).map_err(parameter), Err("bucket size"));
         assert_eq!(rate(16, 4, 0.0).map_err(parameter), Err("load"));
-        assert_eq!(
-            rate_bound(0, 4).map_err(parameter),
-            Err("number of fingerprints")
-        );
-        assert_eq!(
-            fingerprint_bits(1.0, 4, 0.9).map_err(parameter),
-            Err("rate")
-        );
-        assert_eq!(
-            fingerprint_bits(1e-30, 4, 0.9).map_err(parameter),
-            Err("rate")
-        );
-        assert_eq!(
-            bits_per_key(0.1, 65, 0.9).map_err(parameter),
-            Err("bucket size")
-        );
-        assert_eq!(
-            load_threshold(1, 4).map_err(parameter),
-            Err("number of choices")
-        );
+        assert_eq!(rate_bound(0, 4).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(fingerprint_bits(1.0, 4, 0.9).map_err(parameter), Err("rate"));
+        assert_eq!(fingerprint_bits(1e-30, 4, 0.9).map_err(parameter), Err("rate"));
+        assert_eq!(bits_per_key(0.1, 65, 0.9).map_err(parameter), Err("bucket size"));
+        assert_eq!(load_threshold(1, 4).map_err(parameter), Err("number of choices"));
         assert_eq!(load_threshold(2, 0).map_err(parameter), Err("bucket size"));
     }
 

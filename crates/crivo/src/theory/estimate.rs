@@ -123,9 +123,7 @@ fn excess(x: f64) -> f64 {
         return x.exp_m1() - x;
     }
     // x²/2!·(1 + x/3·(1 + x/4·(…)))
-    let nested = (3..16)
-        .rev()
-        .fold(1.0, |sum, j| 1.0 + sum * x / f64::from(j));
+    let nested = (3..16).rev().fold(1.0, |sum, j| 1.0 + sum * x / f64::from(j));
     0.5 * x * x * nested
 }
 
@@ -137,10 +135,7 @@ struct Scale {
 
 impl Scale {
     fn new(m: u64, k: u32) -> Self {
-        Self {
-            bits: m as f64,
-            probes: f64::from(k),
-        }
+        Self { bits: m as f64, probes: f64::from(k) }
     }
 
     /// −ln of the share of clear bits.
@@ -202,17 +197,11 @@ mod tests {
         let predicted = estimates.iter().map(|e| e.standard_error).sum::<f64>() / runs;
         // The mean: five of its standard errors and a key of bias, a chance of failing of 6e-7.
         let allowed = 5.0 * predicted / runs.sqrt() + 1.0;
-        assert!(
-            (mean - truth).abs() < allowed,
-            "{mean} for {truth} ± {allowed}"
-        );
+        assert!((mean - truth).abs() < allowed, "{mean} for {truth} ± {allowed}");
         // The standard deviation of a standard deviation is 1/√(2·runs) of it: five again, and 1%
         // for the terms of order 1/m that the derivation drops.
         let ratio = scatter / predicted;
-        assert!(
-            (ratio - 1.0).abs() < 5.0 / (2.0 * runs).sqrt() + 0.01,
-            "{ratio}"
-        );
+        assert!((ratio - 1.0).abs() < 5.0 / (2.0 * runs).sqrt() + 0.01, "{ratio}");
     }
 
     #[test]
@@ -253,10 +242,7 @@ mod tests {
         let (a, b) = (filter(200, &mut state), filter(300, &mut state));
         let union = cardinality(BITS as u64, PROBES, count(&or(&a, &b))).unwrap();
         // One draw: five standard errors have a chance of failing of 6e-7.
-        assert!(
-            (union.keys - 500.0).abs() < 5.0 * union.standard_error,
-            "{union:?}"
-        );
+        assert!((union.keys - 500.0).abs() < 5.0 * union.standard_error, "{union:?}");
     }
 
     #[test]

@@ -102,15 +102,8 @@ pub fn layout(n: u64, arity: Arity) -> Result<Layout, ParameterError> {
     };
     // The lower end is for two keys or fewer with four cells each.
     let segment_length = 1u64 << (exponent.clamp(0.0, LONGEST_SEGMENT) as u32);
-    let wanted = if n == 1 {
-        0
-    } else {
-        (keys * size_factor(n, arity)).round() as u64
-    };
-    let segment_count = wanted
-        .div_ceil(segment_length)
-        .saturating_sub(arity - 1)
-        .max(1);
+    let wanted = if n == 1 { 0 } else { (keys * size_factor(n, arity)).round() as u64 };
+    let segment_count = wanted.div_ceil(segment_length).saturating_sub(arity - 1).max(1);
     Ok(Layout {
         segment_length,
         segment_count,
@@ -164,11 +157,7 @@ mod tests {
     fn a_few_keys_get_a_valid_array() {
         assert_eq!(
             layout(1, Arity::Three),
-            Ok(Layout {
-                segment_length: 4,
-                segment_count: 1,
-                array_length: 12
-            })
+            Ok(Layout { segment_length: 4, segment_count: 1, array_length: 12 })
         );
         for arity in [Arity::Three, Arity::Four] {
             for n in 1..2_000 {
@@ -181,13 +170,7 @@ mod tests {
 
     #[test]
     fn the_width_is_the_smallest() {
-        for (rate, expected) in [
-            (0.5, 1),
-            (0.51, 1),
-            (0.01, 7),
-            (1.0 / 256.0, 8),
-            (0.0039, 9),
-        ] {
+        for (rate, expected) in [(0.5, 1), (0.51, 1), (0.01, 7), (1.0 / 256.0, 8), (0.0039, 9)] {
             assert_eq!(width(rate), Ok(expected), "{rate}");
         }
         assert_eq!(rate(8), Ok(1.0 / 256.0));

@@ -68,15 +68,8 @@ pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, 
     // low·high = x²/(n(n + z²)): the end that would come from a difference comes from a quotient.
     let end_above = |x: f64| (x + square / 2.0 + spread) / (n + square);
     let high = end_above(x);
-    let low = if successes == 0 {
-        0.0
-    } else {
-        x / n * (x / (n + square)) / high
-    };
-    Ok(Interval {
-        low,
-        high: if successes == trials { 1.0 } else { high },
-    })
+    let low = if successes == 0 { 0.0 } else { x / n * (x / (n + square)) / high };
+    Ok(Interval { low, high: if successes == trials { 1.0 } else { high } })
 }
 
 /// The exact interval of Clopper and Pearson.
@@ -150,11 +143,7 @@ fn solve(start: f64, target: f64, side: Side, tail: impl Fn(f64) -> (f64, f64)) 
             low = p;
         }
         let newton = p * step.exp();
-        p = if newton > low && newton < high {
-            newton
-        } else {
-            0.5 * (low + high)
-        };
+        p = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
     }
     p
 }
@@ -165,11 +154,7 @@ fn check(successes: u64, trials: u64, confidence: f64) -> Result<(), ParameterEr
         return Err(ParameterError::new("trials", trials, "at most 2^53"));
     }
     if successes > trials {
-        return Err(ParameterError::new(
-            "successes",
-            successes,
-            "at most the number of trials",
-        ));
+        return Err(ParameterError::new("successes", successes, "at most the number of trials"));
     }
     check_open_unit("confidence", confidence)
 }
@@ -183,41 +168,11 @@ mod tests {
     fn exact_intervals_agree_with_scipy() {
         // scipy.stats.beta of SciPy 1.17.1: ppf(α/2, x, n − x + 1) and isf(α/2, x + 1, n − x).
         for (x, n, confidence, low, high) in [
-            (
-                5,
-                100,
-                0.95,
-                0.016_431_879_182_052_158,
-                0.112_834_911_105_462_75,
-            ),
-            (
-                50,
-                100,
-                0.99,
-                0.368_861_437_358_924_1,
-                0.631_138_562_641_075_9,
-            ),
-            (
-                1,
-                2,
-                0.9,
-                0.025_320_565_519_103_604,
-                0.974_679_434_480_896_4,
-            ),
-            (
-                100_000,
-                10_000_000,
-                0.999,
-                0.009_896_785_955_659_751,
-                0.010_103_954_623_191_103,
-            ),
-            (
-                3,
-                10_000_000_000,
-                0.95,
-                6.186_721_229_383_312e-11,
-                8.767_273_067_214_143e-10,
-            ),
+            (5, 100, 0.95, 0.016_431_879_182_052_158, 0.112_834_911_105_462_75),
+            (50, 100, 0.99, 0.368_861_437_358_924_1, 0.631_138_562_641_075_9),
+            (1, 2, 0.9, 0.025_320_565_519_103_604, 0.974_679_434_480_896_4),
+            (100_000, 10_000_000, 0.999, 0.009_896_785_955_659_751, 0.010_103_954_623_191_103),
+            (3, 10_000_000_000, 0.95, 6.186_721_229_383_312e-11, 8.767_273_067_214_143e-10),
             (
                 100_000_000,
                 10_000_000_000,
@@ -225,13 +180,7 @@ mod tests {
                 0.009_998_049_952_281_584,
                 0.010_001_950_331_370_444,
             ),
-            (
-                5_000_000_000,
-                10_000_000_000,
-                0.95,
-                0.499_990_200_130_078_5,
-                0.500_009_799_869_921_6,
-            ),
+            (5_000_000_000, 10_000_000_000, 0.95, 0.499_990_200_130_078_5, 0.500_009_799_869_921_6),
         ] {
             let got = exact(x, n, confidence).unwrap();
             assert!((got.low / low - 1.0).abs() < 1e-11, "{x}/{n}: {got:?}");

@@ -67,11 +67,7 @@ pub fn bloom(rate: f64) -> Result<f64, ParameterError> {
 pub fn exact_set(universe: u64, n: u64) -> Result<f64, ParameterError> {
     check_keys(n)?;
     if n > universe {
-        return Err(ParameterError::new(
-            "n",
-            n,
-            "at most the size of the universe",
-        ));
+        return Err(ParameterError::new("n", n, "at most the size of the universe"));
     }
     Ok(ln_choose(universe as f64, n as f64) / LN_2)
 }

@@ -109,11 +109,8 @@ mod tests {
         for _ in 0..throws {
             for x in (0..=m as usize).rev() {
                 let stays = set[x] * x as f64 / m as f64;
-                let grows = if x > 0 {
-                    set[x - 1] * (m as usize - x + 1) as f64 / m as f64
-                } else {
-                    0.0
-                };
+                let grows =
+                    if x > 0 { set[x - 1] * (m as usize - x + 1) as f64 / m as f64 } else { 0.0 };
                 set[x] = stays + grows;
             }
         }

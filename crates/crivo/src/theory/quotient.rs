@@ -53,11 +53,7 @@ pub fn remainder_bits(target: f64, load: f64) -> Result<u32, ParameterError> {
             return Ok(bits);
         }
     }
-    Err(ParameterError::new(
-        "rate",
-        target,
-        "reachable with remainders of 63 bits",
-    ))
+    Err(ParameterError::new("rate", target, "reachable with remainders of 63 bits"))
 }
 
 /// The bits per key that a rate takes, were remainders of any real width:
@@ -118,9 +114,6 @@ mod tests {
         assert_eq!(rate(8, 1.1).map_err(parameter), Err("load"));
         assert_eq!(remainder_bits(0.0, 0.5).map_err(parameter), Err("rate"));
         assert_eq!(remainder_bits(1e-30, 0.5).map_err(parameter), Err("rate"));
-        assert_eq!(
-            bits_per_key(0.1, 0.5, f64::NAN).map_err(parameter),
-            Err("metadata")
-        );
+        assert_eq!(bits_per_key(0.1, 0.5, f64::NAN).map_err(parameter), Err("metadata"));
     }
 }

@@ -94,19 +94,13 @@ pub(super) fn binomial_tails(trials: f64, x: f64, p: f64) -> Tails {
         let ratio = |j: f64| (trials - j) / (j + 1.0) * odds;
         let terms = falling_sum(|i| ratio(x + i));
         let at_least = binomial_probability(trials, x, p) * terms;
-        Tails {
-            below: 1.0 - at_least,
-            at_least,
-        }
+        Tails { below: 1.0 - at_least, at_least }
     } else {
         let last = x - 1.0;
         let ratio = |j: f64| j / (trials - j + 1.0) / odds;
         let terms = falling_sum(|i| ratio(last - i));
         let below = binomial_probability(trials, last, p) * terms;
-        Tails {
-            below,
-            at_least: 1.0 - below,
-        }
+        Tails { below, at_least: 1.0 - below }
     }
 }
 

@@ -14,41 +14,24 @@ type BitsPerKey = fn(f64) -> Result<f64, ParameterError>;
 
 fn bits_per_key_table() -> String {
     const KEYS: u64 = 1_000_000;
-    const DISTINCT: Block = Block {
-        positions: Positions::Distinct,
-        ..Block::CACHE_LINE
-    };
+    const DISTINCT: Block = Block { positions: Positions::Distinct, ..Block::CACHE_LINE };
     fn classic(rate: f64) -> Result<f64, ParameterError> {
         Ok(bloom::size(KEYS, rate)?.bits as f64 / KEYS as f64)
     }
     let rows: [(&str, BitsPerKey); 11] = [
         ("*limit: any filter*", limits::fixed_set),
-        ("binary fuse, 4 cells", |e| {
-            fuse::bits_per_key(KEYS, e, Arity::Four)
-        }),
-        ("binary fuse, 3 cells", |e| {
-            fuse::bits_per_key(KEYS, e, Arity::Three)
-        }),
+        ("binary fuse, 4 cells", |e| fuse::bits_per_key(KEYS, e, Arity::Four)),
+        ("binary fuse, 3 cells", |e| fuse::bits_per_key(KEYS, e, Arity::Three)),
         ("*limit: with insertion and deletion*", limits::changing_set),
-        ("quotient, load 95%", |e| {
-            quotient::bits_per_key(e, 0.95, quotient::RANK_AND_SELECT)
-        }),
-        ("cuckoo, buckets of 4, load 95%", |e| {
-            cuckoo::bits_per_key(e, 4, 0.95)
-        }),
+        ("quotient, load 95%", |e| quotient::bits_per_key(e, 0.95, quotient::RANK_AND_SELECT)),
+        ("cuckoo, buckets of 4, load 95%", |e| cuckoo::bits_per_key(e, 4, 0.95)),
         ("classic Bloom", classic),
-        ("blocked Bloom, 512 bits, distinct positions", |e| {
-            blocked::bits_per_key(DISTINCT, e)
-        }),
+        ("blocked Bloom, 512 bits, distinct positions", |e| blocked::bits_per_key(DISTINCT, e)),
         ("blocked Bloom, 512 bits, independent positions", |e| {
             blocked::bits_per_key(Block::CACHE_LINE, e)
         }),
-        ("hash compaction (stored hashes only)", |e| {
-            Ok(compaction::hash_bits(KEYS, e)?.into())
-        }),
-        ("counting Bloom, counters of 4 bits", |e| {
-            Ok(4.0 * classic(e)?)
-        }),
+        ("hash compaction (stored hashes only)", |e| Ok(compaction::hash_bits(KEYS, e)?.into())),
+        ("counting Bloom, counters of 4 bits", |e| Ok(4.0 * classic(e)?)),
     ];
     let mut table =
         String::from("| structure | 10% | 1% | 0.1% | 0.01% |\n|---|---|---|---|---|\n");
@@ -81,22 +64,13 @@ fn blocked_table() -> String {
         let (m, n) = (budget * 1_000_000, 1_000_000);
         let k = bloom::best_probes(m, n).unwrap();
         let mut rates = vec![bloom::rate(m, n, k).unwrap()];
-        for positions in [
-            Positions::Textbook,
-            Positions::Independent,
-            Positions::Distinct,
-        ] {
-            let block = Block {
-                positions,
-                ..Block::CACHE_LINE
-            };
+        for positions in [Positions::Textbook, Positions::Independent, Positions::Distinct] {
+            let block = Block { positions, ..Block::CACHE_LINE };
             let k = blocked::best_probes(block, budget as f64).unwrap();
             rates.push(blocked::rate_at(block, budget as f64, k).unwrap());
         }
-        let cells: Vec<String> = rates
-            .iter()
-            .map(|rate| format!("{:.digits$}%", 100.0 * rate))
-            .collect();
+        let cells: Vec<String> =
+            rates.iter().map(|rate| format!("{:.digits$}%", 100.0 * rate)).collect();
         table += &format!("| {budget} | {} |\n", cells.join(" | "));
     }
     table
@@ -105,9 +79,6 @@ fn blocked_table() -> String {
 #[test]
 fn the_tables_of_the_document_are_what_the_functions_say() {
     for table in [bits_per_key_table(), threshold_table(), blocked_table()] {
-        assert!(
-            DOCUMENT.contains(&table),
-            "docs/theory.md lacks this table:\n{table}"
-        );
+        assert!(DOCUMENT.contains(&table), "docs/theory.md lacks this table:\n{table}");
     }
 }

@@ -2,14 +2,8 @@ use super::*;
 use crate::theory::bloom;
 use proptest::prelude::*;
 
-const DISTINCT: Block = Block {
-    positions: Positions::Distinct,
-    ..Block::CACHE_LINE
-};
-const TEXTBOOK: Block = Block {
-    positions: Positions::Textbook,
-    ..Block::CACHE_LINE
-};
+const DISTINCT: Block = Block { positions: Positions::Distinct, ..Block::CACHE_LINE };
+const TEXTBOOK: Block = Block { positions: Positions::Textbook, ..Block::CACHE_LINE };
 
 /// The best rate at 8, 10, 12 and 16 bits per key, in per cent.
 fn rates_at_budgets(block: Block) -> [String; 4] {
@@ -24,10 +18,7 @@ fn rates_at_budgets(block: Block) -> [String; 4] {
 fn published_figures_are_reproduced() {
     let per_key = bits_per_key(TEXTBOOK, 0.01).unwrap();
     assert_eq!(format!("{per_key:.2}"), "9.90");
-    assert_eq!(
-        rates_at_budgets(TEXTBOOK),
-        ["2.31", "0.957", "0.407", "0.0825"]
-    );
+    assert_eq!(rates_at_budgets(TEXTBOOK), ["2.31", "0.957", "0.407", "0.0825"]);
 }
 
 #[test]
@@ -35,29 +26,17 @@ fn the_table_of_the_documentation_holds() {
     let per_key = |block| format!("{:.2}", bits_per_key(block, 0.01).unwrap());
     assert_eq!(per_key(Block::CACHE_LINE), "9.92");
     assert_eq!(per_key(DISTINCT), "9.89");
-    assert_eq!(
-        rates_at_budgets(Block::CACHE_LINE),
-        ["2.33", "0.966", "0.413", "0.0844"]
-    );
-    assert_eq!(
-        rates_at_budgets(DISTINCT),
-        ["2.31", "0.955", "0.408", "0.0822"]
-    );
+    assert_eq!(rates_at_budgets(Block::CACHE_LINE), ["2.33", "0.966", "0.413", "0.0844"]);
+    assert_eq!(rates_at_budgets(DISTINCT), ["2.31", "0.955", "0.408", "0.0822"]);
 }
 
 #[test]
 fn the_mixture_agrees_with_another_program() {
     // The full occupancy distribution mixed over Poisson loads, in Python with NumPy.
     let got = rate_at(Block::CACHE_LINE, 10.0, 6).unwrap();
-    assert!(
-        (got / 0.009_664_748_360_480_27 - 1.0).abs() < 1e-10,
-        "{got}"
-    );
+    assert!((got / 0.009_664_748_360_480_27 - 1.0).abs() < 1e-10, "{got}");
     let got = rate_at(DISTINCT, 16.0, 9).unwrap();
-    assert!(
-        (got / 0.000_821_545_120_490_986_1 - 1.0).abs() < 1e-10,
-        "{got}"
-    );
+    assert!((got / 0.000_821_545_120_490_986_1 - 1.0).abs() < 1e-10, "{got}");
 }
 
 #[test]
@@ -73,10 +52,7 @@ fn one_block_is_a_classic_filter() {
 fn two_blocks_by_hand() {
     // Two keys, two blocks of 8 bits, one probe: the query's block holds 0, 1 or 2 keys with
     // probabilities 1/4, 1/2, 1/4, which set 0, 1 and on average 2 − 1/8 of its 8 bits.
-    let block = Block {
-        bits: 8,
-        positions: Positions::Independent,
-    };
+    let block = Block { bits: 8, positions: Positions::Independent };
     let by_hand = 0.5 * (1.0 / 8.0) + 0.25 * (1.875 / 8.0);
     assert!((rate(block, 2, 2, 1).unwrap() - by_hand).abs() < 1e-15);
     assert_eq!(rate(block, 2, 0, 1).unwrap(), 0.0);
@@ -85,10 +61,7 @@ fn two_blocks_by_hand() {
 #[test]
 fn distinct_positions_of_one_key_by_hand() {
     // One key, one block of 8 bits, two different positions out of C(8, 2) = 28 pairs.
-    let block = Block {
-        bits: 8,
-        positions: Positions::Distinct,
-    };
+    let block = Block { bits: 8, positions: Positions::Distinct };
     assert!((rate(block, 1, 1, 2).unwrap() - 1.0 / 28.0).abs() < 1e-15);
 }
 
@@ -106,10 +79,7 @@ fn sizes_from_one_key_to_a_million_million() {
             if n >= 1_000_000 {
                 let per_key = found.blocks as f64 * 512.0 / n as f64;
                 let limit = bits_per_key(Block::CACHE_LINE, target).unwrap();
-                assert!(
-                    (per_key / limit - 1.0).abs() < 1e-3,
-                    "{n} {target}: {per_key} {limit}"
-                );
+                assert!((per_key / limit - 1.0).abs() < 1e-3, "{n} {target}: {per_key} {limit}");
             }
         }
     }
@@ -117,15 +87,9 @@ fn sizes_from_one_key_to_a_million_million() {
 
 #[test]
 fn no_other_number_of_probes_needs_fewer_blocks() {
-    for (n, target) in [
-        (2, 0.001),
-        (5, 0.01),
-        (30, 1e-4),
-        (64, 0.2),
-        (300, 0.45),
-        (1_000, 0.01),
-        (100_000, 0.001),
-    ] {
+    for (n, target) in
+        [(2, 0.001), (5, 0.01), (30, 1e-4), (64, 0.2), (300, 0.45), (1_000, 0.01), (100_000, 0.001)]
+    {
         let found = size(Block::CACHE_LINE, n, target).unwrap();
         for k in 1..=20 {
             let blocks = blocks_for_probes(Block::CACHE_LINE, n, target, k).unwrap();
@@ -145,10 +109,7 @@ fn overfull_blocks_accept_everything() {
 #[test]
 fn other_block_sizes_approach_the_classic_filter() {
     let per_key = |bits| {
-        let block = Block {
-            bits,
-            ..Block::CACHE_LINE
-        };
+        let block = Block { bits, ..Block::CACHE_LINE };
         bits_per_key(block, 0.01).unwrap()
     };
     let sizes = [64, 128, 256, 512, 1024, 4096, 65_536].map(per_key);
@@ -160,22 +121,13 @@ fn other_block_sizes_approach_the_classic_filter() {
 fn bad_parameters_are_named() {
     let parameter = |error: ParameterError| error.parameter;
     let block = Block::CACHE_LINE;
-    assert_eq!(
-        rate(block, 0, 1, 1).map_err(parameter),
-        Err("number of blocks")
-    );
+    assert_eq!(rate(block, 0, 1, 1).map_err(parameter), Err("number of blocks"));
     assert_eq!(rate(block, 1, 1, 0).map_err(parameter), Err("k"));
     assert_eq!(size(block, 0, 0.1).map_err(parameter), Err("n"));
     assert_eq!(size(block, 1, f64::NAN).map_err(parameter), Err("rate"));
-    assert_eq!(
-        size(block, u64::MAX, 0.01).map_err(parameter),
-        Err("size in bits")
-    );
+    assert_eq!(size(block, u64::MAX, 0.01).map_err(parameter), Err("size in bits"));
     assert_eq!(bits_per_key(block, 1.0).map_err(parameter), Err("rate"));
-    assert_eq!(
-        rate_at(block, -1.0, 3).map_err(parameter),
-        Err("bits per key")
-    );
+    assert_eq!(rate_at(block, -1.0, 3).map_err(parameter), Err("bits per key"));
     for bits in [0, 4, 65_537] {
         let odd = Block { bits, ..block };
         assert_eq!(rate(odd, 1, 1, 1).map_err(parameter), Err("block size"));
@@ -183,10 +135,7 @@ fn bad_parameters_are_named() {
         assert_eq!(bits_per_key(odd, 0.1).map_err(parameter), Err("block size"));
         assert_eq!(best_probes(odd, 8.0).map_err(parameter), Err("block size"));
     }
-    let crowded = Block {
-        bits: 8,
-        ..DISTINCT
-    };
+    let crowded = Block { bits: 8, ..DISTINCT };
     assert_eq!(rate(crowded, 1, 1, 9).map_err(parameter), Err("k"));
 }
 
