@@ -28,3 +28,8 @@ pub mod theory;
 
 pub use error::{BuildError, ParameterError};
 pub use hash::{Digest, Key, KeyHasher};
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
