@@ -5,6 +5,8 @@
 //! | [`hash`] | keys, stable seeded hash families, indices from a digest, tests of hash quality |
 //! | [`theory`] | sizes, error rates, bounds and confidence intervals, as pure functions |
 //! | [`bits`] | packed slots of any width |
+//! | [`filter`] | approximate membership: a few bits per key, and a known rate of wrong yeses |
+//! | [`codec`] | one portable file format for every filter |
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
 //!
 //! ```
@@ -22,7 +24,9 @@ mod error;
 mod memory;
 
 pub mod bits;
+pub mod codec;
 pub mod exact;
+pub mod filter;
 pub mod hash;
 pub mod theory;
 

@@ -27,3 +27,15 @@ pub(crate) fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = memory;
 }
+
+/// Asks the processor to fetch a cache line that will be read soon.
+#[inline(always)]
+pub(crate) fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: SSE is part of every x86-64 processor, and a prefetch may name any address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}

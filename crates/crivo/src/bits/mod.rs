@@ -1,4 +1,4 @@
-//! Bits in bulk: slots of any width, packed without waste.
+//! Bits in bulk: words at cache lines, and slots of any width, packed without waste.
 //!
 //! A table of 12-bit fingerprints in a `Vec<u16>` leaves a quarter of its memory empty.
 //! [`PackedSlots`] puts the slots next to each other, across the borders of words:
@@ -27,5 +27,7 @@
 //! faster to read.
 
 mod packed;
+mod words;
 
 pub use packed::PackedSlots;
+pub use words::Words;

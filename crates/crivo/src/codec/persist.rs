@@ -1,0 +1,107 @@
+//! What a filter must tell, so that it can be written and read.
+
+use std::fmt;
+
+use super::DecodeError;
+use crate::KeyHasher;
+use crate::bits::Words;
+use crate::filter::Filter;
+
+/// The kinds of filters, and the numbers that stand for them in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The classic Bloom filter.
+    Bloom,
+    /// The blocked Bloom filter.
+    Blocked,
+    /// The counting Bloom filter.
+    Counting,
+    /// The cuckoo filter.
+    Cuckoo,
+    /// The quotient filter.
+    Quotient,
+    /// The binary fuse filter.
+    Fuse,
+    /// A growing chain of filters.
+    Growing,
+}
+
+impl Kind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::Bloom,
+        Self::Blocked,
+        Self::Counting,
+        Self::Cuckoo,
+        Self::Quotient,
+        Self::Fuse,
+        Self::Growing,
+    ];
+
+    /// The number that stands for this kind in files. It never changes.
+    pub const fn id(self) -> u8 {
+        match self {
+            Self::Bloom => 1,
+            Self::Blocked => 2,
+            Self::Counting => 3,
+            Self::Cuckoo => 4,
+            Self::Quotient => 5,
+            Self::Fuse => 6,
+            Self::Growing => 7,
+        }
+    }
+
+    /// The kind with this number, if there is one.
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.id() == id)
+    }
+
+    /// A short name for people and command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bloom => "bloom",
+            Self::Blocked => "blocked",
+            Self::Counting => "counting",
+            Self::Cuckoo => "cuckoo",
+            Self::Quotient => "quotient",
+            Self::Fuse => "fuse",
+            Self::Growing => "growing",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A filter as the codec sees it: a few numbers, and one run of words.
+///
+/// Reading is total. Whatever the numbers and the words are, `from_parts` answers an error or a
+/// filter that is safe to ask, even if its answers are nonsense: a mapped payload may not have been
+/// verified.
+pub(crate) trait Persist: Filter + Sized {
+    /// The kind that stands in the file.
+    const KIND: Kind;
+
+    /// The numbers that describe the filter beside its kind, hasher and key count, in the order
+    /// that docs/format.md lists them; at most 64.
+    fn parameters(&self) -> Vec<u64>;
+
+    /// How many words a filter with these parameters has. It is asked before anything is
+    /// allocated.
+    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError>;
+
+    /// The words, in pieces that are written one after another.
+    fn payload(&self) -> Vec<&[u64]>;
+
+    /// The filter with these parts. The payload has just the length that `payload_length` gave.
+    fn from_parts(
+        hasher: KeyHasher,
+        key_count: u64,
+        parameters: &[u64],
+        payload: Words,
+    ) -> Result<Self, DecodeError>;
+}
