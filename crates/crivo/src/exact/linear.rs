@@ -1,23 +1,4 @@
 //! Linear probing: a key lies at its home slot or in the next free one behind it.
-//!
-//! ```text
-//!   naive get:   at = home(key)
-//!                while slot[at] is taken { if it holds key, found; at = at + 1, round the end }
-//!                absent
-//! ```
-//!
-//! Here sixteen tags are compared at a time, so that most lookups end in the first group. Removal
-//! closes the gap: every entry behind it that may move forward does (*backward shift*), so that
-//! no tombstones stay and lookups never slow down with age.
-//!
-//! # Cost
-//!
-//! At load α a hit looks at about (1 + 1/(1−α))/2 slots, a miss at (1 + 1/(1−α)²)/2: 2.5 and 8.5
-//! at the default of 75%, but 5.5 and 50.5 at 90%. Keys with equal digests make one long run: the
-//! map slows down and still answers right.
-//!
-//! # References
-//! - Knuth, *The Art of Computer Programming* vol. 3, §6.4: the analysis above (his first, of 1962).
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -33,7 +14,17 @@ use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 /// The load at which a map grows, unless told otherwise.
 const DEFAULT_MAX_LOAD: f64 = 0.75;
 
-/// A map by linear probing, with removal by backward shift.
+/// A map by linear probing: a key lies at its home slot or in the next free one behind it.
+///
+/// ```text
+///   naive get:   at = home(key)
+///                while slot[at] is taken { if it holds key, found; at = at + 1, round the end }
+///                absent
+/// ```
+///
+/// Here sixteen tags are compared at a time, so that most lookups end in the first group. Removal
+/// closes the gap: every entry behind it that may move forward does (*backward shift*), so that
+/// no tombstones stay and lookups never slow down with age.
 ///
 /// ```
 /// use crivo::exact::LinearMap;
@@ -46,6 +37,15 @@ const DEFAULT_MAX_LOAD: f64 = 0.75;
 /// assert!(!capitals.contains("Portugal"));
 /// # Ok::<(), crivo::exact::InsertError>(())
 /// ```
+///
+/// # Cost
+///
+/// At load α a hit looks at about (1 + 1/(1−α))/2 slots, a miss at (1 + 1/(1−α)²)/2: 2.5 and 8.5
+/// at the default of 75%, but 5.5 and 50.5 at 90%. Keys with equal digests make one long run: the
+/// map slows down and still answers right.
+///
+/// # References
+/// - Knuth, *The Art of Computer Programming* vol. 3, §6.4: the analysis above (his first, of 1962).
 #[derive(Clone)]
 pub struct LinearMap<K, V> {
     slots: TaggedSlots<K, V>,

@@ -31,7 +31,7 @@
 
 mod chained;
 mod compacted;
-mod cuckoo;
+pub mod cuckoo;
 mod dictionary;
 mod error;
 mod group;
@@ -41,7 +41,7 @@ mod slots;
 
 pub use chained::{ChainedEntries, ChainedMap};
 pub use compacted::{Answer, CompactedEntries, CompactedMap, Inserted};
-pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, Layout, trace};
+pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, Layout};
 pub use dictionary::Dictionary;
 pub use error::InsertError;
 pub use linear::LinearMap;
