@@ -5,6 +5,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
 
+use super::dictionary::delegate_to_the_map;
 use super::error::capacity_error;
 use super::load::{entry_limit, slots_for};
 use super::{Dictionary, InsertError};
@@ -420,10 +421,6 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
         Self::remove(self, key).probable()
     }
 
-    fn clear(&mut self) {
-        Self::clear(self);
-    }
-
     fn iter<'a>(&'a self) -> impl Iterator<Item = (u64, &'a V)>
     where
         V: 'a,
@@ -431,21 +428,7 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
         Self::iter(self)
     }
 
-    fn entry_count(&self) -> usize {
-        Self::entry_count(self)
-    }
-
-    fn slot_count(&self) -> usize {
-        Self::slot_count(self)
-    }
-
-    fn size_in_bytes(&self) -> usize {
-        Self::size_in_bytes(self)
-    }
-
-    fn hasher(&self) -> KeyHasher {
-        Self::hasher(self)
-    }
+    delegate_to_the_map!();
 }
 
 impl<K, V: fmt::Debug> fmt::Debug for CompactedMap<K, V> {
