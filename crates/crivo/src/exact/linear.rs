@@ -1,10 +1,9 @@
 //! Linear probing: a key lies at its home slot or in the next free one behind it.
 
 use std::borrow::Borrow;
-use std::fmt;
 
 use super::InsertError;
-use super::dictionary::implement_dictionary;
+use super::dictionary::complete_exact_map;
 use super::error::capacity_error;
 use super::load::{FEWEST_SLOTS, entry_limit, slots_for};
 use super::slots::{Entries, TaggedSlots, tag_of};
@@ -56,7 +55,7 @@ pub struct LinearMap<K, V> {
     max_load: f64,
 }
 
-impl<K: Key + Eq, V> LinearMap<K, V> {
+impl<K, V> LinearMap<K, V> {
     /// A map with no room yet.
     pub fn new() -> Self {
         Self::with_hasher(KeyHasher::default())
@@ -67,7 +66,9 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         let slots = TaggedSlots::none();
         Self { slots, hasher, entry_count: 0, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
     }
+}
 
+impl<K: Key + Eq, V> LinearMap<K, V> {
     /// A map with room for `capacity` entries.
     ///
     /// # Errors
@@ -256,17 +257,6 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         self.slots.clear();
         self.entry_count = 0;
     }
-
-    /// Inserts every entry of `entries`.
-    ///
-    /// # Errors
-    /// As for [`insert`](Self::insert); the entries before the one that failed are in the map.
-    pub fn try_extend(
-        &mut self,
-        entries: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<(), InsertError> {
-        entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
-    }
 }
 
 impl<K, V> LinearMap<K, V> {
@@ -306,25 +296,4 @@ impl<K, V> LinearMap<K, V> {
     }
 }
 
-impl<K: Key + Eq, V> Default for LinearMap<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for LinearMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-impl<'a, K, V> IntoIterator for &'a LinearMap<K, V> {
-    type Item = (&'a K, &'a V);
-    type IntoIter = Entries<'a, K, V>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-implement_dictionary!(LinearMap);
+complete_exact_map!(LinearMap, Entries);
