@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 13;
 
 /// A map by cuckoo hashing: compact, and every lookup looks at d buckets and nowhere else.
 ///
-/// See [`CuckooOptions`] for the variations. The default has two choices among buckets of eight
+/// See [the module](super) for how it works and [`CuckooOptions`] for the variations. The default has two choices among buckets of eight
 /// and fills to 95%: 17.9 bytes per entry for `u64` to `u64`.
 ///
 /// ```
