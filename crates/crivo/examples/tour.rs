@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use crivo::KeyHasher;
-use crivo::exact::trace::TraceTable;
+use crivo::exact::cuckoo::trace::TraceTable;
 use crivo::exact::{ChainedMap, CompactedMap, CuckooMap, Dictionary, Eviction, LinearMap};
 use crivo::hash::Family;
 use crivo::hash::quality::{DigestTable, Plan};

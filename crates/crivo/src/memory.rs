@@ -4,6 +4,14 @@
 
 use std::mem::MaybeUninit;
 
+/// An empty vector with room for `length` elements, on huge pages if it is large.
+pub(crate) fn reserved<T>(length: usize) -> Option<Vec<T>> {
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(length).ok()?;
+    ask_for_huge_pages(vector.spare_capacity_mut());
+    Some(vector)
+}
+
 /// Asks that memory, not yet touched, be laid on huge pages: a table of many megabytes that is
 /// read at random is slowed down by page-table walks more than by anything else.
 ///

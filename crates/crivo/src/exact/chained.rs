@@ -6,6 +6,7 @@ use std::iter::FusedIterator;
 use std::slice;
 
 use super::InsertError;
+use super::dictionary::complete_exact_map;
 use crate::hash::reduce;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
@@ -194,18 +195,6 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         Ok(None)
     }
 
-    /// Stores every pair, in order; a later value under the same key replaces an earlier one.
-    ///
-    /// # Errors
-    /// As [`insert`](Self::insert), at the first pair that could not be stored. Those before it
-    /// have been.
-    pub fn try_extend(
-        &mut self,
-        entries: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<(), InsertError> {
-        entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
-    }
-
     /// The value under `key`.
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -308,28 +297,7 @@ fn head_among(heads: usize, digest: Digest) -> usize {
     reduce(digest.get(), heads as u64) as usize
 }
 
-super::dictionary::implement_dictionary!(ChainedMap);
-
-impl<K, V> Default for ChainedMap<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for ChainedMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self).finish()
-    }
-}
-
-impl<'a, K, V> IntoIterator for &'a ChainedMap<K, V> {
-    type Item = (&'a K, &'a V);
-    type IntoIter = ChainedEntries<'a, K, V>;
-
-    fn into_iter(self) -> ChainedEntries<'a, K, V> {
-        self.iter()
-    }
-}
+complete_exact_map!(ChainedMap, ChainedEntries);
 
 /// The entries of a [`ChainedMap`], from [`ChainedMap::iter`].
 pub struct ChainedEntries<'a, K, V> {

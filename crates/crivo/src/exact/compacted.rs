@@ -2,18 +2,22 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::iter::{Enumerate, FusedIterator};
+use std::iter::FusedIterator;
 use std::marker::PhantomData;
-use std::slice;
 
+use super::dictionary::delegate_to_the_map;
+use super::error::capacity_error;
+use super::load::{entry_limit, slots_for};
 use super::{Dictionary, InsertError};
 use crate::bits::PackedSlots;
 use crate::hash::reduce;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 mod outcome;
+mod values;
 
 pub use outcome::{Answer, Inserted};
+use values::{TakenValues, Values};
 
 /// A map that keeps l bits of each key's digest instead of the key. **It may err.**
 ///
@@ -60,10 +64,20 @@ pub use outcome::{Answer, Inserted};
 ///
 /// # The table
 ///
-/// It is open, with linear probing and backward shift, and at most 4/5 full. A slot costs l bits
-/// and an `Option<V>`. The slot of an entry follows from its compressed key and nothing else: so
-/// the table can grow although it has no keys to hash again, and it never tells two keys apart by
-/// their slots that have the same bits.
+/// It is open, with linear probing and backward shift, and at most 7/8 full. A slot costs l bits,
+/// one more that tells whether it is taken, and a value. When it is full, an entry takes
+///
+/// ```text
+///   8/7 · ((l + 1) / 8 + size of a value) bytes      l = 40:  5.9 for (), 15.0 for u64
+/// ```
+///
+/// That it is so full is paid for in time: at 7/8 the search for a key that is there looks at 4.5
+/// slots on average, for one that is not at 32.5 (at 3/4 it would be 2.5 and 8.5, for a sixth more
+/// memory). But they are neighbours: at l = 40, these 32.5 slots are 163 bytes of compressed keys.
+///
+/// The slot of an entry follows from its compressed key and nothing else: so the table can grow
+/// although it has no keys to hash again, and it never tells two keys apart by their slots that
+/// have the same bits.
 ///
 /// *When not to use it:* to know only whether a key was seen, a filter does with fewer bits at the
 /// same error; where a wrong value does harm, take an exact map.
@@ -77,15 +91,14 @@ pub use outcome::{Answer, Inserted};
 #[derive(Clone)]
 pub struct CompactedMap<K, V> {
     compressed: PackedSlots,
-    values: Vec<Option<V>>,
-    entries: usize,
+    values: Values<V>,
     hasher: KeyHasher,
     // Keys are looked at and never kept.
     keys: PhantomData<fn(&K)>,
 }
 
-/// The entries that a map has room for after its first insertion.
-const FEWEST_ENTRIES: usize = 4;
+/// The load at which a map grows.
+const MAX_LOAD: f64 = 0.875;
 
 impl<K, V> CompactedMap<K, V> {
     /// An empty map that keeps `compressed_bits` bits of a key, from 1 to 64.
@@ -126,14 +139,11 @@ impl<K, V> CompactedMap<K, V> {
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
         check_bits(compressed_bits)?;
-        let refused = |allowed| ParameterError::new("capacity", capacity, allowed).into();
-        if capacity == 0 {
-            return Err(refused("at least 1"));
-        }
-        let slots = slots_for(capacity.min(most_entries(compressed_bits)));
+        let slots = slots_for(capacity.min(most_entries(compressed_bits)), MAX_LOAD)
+            .ok_or_else(|| capacity_error(capacity))?;
         Self::with_slots(compressed_bits, slots, hasher).map_err(|bytes| {
             if bytes > isize::MAX as usize {
-                refused("small enough for the table to be addressed")
+                capacity_error(capacity)
             } else {
                 BuildError::OutOfMemory { bytes }
             }
@@ -142,18 +152,13 @@ impl<K, V> CompactedMap<K, V> {
 
     /// An empty table, or how many bytes (at most `usize::MAX`) are not to be had for it.
     fn with_slots(compressed_bits: u32, slots: usize, hasher: KeyHasher) -> Result<Self, usize> {
-        let mut values = Vec::new();
-        // Both parts are reserved before either is filled.
-        values
-            .try_reserve_exact(slots)
-            .map_err(|_| slots.saturating_mul(size_of::<Option<V>>()))?;
+        let values = Values::try_new(slots)?;
         let compressed =
             PackedSlots::try_new(compressed_bits, slots).map_err(|error| match error {
                 BuildError::OutOfMemory { bytes } => bytes,
                 BuildError::Parameter(_) => usize::MAX,
             })?;
-        values.resize_with(slots, || None);
-        Ok(Self { compressed, values, entries: 0, hasher, keys: PhantomData })
+        Ok(Self { compressed, values, hasher, keys: PhantomData })
     }
 
     /// Stores `value` under `key`. The key need not be owned, because it is not kept.
@@ -168,17 +173,14 @@ impl<K, V> CompactedMap<K, V> {
         Q: Key + ?Sized,
     {
         let compressed = self.compress(key);
-        let slot = match self.find(compressed) {
-            Place::Taken(slot) => {
-                let present = self.values[slot].replace(value);
-                return Ok(present.map_or(Inserted::New, Inserted::ProbablyReplaced));
-            }
-            Place::Free(slot) if self.entries < entries_in(self.values.len()) => slot,
-            Place::Free(_) => {
-                self.grow()?;
-                self.find(compressed).slot()
-            }
-        };
+        let mut slot = self.find(compressed);
+        if let Some(present) = self.values.get_mut(slot) {
+            return Ok(Inserted::ProbablyReplaced(std::mem::replace(present, value)));
+        }
+        if self.entry_count() == entry_limit(self.slot_count(), MAX_LOAD) {
+            self.grow()?;
+            slot = self.find(compressed);
+        }
         self.put(slot, compressed, value);
         Ok(Inserted::New)
     }
@@ -204,8 +206,7 @@ impl<K, V> CompactedMap<K, V> {
         K: Borrow<Q>,
         Q: Key + ?Sized,
     {
-        let slot = self.find(self.compress(key)).slot();
-        self.values.get(slot).and_then(Option::as_ref).into()
+        self.values.get(self.find(self.compress(key))).into()
     }
 
     /// The value that is probably under `key`, to be changed: for every key that shares the entry.
@@ -214,8 +215,8 @@ impl<K, V> CompactedMap<K, V> {
         K: Borrow<Q>,
         Q: Key + ?Sized,
     {
-        let slot = self.find(self.compress(key)).slot();
-        self.values.get_mut(slot).and_then(Option::as_mut).into()
+        let slot = self.find(self.compress(key));
+        self.values.get_mut(slot).into()
     }
 
     /// Whether there is probably a value under `key`; `false` is as certain as
@@ -237,28 +238,22 @@ impl<K, V> CompactedMap<K, V> {
         K: Borrow<Q>,
         Q: Key + ?Sized,
     {
-        let Place::Taken(gap) = self.find(self.compress(key)) else {
-            return Answer::Absent;
-        };
-        let removed = self.values[gap].take();
-        self.entries -= 1;
-        self.close(gap);
+        let slot = self.find(self.compress(key));
+        let removed = self.values.take(slot);
+        if removed.is_some() {
+            self.close(slot);
+        }
         removed.into()
     }
 
     /// Takes every entry out; the memory is kept.
     pub fn clear(&mut self) {
-        self.values.fill_with(|| None);
-        self.entries = 0;
+        self.values.clear();
     }
 
     /// Every entry with its compressed key, in no particular order.
     pub fn iter(&self) -> CompactedEntries<'_, V> {
-        CompactedEntries {
-            compressed: &self.compressed,
-            values: self.values.iter().enumerate(),
-            remaining: self.entries,
-        }
+        CompactedEntries { compressed: &self.compressed, values: self.values.iter() }
     }
 
     /// The l bits that stand for `key` in this table.
@@ -290,32 +285,32 @@ impl<K, V> CompactedMap<K, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn expected_fpr(&self) -> f64 {
-        self.entries as f64 / f64::from(self.compressed_bits()).exp2()
+        self.entry_count() as f64 / f64::from(self.compressed_bits()).exp2()
     }
 
     /// How many entries there are. Keys that share their bits count once.
     pub const fn entry_count(&self) -> usize {
-        self.entries
+        self.values.taken_count()
     }
 
     /// Whether there are no entries.
     pub const fn is_empty(&self) -> bool {
-        self.entries == 0
+        self.entry_count() == 0
     }
 
     /// How many places for entries there are.
     pub const fn slot_count(&self) -> usize {
-        self.values.len()
+        self.values.slot_count()
     }
 
     /// Entries per slot. 0 if there are no slots yet.
     pub fn load(&self) -> f64 {
-        self.entries as f64 / self.slot_count().max(1) as f64
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
     }
 
     /// The memory taken on the heap, with what stands empty, without what values point to.
     pub const fn size_in_bytes(&self) -> usize {
-        self.compressed.size_in_bytes() + self.values.capacity() * size_of::<Option<V>>()
+        self.compressed.size_in_bytes() + self.values.size_in_bytes()
     }
 
     /// The hasher in use.
@@ -326,41 +321,40 @@ impl<K, V> CompactedMap<K, V> {
     /// The slot where the search for a compressed key starts.
     fn home(&self, compressed: u64) -> usize {
         let spread = Digest::new(compressed).remix().get();
-        reduce(spread, self.values.len() as u64) as usize
+        reduce(spread, self.slot_count() as u64) as usize
     }
 
     /// The slot of a compressed key, or the free one where it belongs.
-    fn find(&self, compressed: u64) -> Place {
+    ///
+    /// A map that never held anything has no slots, and answers 0.
+    fn find(&self, compressed: u64) -> usize {
         let mut slot = self.home(compressed);
-        // It ends: a fifth of the slots is free. A map that never held anything has no slot 0.
-        while let Some(Some(_)) = self.values.get(slot) {
-            if self.compressed.get(slot) == compressed {
-                return Place::Taken(slot);
-            }
+        // It ends: an eighth of the slots is free.
+        while self.values.is_taken(slot) && self.compressed.get(slot) != compressed {
             slot = self.after(slot);
         }
-        Place::Free(slot)
+        slot
     }
 
     fn after(&self, slot: usize) -> usize {
-        if slot + 1 == self.values.len() { 0 } else { slot + 1 }
+        if slot + 1 < self.slot_count() { slot + 1 } else { 0 }
     }
 
     fn put(&mut self, slot: usize, compressed: u64, value: V) {
+        self.values.put(slot, value);
         self.compressed.set(slot, compressed);
-        self.values[slot] = Some(value);
-        self.entries += 1;
     }
 
     /// Moves entries back into the gap, so that no search stops short of an entry behind it.
     fn close(&mut self, mut gap: usize) {
         let mut slot = self.after(gap);
-        while self.values[slot].is_some() {
+        while self.values.is_taken(slot) {
             let compressed = self.compressed.get(slot);
             // An entry may move back as far as its home, but not past it.
             if self.steps(self.home(compressed), slot) >= self.steps(gap, slot) {
-                self.compressed.set(gap, compressed);
-                self.values.swap(gap, slot);
+                if let Some(value) = self.values.take(slot) {
+                    self.put(gap, compressed, value);
+                }
                 gap = slot;
             }
             slot = self.after(slot);
@@ -369,41 +363,27 @@ impl<K, V> CompactedMap<K, V> {
 
     /// How many steps forward it is from one slot to another, around the end if need be.
     fn steps(&self, from: usize, to: usize) -> usize {
-        if from <= to { to - from } else { to + self.values.len() - from }
+        if from <= to { to - from } else { to + self.slot_count() - from }
     }
 
     /// Moves every entry into a table of twice the size, or changes nothing.
     ///
     /// Only called with a new compressed key at hand, so that there are fewer than 2^l.
     fn grow(&mut self) -> Result<(), InsertError> {
-        let capacity = entries_in(self.values.len())
-            .saturating_mul(2)
-            .max(FEWEST_ENTRIES)
-            .min(most_entries(self.compressed_bits()));
-        let mut larger = Self::with_slots(self.compressed_bits(), slots_for(capacity), self.hasher)
-            .map_err(|bytes| InsertError::OutOfMemory { bytes })?;
-        for (slot, value) in self.values.drain(..).enumerate() {
-            if let Some(value) = value {
+        let out_of_memory = |bytes| InsertError::OutOfMemory { bytes };
+        let most_entries = most_entries(self.compressed_bits());
+        let capacity = self.entry_count().saturating_mul(2).clamp(1, most_entries);
+        let slots = slots_for(capacity, MAX_LOAD).ok_or(out_of_memory(usize::MAX))?;
+        let mut larger =
+            Self::with_slots(self.compressed_bits(), slots, self.hasher).map_err(out_of_memory)?;
+        for slot in 0..self.slot_count() {
+            if let Some(value) = self.values.take(slot) {
                 let compressed = self.compressed.get(slot);
-                larger.put(larger.find(compressed).slot(), compressed, value);
+                larger.put(larger.find(compressed), compressed, value);
             }
         }
         *self = larger;
         Ok(())
-    }
-}
-
-/// Where a search ended.
-enum Place {
-    Taken(usize),
-    Free(usize),
-}
-
-impl Place {
-    fn slot(self) -> usize {
-        match self {
-            Self::Taken(slot) | Self::Free(slot) => slot,
-        }
     }
 }
 
@@ -418,16 +398,6 @@ fn check_bits(compressed_bits: u32) -> Result<(), ParameterError> {
 /// How many entries can differ: 2^l, as far as a `usize` goes.
 fn most_entries(compressed_bits: u32) -> usize {
     1usize.checked_shl(compressed_bits).unwrap_or(usize::MAX)
-}
-
-/// The entries that `slots` slots may hold: four fifths, rounded down, so that one stays free.
-fn entries_in(slots: usize) -> usize {
-    slots - slots.div_ceil(5)
-}
-
-/// The fewest slots that may hold `entries` entries, as far as a `usize` goes.
-fn slots_for(entries: usize) -> usize {
-    entries.saturating_add(entries.div_ceil(4))
 }
 
 impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
@@ -451,10 +421,6 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
         Self::remove(self, key).probable()
     }
 
-    fn clear(&mut self) {
-        Self::clear(self);
-    }
-
     fn iter<'a>(&'a self) -> impl Iterator<Item = (u64, &'a V)>
     where
         V: 'a,
@@ -462,21 +428,7 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
         Self::iter(self)
     }
 
-    fn entry_count(&self) -> usize {
-        Self::entry_count(self)
-    }
-
-    fn slot_count(&self) -> usize {
-        Self::slot_count(self)
-    }
-
-    fn size_in_bytes(&self) -> usize {
-        Self::size_in_bytes(self)
-    }
-
-    fn hasher(&self) -> KeyHasher {
-        Self::hasher(self)
-    }
+    delegate_to_the_map!();
 }
 
 impl<K, V: fmt::Debug> fmt::Debug for CompactedMap<K, V> {
@@ -497,21 +449,18 @@ impl<'a, K, V> IntoIterator for &'a CompactedMap<K, V> {
 /// The compressed keys and values of a [`CompactedMap`], from [`CompactedMap::iter`].
 pub struct CompactedEntries<'a, V> {
     compressed: &'a PackedSlots,
-    values: Enumerate<slice::Iter<'a, Option<V>>>,
-    remaining: usize,
+    values: TakenValues<'a, V>,
 }
 
 impl<'a, V> Iterator for CompactedEntries<'a, V> {
     type Item = (u64, &'a V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (slot, value) = self.values.find_map(|(slot, value)| Some((slot, value.as_ref()?)))?;
-        self.remaining -= 1;
-        Some((self.compressed.get(slot), value))
+        self.values.next().map(|(slot, value)| (self.compressed.get(slot), value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.remaining, Some(self.remaining))
+        self.values.size_hint()
     }
 }
 
@@ -521,7 +470,7 @@ impl<V> FusedIterator for CompactedEntries<'_, V> {}
 
 impl<V> Clone for CompactedEntries<'_, V> {
     fn clone(&self) -> Self {
-        Self { compressed: self.compressed, values: self.values.clone(), remaining: self.remaining }
+        Self { compressed: self.compressed, values: self.values.clone() }
     }
 }
 

@@ -63,9 +63,39 @@ pub trait Dictionary<K: Key, V> {
     fn hasher(&self) -> KeyHasher;
 }
 
-/// Makes an exact map a [`Dictionary`]: each method is the map's own of the same name.
-macro_rules! implement_dictionary {
-    ($map:ident) => {
+/// Those methods of a [`Dictionary`] that are the map's own of the same name, whatever the map.
+macro_rules! delegate_to_the_map {
+    () => {
+        fn clear(&mut self) {
+            Self::clear(self);
+        }
+
+        fn entry_count(&self) -> usize {
+            Self::entry_count(self)
+        }
+
+        fn slot_count(&self) -> usize {
+            Self::slot_count(self)
+        }
+
+        fn load(&self) -> f64 {
+            Self::load(self)
+        }
+
+        fn size_in_bytes(&self) -> usize {
+            Self::size_in_bytes(self)
+        }
+
+        fn hasher(&self) -> $crate::KeyHasher {
+            Self::hasher(self)
+        }
+    };
+}
+
+/// What an exact map that iterates as `$entries` has beyond its own methods, all of it made of
+/// these: [`Dictionary`], `try_extend`, `Default`, `Debug` and `IntoIterator`.
+macro_rules! complete_exact_map {
+    ($map:ident, $entries:ident) => {
         impl<K: $crate::Key + Eq, V> $crate::exact::Dictionary<K, V> for $map<K, V> {
             type StoredKey<'a>
                 = &'a K
@@ -95,10 +125,6 @@ macro_rules! implement_dictionary {
                 Self::remove(self, key)
             }
 
-            fn clear(&mut self) {
-                Self::clear(self);
-            }
-
             fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>
             where
                 V: 'a,
@@ -106,27 +132,45 @@ macro_rules! implement_dictionary {
                 Self::iter(self)
             }
 
-            fn entry_count(&self) -> usize {
-                Self::entry_count(self)
-            }
+            $crate::exact::dictionary::delegate_to_the_map!();
+        }
 
-            fn slot_count(&self) -> usize {
-                Self::slot_count(self)
+        impl<K: $crate::Key + Eq, V> $map<K, V> {
+            /// Stores every pair, in order; a later value under the same key replaces an earlier
+            /// one.
+            ///
+            /// # Errors
+            /// As for [`insert`](Self::insert), at the first pair that could not be stored. Those
+            /// before it have been.
+            pub fn try_extend(
+                &mut self,
+                entries: impl IntoIterator<Item = (K, V)>,
+            ) -> Result<(), $crate::exact::InsertError> {
+                entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
             }
+        }
 
-            fn load(&self) -> f64 {
-                Self::load(self)
+        impl<K, V> Default for $map<K, V> {
+            fn default() -> Self {
+                Self::new()
             }
+        }
 
-            fn size_in_bytes(&self) -> usize {
-                Self::size_in_bytes(self)
+        impl<K: std::fmt::Debug, V: std::fmt::Debug> std::fmt::Debug for $map<K, V> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_map().entries(self).finish()
             }
+        }
 
-            fn hasher(&self) -> $crate::KeyHasher {
-                Self::hasher(self)
+        impl<'a, K, V> IntoIterator for &'a $map<K, V> {
+            type Item = (&'a K, &'a V);
+            type IntoIter = $entries<'a, K, V>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.iter()
             }
         }
     };
 }
 
-pub(super) use implement_dictionary;
+pub(super) use {complete_exact_map, delegate_to_the_map};

@@ -1,29 +1,9 @@
 //! Linear probing: a key lies at its home slot or in the next free one behind it.
-//!
-//! ```text
-//!   naive get:   at = home(key)
-//!                while slot[at] is taken { if it holds key, found; at = at + 1, round the end }
-//!                absent
-//! ```
-//!
-//! Here sixteen tags are compared at a time, so that most lookups end in the first group. Removal
-//! closes the gap: every entry behind it that may move forward does (*backward shift*), so that
-//! no tombstones stay and lookups never slow down with age.
-//!
-//! # Cost
-//!
-//! At load α a hit looks at about (1 + 1/(1−α))/2 slots, a miss at (1 + 1/(1−α)²)/2: 2.5 and 8.5
-//! at the default of 75%, but 5.5 and 50.5 at 90%. Keys with equal digests make one long run: the
-//! map slows down and still answers right.
-//!
-//! # References
-//! - Knuth, *The Art of Computer Programming* vol. 3, §6.4: the analysis above (his first, of 1962).
 
 use std::borrow::Borrow;
-use std::fmt;
 
 use super::InsertError;
-use super::dictionary::implement_dictionary;
+use super::dictionary::complete_exact_map;
 use super::error::capacity_error;
 use super::load::{FEWEST_SLOTS, entry_limit, slots_for};
 use super::slots::{Entries, TaggedSlots, tag_of};
@@ -33,7 +13,17 @@ use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 /// The load at which a map grows, unless told otherwise.
 const DEFAULT_MAX_LOAD: f64 = 0.75;
 
-/// A map by linear probing, with removal by backward shift.
+/// A map by linear probing: a key lies at its home slot or in the next free one behind it.
+///
+/// ```text
+///   naive get:   at = home(key)
+///                while slot[at] is taken { if it holds key, found; at = at + 1, round the end }
+///                absent
+/// ```
+///
+/// Here sixteen tags are compared at a time, so that most lookups end in the first group. Removal
+/// closes the gap: every entry behind it that may move forward does (*backward shift*), so that
+/// no tombstones stay and lookups never slow down with age.
 ///
 /// ```
 /// use crivo::exact::LinearMap;
@@ -46,6 +36,15 @@ const DEFAULT_MAX_LOAD: f64 = 0.75;
 /// assert!(!capitals.contains("Portugal"));
 /// # Ok::<(), crivo::exact::InsertError>(())
 /// ```
+///
+/// # Cost
+///
+/// At load α a hit looks at about (1 + 1/(1−α))/2 slots, a miss at (1 + 1/(1−α)²)/2: 2.5 and 8.5
+/// at the default of 75%, but 5.5 and 50.5 at 90%. Keys with equal digests make one long run: the
+/// map slows down and still answers right.
+///
+/// # References
+/// - Knuth, *The Art of Computer Programming* vol. 3, §6.4: the analysis above (his first, of 1962).
 #[derive(Clone)]
 pub struct LinearMap<K, V> {
     slots: TaggedSlots<K, V>,
@@ -56,7 +55,7 @@ pub struct LinearMap<K, V> {
     max_load: f64,
 }
 
-impl<K: Key + Eq, V> LinearMap<K, V> {
+impl<K, V> LinearMap<K, V> {
     /// A map with no room yet.
     pub fn new() -> Self {
         Self::with_hasher(KeyHasher::default())
@@ -67,7 +66,9 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         let slots = TaggedSlots::none();
         Self { slots, hasher, entry_count: 0, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
     }
+}
 
+impl<K: Key + Eq, V> LinearMap<K, V> {
     /// A map with room for `capacity` entries.
     ///
     /// # Errors
@@ -256,17 +257,6 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         self.slots.clear();
         self.entry_count = 0;
     }
-
-    /// Inserts every entry of `entries`.
-    ///
-    /// # Errors
-    /// As for [`insert`](Self::insert); the entries before the one that failed are in the map.
-    pub fn try_extend(
-        &mut self,
-        entries: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<(), InsertError> {
-        entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
-    }
 }
 
 impl<K, V> LinearMap<K, V> {
@@ -306,25 +296,4 @@ impl<K, V> LinearMap<K, V> {
     }
 }
 
-impl<K: Key + Eq, V> Default for LinearMap<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for LinearMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-impl<'a, K, V> IntoIterator for &'a LinearMap<K, V> {
-    type Item = (&'a K, &'a V);
-    type IntoIter = Entries<'a, K, V>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-implement_dictionary!(LinearMap);
+complete_exact_map!(LinearMap, Entries);

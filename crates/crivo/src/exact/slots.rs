@@ -19,7 +19,7 @@ use std::mem::MaybeUninit;
 
 use super::group::Group;
 use crate::Digest;
-use crate::memory::ask_for_huge_pages;
+use crate::memory::reserved;
 
 /// The tag of an empty slot.
 pub(super) const EMPTY: u8 = 0;
@@ -274,14 +274,6 @@ impl<K, V> TaggedSlots<K, V> {
     fn forget_all(&mut self) {
         self.tags.fill(EMPTY);
     }
-}
-
-/// An empty vector with room for `length` elements, on huge pages if it is large.
-fn reserved<T>(length: usize) -> Option<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(length).ok()?;
-    ask_for_huge_pages(vector.spare_capacity_mut());
-    Some(vector)
 }
 
 impl<K, V> Drop for TaggedSlots<K, V> {

@@ -1,14 +1,13 @@
 //! The map itself.
 
 use std::borrow::Borrow;
-use std::fmt;
 
 use super::CuckooOptions;
 use super::evict::Randomness;
 use super::geometry::Geometry;
 use super::table::{Path, Table};
 use crate::exact::InsertError;
-use crate::exact::dictionary::implement_dictionary;
+use crate::exact::dictionary::complete_exact_map;
 use crate::exact::error::capacity_error;
 use crate::exact::slots::{Entries, TaggedSlots, Transfer, tag_of};
 use crate::{BuildError, Digest, Key, KeyHasher};
@@ -18,9 +17,8 @@ const ATTEMPTS: usize = 13;
 
 /// A map by cuckoo hashing: compact, and every lookup looks at d buckets and nowhere else.
 ///
-/// See [the module](super) for how it works and [`CuckooOptions`] for the variations. The default
-/// has two choices among buckets of eight and fills to 95%: 17.9 bytes per entry for `u64` to
-/// `u64`.
+/// See [the module](super) for how it works and [`CuckooOptions`] for the variations. The default has two choices among buckets of eight
+/// and fills to 95%: 17.9 bytes per entry for `u64` to `u64`.
 ///
 /// ```
 /// use crivo::exact::CuckooMap;
@@ -55,7 +53,7 @@ enum Place {
     Stash(usize),
 }
 
-impl<K: Key + Eq, V> CuckooMap<K, V> {
+impl<K, V> CuckooMap<K, V> {
     /// A map with the default options and no room yet.
     pub fn new() -> Self {
         Self::with_hasher(KeyHasher::default())
@@ -67,6 +65,22 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         Self::empty(options, super::options::DEFAULT_MAX_LOAD)
     }
 
+    fn empty(options: CuckooOptions, max_load: f64) -> Self {
+        Self {
+            slots: TaggedSlots::none(),
+            geometry: Geometry::without_slots(&options),
+            hasher: options.hasher,
+            stash: Vec::new(),
+            entry_count: 0,
+            options,
+            max_load,
+            randomness: Randomness::new(),
+            reseeds: 0,
+        }
+    }
+}
+
+impl<K: Key + Eq, V> CuckooMap<K, V> {
     /// A map with the default options and room for `capacity` entries.
     ///
     /// # Errors
@@ -84,20 +98,6 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
         CuckooOptions { hasher, ..CuckooOptions::default() }.build(capacity)
-    }
-
-    fn empty(options: CuckooOptions, max_load: f64) -> Self {
-        Self {
-            slots: TaggedSlots::none(),
-            geometry: Geometry::without_slots(&options),
-            hasher: options.hasher,
-            stash: Vec::new(),
-            entry_count: 0,
-            options,
-            max_load,
-            randomness: Randomness::new(),
-            reseeds: 0,
-        }
     }
 
     /// The value under `key`.
@@ -320,17 +320,6 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         self.stash.clear();
         self.entry_count = 0;
     }
-
-    /// Inserts every entry of `entries`.
-    ///
-    /// # Errors
-    /// As for [`insert`](Self::insert); the entries before the one that failed are in the map.
-    pub fn try_extend(
-        &mut self,
-        entries: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<(), InsertError> {
-        entries.into_iter().try_for_each(|(key, value)| self.insert(key, value).map(drop))
-    }
 }
 
 impl<K, V> CuckooMap<K, V> {
@@ -404,25 +393,4 @@ impl CuckooOptions {
     }
 }
 
-impl<K: Key + Eq, V> Default for CuckooMap<K, V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for CuckooMap<K, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-impl<'a, K, V> IntoIterator for &'a CuckooMap<K, V> {
-    type Item = (&'a K, &'a V);
-    type IntoIter = Entries<'a, K, V>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-implement_dictionary!(CuckooMap);
+complete_exact_map!(CuckooMap, Entries);

@@ -15,7 +15,8 @@
 //! A lookup looks at d places and nowhere else. Here a place is a *bucket* of b slots, whose
 //! tags (eight bits of the digest each) are compared all at once: two choices of eight slots fill
 //! to 99.8% in theory, and stay quick to 95%. With d = 2 and b = 1, the textbook's, no table holds
-//! beyond 50%: see [`theory::cuckoo`](crate::theory).
+//! beyond 50%: see [`load_threshold`](crate::theory::cuckoo::load_threshold). [`trace`] shows such an
+//! insertion move by move.
 //!
 //! # What happens when no path is found
 //!

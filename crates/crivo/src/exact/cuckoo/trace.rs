@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use crivo::exact::Eviction;
-//! use crivo::exact::trace::TraceTable;
+//! use crivo::exact::cuckoo::trace::TraceTable;
 //!
 //! // The lecture's keys with h1 and h2, for a table of nine places.
 //! let keys = [("A", [0, 3]), ("B", [3, 8]), ("C", [1, 2]), ("H", [4, 7]), ("P", [5, 8]), ("W", [7, 4])];
