@@ -149,14 +149,14 @@ fn measure(entries: usize, results: &mut Vec<Vec<String>>) {
             })
         })
         .collect();
-    let insert = interleave(&mut filling, entries, if entries > 2_000_000 { 2 } else { 5 }, 0);
+    let insert = interleave(&mut filling, entries, if entries > 2_000_000 { 2 } else { 5 }, Some(0));
     drop(filling);
     let ask = |keys, expected| {
         let mut asking: Vec<Contender<'_>> = subjects
             .iter()
             .map(|subject| Contender::new(subject.name(), move || subject.ask(keys)))
             .collect();
-        interleave(&mut asking, asked, rounds, expected)
+        interleave(&mut asking, asked, rounds, Some(expected))
     };
     let hit = ask(hits, expected);
     let miss = ask(misses, 0);

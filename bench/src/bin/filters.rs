@@ -1,0 +1,161 @@
+//! Every filter beside its rivals.
+//!
+//! ```text
+//! cargo run --release --bin filters -- [--rate 0.01] [--csv FILE] [--only GROUP]… [--keys u64|text] [N…]
+//! ```
+//!
+//! Times are nanoseconds per key with hashing, the median of interleaved rounds; ratios are rival
+//! over crivo, for the first crivo filter of the group: above 1, crivo is faster. Present keys must
+//! all be found, and the observed rate stands beside the bits, for comparing speeds at one rate.
+
+use crivo_bench::filters::{BenchKey, Subject, ours, rivals};
+use crivo_bench::{Contender, csv, interleave, shuffle, table};
+
+#[derive(Clone)]
+struct Settings {
+    rate: f64,
+    sizes: Vec<usize>,
+    groups: Vec<String>,
+    keys: Vec<String>,
+    csv: Option<String>,
+}
+
+fn settings() -> Result<Settings, String> {
+    let mut settings = Settings {
+        rate: 0.01,
+        sizes: Vec::new(),
+        groups: Vec::new(),
+        keys: Vec::new(),
+        csv: None,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--rate" => settings.rate = value()?.parse().map_err(|_| "a rate is a number")?,
+            "--csv" => settings.csv = Some(value()?),
+            "--only" => settings.groups.push(value()?),
+            "--keys" => settings.keys.push(value()?),
+            number => match number.replace('_', "").parse() {
+                Ok(n) => settings.sizes.push(n),
+                Err(_) => return Err(format!("{number} is neither an option nor a number of keys")),
+            },
+        }
+    }
+    if settings.sizes.is_empty() {
+        settings.sizes = vec![100_000, 1_000_000, 10_000_000, 100_000_000];
+    }
+    Ok(settings)
+}
+
+/// crivo's filters come first; a name that begins with a space asks the filter before it in
+/// another way.
+type Group<K> = (&'static str, Vec<Box<dyn Subject<K>>>);
+
+fn groups<K: BenchKey>(rate: f64) -> Vec<Group<K>> {
+    vec![
+        ("bloom", [ours::bloom(rate), rivals::bloom(rate)]),
+        ("blocked", [ours::blocked(rate), rivals::blocked(rate)]),
+        ("counting", [ours::counting(rate), rivals::counting(rate)]),
+        ("cuckoo", [ours::cuckoo(rate), rivals::cuckoo(rate)]),
+        ("quotient", [ours::quotient(rate), rivals::quotient(rate)]),
+        ("fuse", [ours::fuse(rate), rivals::fuse(rate)]),
+    ]
+    .into_iter()
+    .map(|(name, subjects)| (name, subjects.into_iter().flatten().collect()))
+    .collect()
+}
+
+fn measure<K: BenchKey>(settings: &Settings, results: &mut Vec<Vec<String>>) {
+    for &n in &settings.sizes {
+        let keys: Vec<K> = (0..n as u64).map(K::make).collect();
+        let asked = n.min(2_000_000);
+        let mut order: Vec<usize> = (0..n).collect();
+        shuffle(&mut order);
+        let present: Vec<K> = order[..asked].iter().map(|&i| keys[i].clone()).collect();
+        drop(order);
+        let absent: Vec<K> = (n as u64..(n + asked) as u64).map(K::make).collect();
+        for (group, mut subjects) in groups::<K>(settings.rate) {
+            if !settings.groups.is_empty() && !settings.groups.iter().any(|only| only == group) {
+                continue;
+            }
+            let rounds = if n > 2_000_000 { 5 } else { 11 };
+            let mut filling: Vec<Contender<'_>> = subjects
+                .iter_mut()
+                .map(|subject| {
+                    let keys = &keys;
+                    Contender::new(subject.name().to_string(), move || {
+                        subject.fill(keys);
+                        0
+                    })
+                })
+                .collect();
+            let insert = interleave(&mut filling, n, if n > 2_000_000 { 1 } else { 5 }, Some(0));
+            drop(filling);
+            let ask = |keys: &[K], expected| {
+                let mut asking: Vec<Contender<'_>> = subjects
+                    .iter()
+                    .map(|subject| {
+                        Contender::new(subject.name().to_string(), move || subject.ask(keys))
+                    })
+                    .collect();
+                interleave(&mut asking, asked, rounds, expected)
+            };
+            let hit = ask(&present, Some(asked as u64));
+            let miss = ask(&absent, None);
+
+            let header = ["bits/key", "rate", "insert", "present", "absent"];
+            let mut rows = vec![
+                [&["filter"][..], &header, &["insert ×", "present ×", "absent ×"]]
+                    .concat()
+                    .into_iter()
+                    .map(String::from)
+                    .collect::<Vec<_>>(),
+            ];
+            for (i, subject) in subjects.iter().enumerate() {
+                let observed = subject.ask(&absent) as f64 / asked as f64;
+                let mut row = vec![
+                    subject.name().to_string(),
+                    format!("{:.2}", subject.bits() / n as f64),
+                    format!("{:.3}%", 100.0 * observed),
+                ];
+                let times = [insert[i], hit[i], miss[i]];
+                row.extend(times.iter().map(|time| format!("{time:.1}")));
+                let ours = [insert[0], hit[0], miss[0]];
+                row.extend(times.iter().zip(ours).map(|(time, ours)| format!("{:.2}", time / ours)));
+                results.push([vec![K::NAME.into(), n.to_string(), group.into()], row.clone()].concat());
+                rows.push(row);
+            }
+            println!("\n{group}, {n} keys ({})", K::NAME);
+            print!("{}", table(&rows));
+        }
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    let settings = match settings() {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}");
+            return std::process::ExitCode::from(2);
+        }
+    };
+    let header = "keys,n,group,filter,bits_per_key,rate,insert_ns,present_ns,absent_ns,\
+                  insert_ratio,present_ratio,absent_ratio";
+    let mut results = vec![header.split(',').map(String::from).collect()];
+    let wanted = |name| settings.keys.is_empty() || settings.keys.iter().any(|key| key == name);
+    if wanted("u64") {
+        measure::<u64>(&settings, &mut results);
+    }
+    if wanted("text") {
+        let few = settings.sizes.iter().copied().filter(|&n| n <= 10_000_000).collect();
+        measure::<String>(&Settings { sizes: few, ..settings.clone() }, &mut results);
+    }
+    match settings.csv.map(|path| std::fs::write(path, csv(&results))) {
+        Some(Err(error)) => {
+            eprintln!("the results could not be written: {error}");
+            std::process::ExitCode::from(2)
+        }
+        _ => std::process::ExitCode::SUCCESS,
+    }
+}

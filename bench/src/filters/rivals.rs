@@ -1,0 +1,203 @@
+//! The rivals, each sized for the rate and with the fastest hash it accepts.
+
+use super::{BenchKey, Contestant, Subject, each};
+
+/// foldhash for a rival that makes its hashers by `Default`.
+struct DefaultFold(foldhash::fast::FoldHasher<'static>);
+
+impl Default for DefaultFold {
+    #[inline(always)]
+    fn default() -> Self {
+        use std::hash::BuildHasher;
+        Self(foldhash::fast::FixedState::with_seed(7).build_hasher())
+    }
+}
+
+impl std::hash::Hasher for DefaultFold {
+    #[inline(always)]
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    #[inline(always)]
+    fn write_u64(&mut self, number: u64) {
+        self.0.write_u64(number);
+    }
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+}
+
+type Subjects<K> = Vec<Box<dyn Subject<K>>>;
+
+pub fn bloom<K: BenchKey>(rate: f64) -> Subjects<K> {
+    use foldhash::fast::FixedState;
+    vec![
+        Contestant::boxed(
+            "fastbloom",
+            move |keys: &[K]| {
+                let mut filter = fastbloom::BloomFilter::with_false_pos(rate)
+                    .hasher(FixedState::with_seed(7))
+                    .expected_items(keys.len());
+                for key in keys {
+                    filter.insert(key);
+                }
+                filter
+            },
+            each(|filter: &fastbloom::BloomFilter<FixedState>, key: &K| filter.contains(key)),
+            |filter| filter.num_bits() as f64,
+        ),
+        Contestant::boxed(
+            "bloomfilter",
+            move |keys: &[K]| {
+                let mut filter =
+                    bloomfilter::Bloom::new_for_fp_rate(keys.len(), rate).expect("a filter");
+                for key in keys {
+                    filter.set(key);
+                }
+                filter
+            },
+            each(|filter: &bloomfilter::Bloom<K>, key: &K| filter.check(key)),
+            |filter| filter.len() as f64,
+        ),
+    ]
+}
+
+pub fn blocked<K: BenchKey>(_rate: f64) -> Subjects<K> {
+    vec![Contestant::boxed(
+        "sbbf-rs-safe, 11 bits",
+        move |keys: &[K]| {
+            let mut filter = sbbf_rs_safe::Filter::new(11, keys.len());
+            for key in keys {
+                filter.insert_hash(key.fold());
+            }
+            filter
+        },
+        each(|filter: &sbbf_rs_safe::Filter, key: &K| filter.contains_hash(key.fold())),
+        |filter| 8.0 * filter.as_bytes().len() as f64,
+    )]
+}
+
+pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
+    use fastbloom_rs::{CountingBloomFilter, FilterBuilder, Membership};
+    vec![Contestant::boxed(
+        "fastbloom-rs counting",
+        move |keys: &[K]| {
+            let mut filter =
+                FilterBuilder::new(keys.len() as u64, rate).build_counting_bloom_filter();
+            for key in keys {
+                key.with_bytes(|bytes| filter.add(bytes));
+            }
+            filter
+        },
+        each(|filter: &CountingBloomFilter, key: &K| {
+            key.with_bytes(|bytes| filter.contains(bytes))
+        }),
+        |filter| 64.0 * filter.get_u64_array().len() as f64,
+    )]
+}
+
+pub fn cuckoo<K: BenchKey>(rate: f64) -> Subjects<K> {
+    use foldhash::fast::FoldHasher;
+    use std::hash::BuildHasher;
+    vec![
+        Contestant::boxed(
+            "autoscale_cuckoo_filter",
+            move |keys: &[K]| {
+                let mut filter =
+                    autoscale_cuckoo_filter::CuckooFilter::<K>::new(keys.len(), rate);
+                for key in keys {
+                    filter.add(key);
+                }
+                filter
+            },
+            each(|filter: &autoscale_cuckoo_filter::CuckooFilter<K>, key: &K| {
+                filter.contains(key)
+            }),
+            |filter| filter.bits() as f64,
+        ),
+        Contestant::boxed(
+            "scalable_cuckoo_filter",
+            move |keys: &[K]| {
+                let mut filter = scalable_cuckoo_filter::ScalableCuckooFilterBuilder::new()
+                    .initial_capacity(keys.len())
+                    .false_positive_probability(rate)
+                    .hasher(foldhash::fast::FixedState::with_seed(7).build_hasher())
+                    .finish::<K>();
+                for key in keys {
+                    filter.insert(key);
+                }
+                filter
+            },
+            each(
+                |filter: &scalable_cuckoo_filter::ScalableCuckooFilter<K, FoldHasher<'_>>,
+                 key: &K| filter.contains(key),
+            ),
+            |filter| filter.bits() as f64,
+        ),
+        Contestant::boxed(
+            "cuckoofilter, 8 bits only",
+            move |keys: &[K]| {
+                let mut filter =
+                    cuckoofilter::CuckooFilter::<DefaultFold>::with_capacity(
+                        (keys.len() as f64 / 0.95) as usize,
+                    );
+                for key in keys {
+                    let _ = filter.add(key);
+                }
+                filter
+            },
+            each(|filter: &cuckoofilter::CuckooFilter<DefaultFold>, key: &K| filter.contains(key)),
+            |filter| 8.0 * filter.memory_usage() as f64,
+        ),
+    ]
+}
+
+pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
+    vec![Contestant::boxed(
+        "qfilter",
+        move |keys: &[K]| {
+            let mut filter = qfilter::Filter::new(keys.len() as u64, rate).expect("a filter");
+            for key in keys {
+                filter.insert_fingerprint(false, key.fold()).expect("room");
+            }
+            filter
+        },
+        each(|filter: &qfilter::Filter, key: &K| filter.contains_fingerprint(key.fold())),
+        |filter| 8.0 * filter.memory_usage() as f64,
+    )]
+}
+
+pub fn fuse<K: BenchKey>(_rate: f64) -> Subjects<K> {
+    use dsi_progress_logger::no_logging;
+    use jdb_xorf::Filter as _;
+    use sux::bits::BitFieldVec;
+    use sux::dict::VFilter;
+    use xorf::Filter as _;
+    type Vigna = VFilter<u64, BitFieldVec<Box<[usize]>>>;
+    let folded = |keys: &[K]| keys.iter().map(BenchKey::fold).collect::<Vec<u64>>();
+    vec![
+        Contestant::boxed(
+            "xorf BinaryFuse8",
+            move |keys: &[K]| xorf::BinaryFuse8::try_from(folded(keys)).expect("a filter"),
+            each(|filter: &xorf::BinaryFuse8, key: &K| filter.contains(&key.fold())),
+            |filter| 8.0 * filter.len() as f64,
+        ),
+        Contestant::boxed(
+            "jdb_xorf Bf8",
+            move |keys: &[K]| jdb_xorf::Bf8::from(folded(keys)),
+            each(|filter: &jdb_xorf::Bf8, key: &K| filter.has(&key.fold())),
+            |filter| filter.bits() as f64,
+        ),
+        Contestant::boxed(
+            "sux VFilter, 7 bits",
+            move |keys: &[K]| {
+                Vigna::try_par_new(&folded(keys), 7, no_logging![]).expect("a filter")
+            },
+            each(|filter: &Vigna, key: &K| filter.contains(key.fold())),
+            |filter| 7.0 * 1.125 * filter.len() as f64,
+        ),
+    ]
+}
