@@ -1,12 +1,96 @@
 //! crivo's filters.
 
-use super::{BenchKey, Subject};
+use crivo::filter::{
+    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse, FuseOptions,
+    Quotient,
+};
+use crivo::theory::fuse::Arity;
+use crivo::{Digest, KeyHasher};
+
+use super::{BenchKey, Contestant, Subject, each};
 
 type Subjects<K> = Vec<Box<dyn Subject<K>>>;
 
-pub fn bloom<K: BenchKey>(_rate: f64) -> Subjects<K> { vec![] }
-pub fn blocked<K: BenchKey>(_rate: f64) -> Subjects<K> { vec![] }
-pub fn counting<K: BenchKey>(_rate: f64) -> Subjects<K> { vec![] }
-pub fn cuckoo<K: BenchKey>(_rate: f64) -> Subjects<K> { vec![] }
-pub fn quotient<K: BenchKey>(_rate: f64) -> Subjects<K> { vec![] }
-pub fn fuse<K: BenchKey>(_rate: f64) -> Subjects<K> { vec![] }
+/// Inserts one by one.
+fn fill<K: BenchKey, F: DynamicFilter>(mut filter: F, keys: &[K]) -> F {
+    for key in keys {
+        filter.insert(key).expect("room");
+    }
+    filter
+}
+
+/// Asks in batches of 1,024, hashing included.
+fn batched<F: Filter, K: BenchKey>(filter: &F, keys: &[K]) -> u64 {
+    let hasher = filter.hasher();
+    let mut digests = [Digest::new(0); 1024];
+    let mut hits = [false; 1024];
+    let mut found = 0;
+    for chunk in keys.chunks(1024) {
+        for (digest, key) in digests.iter_mut().zip(chunk) {
+            *digest = hasher.digest(key);
+        }
+        filter.contains_batch(&digests[..chunk.len()], &mut hits[..chunk.len()]);
+        found += hits[..chunk.len()].iter().map(|&hit| u64::from(hit)).sum::<u64>();
+    }
+    found
+}
+
+/// A filter asked one by one, and the same asked in batches.
+fn both_ways<K: BenchKey, F: Filter + 'static>(
+    name: &str,
+    build: impl Fn(&[K]) -> F + Copy + 'static,
+) -> Subjects<K> {
+    vec![
+        Contestant::boxed(
+            name,
+            build,
+            each(|filter: &F, key: &K| filter.contains(key)),
+            |filter| filter.size_in_bits() as f64,
+        ),
+        Contestant::boxed(format!("{name}, batches"), build, batched::<F, K>, |filter: &F| {
+            filter.size_in_bits() as f64
+        }),
+    ]
+}
+
+fn dynamic<K: BenchKey, F: DynamicFilter + 'static>(
+    name: &str,
+    empty: impl Fn(u64) -> F + Copy + 'static,
+) -> Subjects<K> {
+    both_ways(name, move |keys: &[K]| fill(empty(keys.len() as u64), keys))
+}
+
+pub fn bloom<K: BenchKey>(rate: f64) -> Subjects<K> {
+    dynamic("crivo Bloom", move |n| Bloom::new(n, rate).expect("memory"))
+}
+
+pub fn blocked<K: BenchKey>(rate: f64) -> Subjects<K> {
+    dynamic("crivo Blocked", move |n| Blocked::new(n, rate).expect("memory"))
+}
+
+pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
+    dynamic("crivo CountingBloom, 4 bits", move |n| {
+        CountingBloom::with_width(n, rate, CounterWidth::Four, KeyHasher::default())
+            .expect("memory")
+    })
+}
+
+pub fn cuckoo<K: BenchKey>(rate: f64) -> Subjects<K> {
+    dynamic("crivo Cuckoo", move |n| Cuckoo::new(n, rate).expect("memory"))
+}
+
+pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
+    dynamic("crivo Quotient", move |n| Quotient::new(n, rate).expect("memory"))
+}
+
+pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
+    let with = |arity| {
+        move |keys: &[K]| -> Fuse {
+            let options = FuseOptions::with_rate(rate).expect("a rate");
+            FuseOptions { arity: Some(arity), ..options }.build(keys.iter()).expect("a filter")
+        }
+    };
+    let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));
+    subjects.extend(both_ways("crivo Fuse, 4-wise", with(Arity::Four)));
+    subjects
+}

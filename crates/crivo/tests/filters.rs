@@ -1,0 +1,387 @@
+//! One suite for every filter: what all of them promise, on every path.
+//!
+//! No false negative, also after failed insertions, removals, merges and a trip through a file;
+//! batches answer like single questions; a failed operation changes nothing; counts are right; and
+//! the observed rate of wrong yeses is that of theory.
+
+use crivo::codec::{Open, Save};
+use crivo::filter::{
+    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse,
+    FuseOptions, Growing, Quotient, RemovableFilter,
+};
+use crivo::hash::SecretKey;
+use crivo::theory::interval;
+use crivo::{Digest, KeyHasher};
+
+const RATES: [f64; 5] = [0.2, 0.05, 0.01, 1e-3, 1e-4];
+
+/// Digests of different keys: `from..to`.
+fn digests(hasher: KeyHasher, from: u64, to: u64) -> Vec<Digest> {
+    (from..to).map(|key| hasher.digest(&key)).collect()
+}
+
+fn assert_all_found<F: Filter>(filter: &F, keys: &[Digest]) {
+    let mut hits = vec![false; keys.len()];
+    filter.contains_batch(keys, &mut hits);
+    for (&key, hit) in keys.iter().zip(hits) {
+        assert!(filter.contains_digest(key), "a false negative");
+        assert!(hit, "a false negative in a batch");
+    }
+}
+
+/// How a filter of some kind is made of keys, all at once.
+trait Build<F>: Fn(u64, f64, KeyHasher, &[Digest]) -> F {}
+impl<F, B: Fn(u64, f64, KeyHasher, &[Digest]) -> F> Build<F> for B {}
+
+/// One by one, into an empty filter.
+fn one_by_one<F: DynamicFilter>(
+    empty: impl Fn(u64, f64, KeyHasher) -> F,
+) -> impl Fn(u64, f64, KeyHasher, &[Digest]) -> F {
+    move |capacity, rate, hasher, keys| {
+        let mut filter = empty(capacity, rate, hasher);
+        for &key in keys {
+            filter.insert_digest(key).expect("there is room for as many keys as were asked for");
+        }
+        filter
+    }
+}
+
+fn finds_every_key<F: Filter>(build: impl Build<F>) {
+    let hasher = KeyHasher::xxh3(1);
+    for n in [1, 2, 3, 10, 100, 1_000, 30_000] {
+        let keys = digests(hasher, 0, n);
+        for rate in [0.2, 0.01, 1e-4] {
+            let filter = build(n, rate, hasher, &keys);
+            assert_all_found(&filter, &keys);
+            assert_eq!((filter.key_count(), filter.hasher()), (n, hasher));
+            assert!(filter.size_in_bits() > 0);
+            let expected = filter.expected_fpr();
+            assert!(expected > 0.0 && expected <= rate, "{n} keys, {rate}: {expected} expected");
+        }
+    }
+}
+
+fn batches_answer_like_single_questions<F: Filter>(build: impl Build<F>) {
+    let hasher = KeyHasher::xxh3(2);
+    let filter = build(5_000, 0.05, hasher, &digests(hasher, 0, 5_000));
+    for length in [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1_000] {
+        let keys = digests(hasher, 5_000 - length / 2, 5_000 + length.div_ceil(2));
+        let mut hits = vec![false; keys.len()];
+        filter.contains_batch(&keys, &mut hits);
+        let single: Vec<bool> = keys.iter().map(|&key| filter.contains_digest(key)).collect();
+        assert_eq!(hits, single, "{length} keys");
+    }
+}
+
+fn survives_a_file<F: Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
+    for (n, hasher) in [
+        (1, KeyHasher::xxh3(3)),
+        (1_000, KeyHasher::farm(4)),
+        (20_000, KeyHasher::murmur3(5)),
+    ] {
+        let keys = digests(hasher, 0, n);
+        let filter = build(n, 0.01, hasher, &keys);
+        let bytes = filter.to_bytes();
+        let read = F::from_bytes(&bytes).unwrap();
+        assert_all_found(&read, &keys);
+        let asked = digests(hasher, n, n + 10_000);
+        let any = AnyFilter::from_bytes(&bytes).unwrap();
+        for &key in &asked {
+            assert_eq!(read.contains_digest(key), filter.contains_digest(key));
+            assert_eq!(any.contains_digest(key), filter.contains_digest(key));
+        }
+        assert_eq!(read.key_count(), filter.key_count());
+        assert_eq!(read.size_in_bits(), filter.size_in_bits());
+        assert_eq!(read.expected_fpr(), filter.expected_fpr());
+        assert_eq!(read.to_bytes(), bytes);
+        assert_eq!(any.to_bytes(), bytes);
+        assert_eq!(filter.into().to_bytes(), bytes);
+    }
+}
+
+fn keeps_its_secret<F: Save + Clone>(build: impl Build<F>) {
+    let hasher = KeyHasher::sip24(SecretKey::new(*b"not in the file!"));
+    let bytes = build(100, 0.01, hasher, &digests(hasher, 0, 100)).to_bytes();
+    assert!(!bytes.windows(16).any(|window| window == b"not in the file!"));
+    assert!(F::from_bytes(&bytes).is_err());
+    assert!(Open::with_key(SecretKey::new([0; 16])).from_bytes::<F>(&bytes).is_err());
+    let key = SecretKey::new(*b"not in the file!");
+    let read: F = Open::with_key(key).from_bytes(&bytes).unwrap();
+    assert_all_found(&read, &digests(hasher, 0, 100));
+}
+
+/// Three times as many keys as it is made for: it takes them, or it refuses them and stays as it is.
+fn past_its_capacity<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+    for capacity in [1, 10, 500] {
+        let hasher = KeyHasher::xxh3(6);
+        let mut filter = empty(capacity, 0.01, hasher);
+        assert!(filter.capacity() >= capacity);
+        let mut inside = Vec::new();
+        for &key in &digests(hasher, 0, 3 * capacity + 100) {
+            let before = filter.to_bytes();
+            match filter.insert_digest(key) {
+                Ok(()) => inside.push(key),
+                Err(full) => {
+                    assert_eq!(filter.to_bytes(), before, "a failed insertion changed something");
+                    assert_eq!(full.key_count, inside.len() as u64);
+                    assert!(!full.to_string().is_empty());
+                }
+            }
+            assert_eq!(filter.key_count(), inside.len() as u64);
+        }
+        assert!(inside.len() as u64 >= capacity);
+        assert_all_found(&filter, &inside);
+    }
+}
+
+/// 2,000 copies of one key, with others already inside.
+fn one_key_many_times<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+    let hasher = KeyHasher::xxh3(7);
+    let mut filter = empty(3_000, 0.01, hasher);
+    let others = digests(hasher, 1, 900);
+    for &key in &others {
+        filter.insert_digest(key).unwrap();
+    }
+    let copy = hasher.digest(&0u64);
+    let mut copies = 0;
+    for _ in 0..2_000 {
+        let before = filter.to_bytes();
+        match filter.insert_digest(copy) {
+            Ok(()) => copies += 1,
+            Err(_) => assert_eq!(filter.to_bytes(), before),
+        }
+    }
+    assert!(copies > 0);
+    assert_eq!(filter.key_count(), others.len() as u64 + copies);
+    assert!(filter.contains_digest(copy));
+    assert_all_found(&filter, &others);
+}
+
+fn gives_keys_back<F: RemovableFilter + Save>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+    let hasher = KeyHasher::xxh3(8);
+    let mut filter = empty(2_000, 0.01, hasher);
+    let fresh = filter.to_bytes();
+    let (leaving, staying) = (digests(hasher, 0, 1_000), digests(hasher, 1_000, 2_000));
+    for &key in leaving.iter().chain(&staying) {
+        filter.insert_digest(key).unwrap();
+    }
+    for &key in &leaving {
+        filter.remove_digest(key).unwrap();
+        assert_all_found(&filter, &staying[..10]);
+    }
+    assert_all_found(&filter, &staying);
+    assert_eq!(filter.key_count(), 1_000);
+    for key in digests(hasher, 5_000, 6_000) {
+        if !filter.contains_digest(key) {
+            let before = filter.to_bytes();
+            assert!(filter.remove_digest(key).is_err());
+            assert_eq!(filter.to_bytes(), before);
+        }
+    }
+    for &key in &staying {
+        filter.remove_digest(key).unwrap();
+    }
+    assert_eq!(filter.to_bytes(), fresh, "what was put in was taken out, and nothing else");
+}
+
+fn a_union_holds_both<F: DynamicFilter + Save>(
+    empty: impl Fn(u64, f64, KeyHasher) -> F,
+    union: impl Fn(&mut F, &F) -> Result<(), String>,
+) {
+    let hasher = KeyHasher::xxh3(9);
+    let (left, right) = (digests(hasher, 0, 400), digests(hasher, 300, 900));
+    let build = one_by_one(&empty);
+    let mut both = build(1_000, 0.01, hasher, &left);
+    let other = build(1_000, 0.01, hasher, &right);
+    union(&mut both, &other).unwrap();
+    assert_all_found(&both, &left);
+    assert_all_found(&both, &right);
+    assert!(both.key_count() >= 900);
+
+    let before = both.to_bytes();
+    let seed = KeyHasher::xxh3(10);
+    let error = union(&mut both, &build(1_000, 0.01, seed, &digests(seed, 0, 10))).unwrap_err();
+    assert!(error.contains("hash"), "{error}");
+    let error = union(&mut both, &build(5_000, 0.01, hasher, &[])).unwrap_err();
+    assert!(!error.is_empty());
+    assert_eq!(both.to_bytes(), before, "a refused union changed something");
+}
+
+/// How many cells there are in all the tests of rates below, with room to spare.
+const CELLS: f64 = 200.0;
+
+/// The chance that any of them fails although theory is right.
+const CHANCE: f64 = 1e-3;
+
+/// Many filters of 2,000 keys, each with a seed of its own: their mean rate against the mean of
+/// theory, by the scatter between filters. With 400 filters the mean is normal enough for a
+/// two-sided test at CHANCE/CELLS = 5e-6 (4.6 standard errors).
+fn errs_as_theory_says_when_small<F: Filter>(build: impl Build<F>) {
+    const FILTERS: u64 = 400;
+    for rate in RATES {
+        let questions = (40.0 / rate).clamp(2_000.0, 40_000.0) as u64;
+        for (capacity, n) in [(2_000, 2_000), (2_000, 1_000)] {
+            let (mut observed, mut expected) = (Vec::new(), 0.0);
+            for seed in 0..FILTERS {
+                let hasher = KeyHasher::xxh3(seed);
+                let filter = build(capacity, rate, hasher, &digests(hasher, 0, n));
+                let asked = digests(hasher, n, n + questions);
+                let wrong = asked.iter().filter(|&&key| filter.contains_digest(key)).count();
+                observed.push(wrong as f64 / questions as f64);
+                expected += filter.expected_fpr() / FILTERS as f64;
+            }
+            let mean = observed.iter().sum::<f64>() / FILTERS as f64;
+            let squares: f64 = observed.iter().map(|rate| (rate - mean).powi(2)).sum();
+            let error = (squares / (FILTERS - 1) as f64 / FILTERS as f64).sqrt();
+            assert!(
+                (mean - expected).abs() < 4.6 * error,
+                "{n} of {capacity} keys at {rate}: {mean} ± {error} observed, {expected} expected"
+            );
+        }
+    }
+}
+
+/// One filter of 100,000 keys: the exact binomial interval. Its rate scatters around the mean by
+/// less than half a per cent, a quarter of the interval's width, which the level absorbs.
+fn errs_as_theory_says_when_large<F: Filter>(build: impl Build<F>) {
+    for (seed, rate) in (100..).zip(RATES) {
+        let hasher = KeyHasher::xxh3(seed);
+        let n = 100_000;
+        let questions = (2_000.0 / rate).clamp(100_000.0, 2_000_000.0) as u64;
+        let filter = build(n, rate, hasher, &digests(hasher, 0, n));
+        let wrong = (n..n + questions)
+            .filter(|key| filter.contains_digest(hasher.digest(key)))
+            .count() as u64;
+        let interval = interval::exact(wrong, questions, 1.0 - CHANCE / CELLS).unwrap();
+        let expected = filter.expected_fpr();
+        assert!(
+            interval.contains(expected),
+            "{rate}: {wrong} of {questions} wrong, {interval:?}, {expected} expected"
+        );
+        assert!(expected <= rate);
+    }
+}
+
+macro_rules! every_filter {
+    ($name:ident, $filter:ty, $build:expr) => {
+        #[test]
+        fn finds_every_key() {
+            super::finds_every_key::<$filter>($build);
+        }
+
+        #[test]
+        fn batches_answer_like_single_questions() {
+            super::batches_answer_like_single_questions::<$filter>($build);
+        }
+
+        #[test]
+        fn survives_a_file() {
+            super::survives_a_file::<$filter>($build);
+        }
+
+        #[test]
+        fn keeps_its_secret() {
+            super::keeps_its_secret::<$filter>($build);
+        }
+
+        #[test]
+        fn errs_as_theory_says_when_small() {
+            super::errs_as_theory_says_when_small::<$filter>($build);
+        }
+
+        #[test]
+        fn errs_as_theory_says_when_large() {
+            super::errs_as_theory_says_when_large::<$filter>($build);
+        }
+    };
+}
+
+macro_rules! dynamic {
+    ($name:ident, $filter:ty, $empty:expr $(, $more:ident $argument:tt)*) => {
+        mod $name {
+            use super::*;
+
+            every_filter!($name, $filter, one_by_one($empty));
+
+            #[test]
+            fn past_its_capacity() {
+                super::past_its_capacity::<$filter>($empty);
+            }
+
+            #[test]
+            fn one_key_many_times() {
+                super::one_key_many_times::<$filter>($empty);
+            }
+
+            $(dynamic!(@$more $filter, $empty, $argument);)*
+        }
+    };
+    (@remove $filter:ty, $empty:expr, ()) => {
+        #[test]
+        fn gives_keys_back() {
+            super::gives_keys_back::<$filter>($empty);
+        }
+    };
+    (@union $filter:ty, $empty:expr, ()) => {
+        #[test]
+        fn a_union_holds_both() {
+            super::a_union_holds_both::<$filter>($empty, |ours, theirs| {
+                ours.union_with(theirs).map_err(|error| error.to_string())
+            });
+        }
+    };
+}
+
+fn counting(width: CounterWidth) -> impl Fn(u64, f64, KeyHasher) -> CountingBloom {
+    move |capacity, rate, hasher| CountingBloom::with_width(capacity, rate, width, hasher).unwrap()
+}
+
+dynamic!(bloom, Bloom, |n, rate, hasher| Bloom::with_hasher(n, rate, hasher).unwrap(), union());
+dynamic!(blocked, Blocked, |n, rate, hasher| Blocked::with_hasher(n, rate, hasher).unwrap(), union());
+dynamic!(counting_4, CountingBloom, counting(CounterWidth::Four), remove(), union());
+dynamic!(counting_8, CountingBloom, counting(CounterWidth::Eight), remove(), union());
+dynamic!(cuckoo, Cuckoo, |n, rate, hasher| Cuckoo::with_hasher(n, rate, hasher).unwrap(), remove(), union());
+dynamic!(quotient, Quotient, |n, rate, hasher| Quotient::with_hasher(n, rate, hasher).unwrap(), remove(), union());
+dynamic!(growing, Growing, |n, rate, hasher| Growing::with_hasher(n, rate, hasher).unwrap());
+
+mod fuse {
+    use super::*;
+
+    fn build(_: u64, rate: f64, hasher: KeyHasher, keys: &[Digest]) -> Fuse {
+        FuseOptions { hasher, ..FuseOptions::with_rate(rate).unwrap() }
+            .build_digests(keys.to_vec())
+            .unwrap()
+    }
+
+    every_filter!(fuse, Fuse, build);
+
+    #[test]
+    fn every_key_given_twice() {
+        let hasher = KeyHasher::default();
+        let keys = digests(hasher, 0, 10_000);
+        let once = build(0, 0.01, hasher, &keys);
+        let twice = build(0, 0.01, hasher, &[keys.clone(), keys.clone()].concat());
+        assert_eq!(twice.key_count(), 10_000);
+        assert_eq!(twice.to_bytes(), once.to_bytes());
+    }
+}
+
+/// Keys that an adversary collected against the public seed 0 are wrong yeses there, every one.
+/// Under a secret key they are keys like any other.
+#[test]
+fn keys_collected_against_a_public_seed_gain_nothing_under_a_secret_key() {
+    let mut public = Bloom::new(10_000, 0.01).unwrap();
+    let secret = KeyHasher::sip24(SecretKey::new(*b"from a good dice"));
+    let mut keyed = Bloom::with_hasher(10_000, 0.01, secret).unwrap();
+    for key in 0..10_000u64 {
+        public.insert(&key).unwrap();
+        keyed.insert(&key).unwrap();
+    }
+    let collected: Vec<u64> =
+        (10_000..).filter(|key| public.contains(key)).take(10_000).collect();
+    assert!(collected.iter().all(|key| public.contains(key)));
+    let wrong = collected.iter().filter(|key| keyed.contains(*key)).count() as u64;
+    // One filter's rate, by chance outside this interval once in a million.
+    let interval = interval::exact(wrong, 10_000, 1.0 - 1e-6).unwrap();
+    assert!(interval.contains(0.01), "{wrong} of 10,000");
+}
