@@ -1,8 +1,8 @@
 //! How everything here is measured.
 //!
 //! All contenders live in one process and take turns, round after round, each round starting with
-//! another one: what the machine does in the meantime falls on all alike. A result is the median
-//! over the rounds, and what counts is its ratio to the reference; absolute times mean little on a
+//! another one, so that what the machine does in the meantime falls on all nearly alike; under a
+//! heavy load of other work nothing helps but to repeat. A result is the median over the rounds, and what counts is its ratio to the reference; absolute times mean little on a
 //! shared machine. Every answer is checked.
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 pub mod filters;
 
-/// Something measured: a name, the reading that is expected, and the work, which gives a reading.
+/// Something measured: a name, and the work, which gives a reading.
 pub struct Contender<'a> {
     pub name: String,
     pub work: Box<dyn FnMut() -> u64 + 'a>,

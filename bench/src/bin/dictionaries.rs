@@ -135,7 +135,7 @@ fn measure(entries: usize, results: &mut Vec<Vec<String>>) {
     let asked = entries.min(2_000_000);
     let (hits, misses) = (&hits[..asked], &absent[..asked]);
     let expected: u64 = hits.iter().fold(0, |sum, &key| sum.wrapping_add(!key));
-    let rounds = if entries > 2_000_000 { 7 } else { 15 };
+    let rounds = if entries > 2_000_000 { 9 } else { 41 };
 
     let mut subjects = subjects();
     let names: Vec<&str> = subjects.iter().map(|subject| subject.name()).collect();

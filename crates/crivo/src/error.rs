@@ -26,6 +26,18 @@ impl ParameterError {
     pub fn new(parameter: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
         Self { parameter, value: value.to_string(), allowed }
     }
+
+    /// The same for a real number, which may be too small to write with all its zeros.
+    ///
+    /// ```
+    /// use crivo::ParameterError;
+    ///
+    /// let error = ParameterError::of_real("rate", 1e-300, "at least 1e-60");
+    /// assert_eq!(error.to_string(), "rate is 1e-300, but it must be at least 1e-60");
+    /// ```
+    pub fn of_real(parameter: &'static str, value: f64, allowed: &'static str) -> Self {
+        Self::new(parameter, format_args!("{value:?}"), allowed)
+    }
 }
 
 impl fmt::Display for ParameterError {

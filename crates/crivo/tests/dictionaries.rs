@@ -58,7 +58,7 @@ macro_rules! conforms {
 conforms!(linear, LinearMap::new(), LinearMap::with_capacity);
 conforms!(cuckoo, CuckooMap::new(), CuckooMap::with_capacity);
 
-/// A variation of cuckoo hashing; the first letters of the eviction tell it.
+/// A variation of cuckoo hashing: searching in one table, or walking over d tables with a stash.
 const fn variation(choices: usize, bucket_size: usize, walk: bool) -> CuckooOptions {
     CuckooOptions {
         choices,
@@ -88,8 +88,8 @@ cuckoo_conforms! {
     cuckoo_4_by_8_searching: variation(4, 8, false);
 }
 
-// At 64 bits the keys of the suite do not collide, and hash compaction must be exact on them.
 conforms!(chained, ChainedMap::new(), ChainedMap::with_capacity);
+// At 64 bits the keys of the suite do not collide, and hash compaction must be exact on them.
 conforms!(compacted_to_64_bits, CompactedMap::new(64).unwrap(), |capacity| {
     CompactedMap::with_capacity(64, capacity)
 });

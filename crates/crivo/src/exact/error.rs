@@ -25,7 +25,7 @@ pub enum InsertError {
         limit: usize,
     },
     /// Cuckoo hashing found no place for the key, neither with other seeds nor in a larger table:
-    /// too many keys share their digests.
+    /// too many keys share their digests, or the options let the search give up too early.
     TooManyCollisions {
         /// How many entries the table holds.
         entries: usize,
@@ -48,8 +48,8 @@ impl fmt::Display for InsertError {
             Self::TooManyCollisions { entries, slots, seeds } => write!(
                 f,
                 "no place for the key beside {entries} others, even in {slots} slots and with \
-                 {seeds} seeds: too many keys share a digest; for keys that others choose, hash \
-                 with a secret key (KeyHasher::sip24)"
+                 {seeds} seeds: too many keys share a digest, or the search for a place is allowed too \
+                 few moves; for keys that others choose, hash with a secret key (KeyHasher::sip24)"
             ),
         }
     }

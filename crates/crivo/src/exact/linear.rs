@@ -49,7 +49,6 @@ const DEFAULT_MAX_LOAD: f64 = 0.75;
 pub struct LinearMap<K, V> {
     slots: TaggedSlots<K, V>,
     hasher: KeyHasher,
-    entry_count: usize,
     /// The table grows when more entries than this would be in it; there is always an empty slot.
     entry_limit: usize,
     max_load: f64,
@@ -64,7 +63,7 @@ impl<K, V> LinearMap<K, V> {
     /// A map with no room yet, and a hash function.
     pub fn with_hasher(hasher: KeyHasher) -> Self {
         let slots = TaggedSlots::none();
-        Self { slots, hasher, entry_count: 0, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
+        Self { slots, hasher, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
     }
 }
 
@@ -101,14 +100,14 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     /// ```
     ///
     /// # Errors
-    /// If the load is not above 0 and at most 0.97, or as for [`with_capacity`](Self::with_capacity).
+    /// If the load is not from 0.01 to 0.97, or as for [`with_capacity`](Self::with_capacity).
     pub fn with_max_load(
         capacity: usize,
         max_load: f64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        if !(max_load > 0.0 && max_load <= 0.97) {
-            let error = ParameterError::new("max_load", max_load, "above 0 and at most 0.97");
+        if !(0.01..=0.97).contains(&max_load) {
+            let error = ParameterError::of_real("max_load", max_load, "from 0.01 to 0.97");
             return Err(error.into());
         }
         let slots = slots_for(capacity, max_load)
@@ -117,7 +116,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         let slots =
             TaggedSlots::try_new(slots).map_err(|bytes| BuildError::OutOfMemory { bytes })?;
         let entry_limit = entry_limit(slots.slot_count(), max_load);
-        Ok(Self { slots, hasher, entry_count: 0, entry_limit, max_load })
+        Ok(Self { slots, hasher, entry_limit, max_load })
     }
 
     /// The value under `key`.
@@ -182,12 +181,11 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
             }
             Err(empty) => empty,
         };
-        if self.entry_count == self.entry_limit {
+        if self.entry_count() == self.entry_limit {
             self.grow()?;
             empty = self.first_empty(digest);
         }
         self.slots.put(empty, tag_of(digest), (key, value));
-        self.entry_count += 1;
         Ok(None)
     }
 
@@ -206,10 +204,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     fn grow(&mut self) -> Result<(), InsertError> {
-        let mut slots = self.slots.slot_count().saturating_mul(2).max(FEWEST_SLOTS);
-        while entry_limit(slots, self.max_load) == 0 {
-            slots *= 2;
-        }
+        let slots = self.slots.slot_count().saturating_mul(2).max(FEWEST_SLOTS);
         let larger =
             TaggedSlots::try_new(slots).map_err(|bytes| InsertError::OutOfMemory { bytes })?;
         let mut smaller = std::mem::replace(&mut self.slots, larger);
@@ -231,7 +226,6 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     {
         let (mut gap, _) = self.find(key, self.hasher.digest(key)).ok()?;
         let (_, (_, value)) = self.slots.take(gap)?;
-        self.entry_count -= 1;
         // Close the gap: whoever lies behind it and may lie in it moves there.
         let mut slot = self.after(gap);
         while let Some((key, _)) = self.slots.entry(slot) {
@@ -255,7 +249,6 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     /// Takes every entry out; the memory is kept.
     pub fn clear(&mut self) {
         self.slots.clear();
-        self.entry_count = 0;
     }
 }
 
@@ -267,12 +260,12 @@ impl<K, V> LinearMap<K, V> {
 
     /// How many entries there are.
     pub fn entry_count(&self) -> usize {
-        self.entry_count
+        self.slots.taken_count()
     }
 
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
-        self.entry_count == 0
+        self.entry_count() == 0
     }
 
     /// How many slots the table has.
@@ -282,7 +275,7 @@ impl<K, V> LinearMap<K, V> {
 
     /// Entries per slot.
     pub fn load(&self) -> f64 {
-        self.entry_count as f64 / self.slot_count().max(1) as f64
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
     }
 
     /// The memory taken on the heap, with what stands empty, without what keys and values point to.

@@ -15,6 +15,7 @@
 
 #![allow(unsafe_code)]
 
+use std::fmt;
 use std::mem::MaybeUninit;
 
 use super::group::Group;
@@ -39,12 +40,14 @@ pub(super) struct TaggedSlots<K, V> {
     /// One tag a slot, then the first `MIRROR` tags again (zeros, in a table with fewer slots).
     tags: Box<[u8]>,
     entries: Box<[MaybeUninit<(K, V)>]>,
+    /// How many tags are not `EMPTY`.
+    taken: usize,
 }
 
 impl<K, V> TaggedSlots<K, V> {
     /// No slots at all.
     pub(super) fn none() -> Self {
-        Self { tags: Box::new([EMPTY; MIRROR]), entries: Box::new([]) }
+        Self { tags: Box::new([EMPTY; MIRROR]), entries: Box::new([]), taken: 0 }
     }
 
     /// `slots` empty slots.
@@ -57,7 +60,7 @@ impl<K, V> TaggedSlots<K, V> {
         tags.resize(slots + MIRROR, EMPTY);
         let mut entries = reserved(slots).ok_or(bytes)?;
         entries.resize_with(slots, MaybeUninit::uninit);
-        Ok(Self { tags: tags.into_boxed_slice(), entries: entries.into_boxed_slice() })
+        Ok(Self { tags: tags.into_boxed_slice(), entries: entries.into_boxed_slice(), taken: 0 })
     }
 
     /// What `slots` slots take; `None` if no allocation can be that large.
@@ -74,6 +77,12 @@ impl<K, V> TaggedSlots<K, V> {
     #[inline]
     pub(super) fn slot_count(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How many slots are not empty.
+    #[inline]
+    pub(super) fn taken_count(&self) -> usize {
+        self.taken
     }
 
     #[inline]
@@ -211,6 +220,7 @@ impl<K, V> TaggedSlots<K, V> {
         assert!(tag != EMPTY && self.is_empty(slot), "an entry goes into an empty slot");
         self.entries[slot].write(entry);
         self.set_tag(slot, tag);
+        self.taken += 1;
     }
 
     /// Takes the entry out of `slot`, with its tag.
@@ -222,6 +232,7 @@ impl<K, V> TaggedSlots<K, V> {
             return None;
         }
         self.set_tag(slot, EMPTY);
+        self.taken -= 1;
         // SAFETY: the tag was set, so that the entry was initialised; now that the tag is gone,
         // nobody else will read or drop it.
         Some((tag, unsafe { entry.cast::<(K, V)>().read() }))
@@ -252,6 +263,7 @@ impl<K, V> TaggedSlots<K, V> {
         // Not swapped: there is nothing here to wait for.
         self.set_tag(last, tag);
         self.entries[last] = entry;
+        self.taken += 1;
     }
 
     /// Every entry in the order of the slots, then those of `rest`.
@@ -273,6 +285,7 @@ impl<K, V> TaggedSlots<K, V> {
     /// Empties every slot without dropping what was in it.
     fn forget_all(&mut self) {
         self.tags.fill(EMPTY);
+        self.taken = 0;
     }
 }
 
@@ -289,6 +302,7 @@ impl<K: Clone, V: Clone> Clone for TaggedSlots<K, V> {
         let mut copy = Self {
             tags: vec![EMPTY; self.tags.len()].into_boxed_slice(),
             entries: std::iter::repeat_with(MaybeUninit::uninit).take(self.slot_count()).collect(),
+            taken: 0,
         };
         for slot in 0..self.slot_count() {
             if let Some(entry) = self.entry(slot) {
@@ -318,6 +332,24 @@ impl<'a, K, V> Iterator for Entries<'a, K, V> {
             }
         }
         self.rest.next().map(|(key, value)| (key, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest.len(), Some(self.slots.taken_count() + self.rest.len()))
+    }
+}
+
+impl<K, V> std::iter::FusedIterator for Entries<'_, K, V> {}
+
+impl<K, V> Clone for Entries<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self { slots: self.slots, next: self.next, rest: self.rest.clone() }
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entries<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
     }
 }
 

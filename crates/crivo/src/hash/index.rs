@@ -167,6 +167,33 @@ mod tests {
         assert!(deciles.iter().all(|&count| count.abs_diff(30_000) < 1_000), "{deciles:?}");
     }
 
+    /// Bits set and asked at these indices err like independent ones: the mean over many small
+    /// tables, each with a seed of its own, against the exact rate for independent indices. Their
+    /// scatter gives the standard error; five of them apart has a chance of 2e-6 for the three.
+    #[test]
+    fn a_bloom_filter_on_these_indices_has_the_rate_of_theory() {
+        for (m, n, k) in [(960, 100, 7), (4_800, 500, 7), (10_000, 2_000, 3)] {
+            let (tables, questions) = (400, 4_000);
+            let rates: Vec<f64> = (0..tables)
+                .map(|seed| {
+                    let hasher = KeyHasher::xxh3(seed);
+                    let indices = |key: u64| Indices::new(hasher.digest(&key), m).take(k as usize);
+                    let mut bits = vec![false; m as usize];
+                    for index in (0..n).flat_map(indices) {
+                        bits[index as usize] = true;
+                    }
+                    let wrong = |key: &u64| indices(*key).all(|index| bits[index as usize]);
+                    (n..n + questions).filter(wrong).count() as f64 / questions as f64
+                })
+                .collect();
+            let mean = rates.iter().sum::<f64>() / tables as f64;
+            let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+            let error = (squares / (tables * (tables - 1)) as f64).sqrt();
+            let theory = crate::theory::bloom::rate_exact(m, n, k).unwrap();
+            assert!((mean - theory).abs() < 5.0 * error, "{m} bits: {mean} ± {error}, {theory}");
+        }
+    }
+
     #[test]
     fn bad_parameters_are_named() {
         let error = SeededIndices::new(Family::Farm, 0, 0).unwrap_err();

@@ -103,7 +103,8 @@ impl Block {
 pub fn rate(block: Block, blocks: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
     check_positive("number of blocks", blocks)?;
     block.check(k)?;
-    Ok(InBlock::new(block, k).mixture(Load::of_keys(n, blocks)))
+    // Some last digits are rounding.
+    Ok(InBlock::new(block, k).mixture(Load::of_keys(n, blocks)).min(1.0))
 }
 
 /// The rate at a budget of bits per key, in the limit of many blocks.
@@ -160,7 +161,8 @@ pub fn best_probes(block: Block, bits_per_key: f64) -> Result<u32, ParameterErro
 /// ```
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or the block size is out of range.
+/// If the rate is not between 0 and 1, the block size is out of range, or no number of bits is
+/// enough.
 pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
     check_rate(rate)?;
     block.check(1)?;
@@ -168,7 +170,7 @@ pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
         let mut inside = InBlock::new(block, k);
         let mut keeps = |budget| inside.mixture(Load::of_budget(block, budget)) <= rate;
         let (mut too_few, mut enough) = (0.0, hint);
-        while !keeps(enough) {
+        while enough.is_finite() && !keeps(enough) {
             too_few = enough;
             enough *= 1.5;
         }
@@ -193,6 +195,7 @@ pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
         }
         best = fewest(k, best);
     }
+    check_positive_real("bits per key", best)?;
     Ok(best)
 }
 

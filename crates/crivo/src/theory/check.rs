@@ -17,7 +17,7 @@ pub(crate) fn check_open_unit(name: &'static str, value: f64) -> Result<(), Para
     if value > 0.0 && value < 1.0 {
         Ok(())
     } else {
-        Err(ParameterError::new(name, value, "strictly between 0 and 1"))
+        Err(ParameterError::of_real(name, value, "strictly between 0 and 1"))
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn check_load(load: f64) -> Result<(), ParameterError> {
     if load > 0.0 && load <= 1.0 {
         Ok(())
     } else {
-        Err(ParameterError::new("load", load, "above 0 and at most 1"))
+        Err(ParameterError::of_real("load", load, "above 0 and at most 1"))
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn check_positive_real(name: &'static str, value: f64) -> Result<(), 
     if value > 0.0 && value.is_finite() {
         Ok(())
     } else {
-        Err(ParameterError::new(name, value, "above 0 and finite"))
+        Err(ParameterError::of_real(name, value, "above 0 and finite"))
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn size_from(name: &'static str, value: f64) -> Result<u64, Parameter
     if value < 18_446_744_073_709_551_616.0 {
         Ok((value.ceil() as u64).max(1))
     } else {
-        Err(ParameterError::new(name, value, "below 2^64"))
+        Err(ParameterError::of_real(name, value, "below 2^64"))
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         for bad in [0.0, -0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY] {
             let error = check_rate(bad).unwrap_err();
             assert_eq!(error.parameter, "rate");
-            assert_eq!(error.value, bad.to_string());
+            assert_eq!(error.value, format!("{bad:?}"));
         }
     }
 

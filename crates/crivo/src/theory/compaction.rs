@@ -50,7 +50,7 @@ pub fn hash_bits(n: u64, target: f64) -> Result<u32, ParameterError> {
             return Ok(bits);
         }
     }
-    Err(ParameterError::new("rate", target, "reachable with 64 bits of hash"))
+    Err(ParameterError::of_real("rate", target, "at least n/2^64, as hashes have 64 bits at most"))
 }
 
 /// The chance that some two of n keys share their l bits: 1 − Π_{i<n} (1 − i/2^l).

@@ -64,14 +64,14 @@ pub fn rate(
     Ok(-(compared * (-1.0 / distinct_fingerprints as f64).ln_1p()).exp_m1())
 }
 
-/// An upper bound on the rate at any load: 2b/D.
+/// An upper bound on the rate at any load: 2b/D, and no more than 1.
 ///
 /// # Errors
 /// If there are fewer than two fingerprints, or the bucket size is not from 1 to 64.
 pub fn rate_bound(distinct_fingerprints: u64, bucket_size: u32) -> Result<f64, ParameterError> {
     check_fingerprints(distinct_fingerprints)?;
     check_bucket(bucket_size)?;
-    Ok(2.0 * f64::from(bucket_size) / distinct_fingerprints as f64)
+    Ok((2.0 * f64::from(bucket_size) / distinct_fingerprints as f64).min(1.0))
 }
 
 /// The fewest bits of a fingerprint that keep the [`rate`] at this load, one value being reserved.
@@ -86,7 +86,11 @@ pub fn fingerprint_bits(target: f64, bucket_size: u32, load: f64) -> Result<u32,
             return Ok(bits);
         }
     }
-    Err(ParameterError::new("rate", target, "reachable with fingerprints of 63 bits"))
+    Err(ParameterError::of_real(
+        "rate",
+        target,
+        "at least 2b/2^63, as fingerprints have 63 bits at most",
+    ))
 }
 
 /// The bits per key that a rate takes, were fingerprints of any real width:

@@ -147,7 +147,12 @@ impl Scale {
                 "below the number of bits, for a full filter says nothing",
             ));
         }
-        Ok(-(-(set as f64 / self.bits)).ln_1p())
+        // Of a nearly full filter the clear bits are counted, which rounding cannot lose.
+        Ok(if set > m / 2 {
+            -((m - set) as f64 / self.bits).ln()
+        } else {
+            -(-(set as f64 / self.bits)).ln_1p()
+        })
     }
 
     fn estimate(&self, logarithm: f64, variance: f64) -> Estimate {

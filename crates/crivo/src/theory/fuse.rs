@@ -57,7 +57,7 @@ pub fn width(rate: f64) -> Result<u32, ParameterError> {
     check_rate(rate)?;
     let width = -rate.log2().floor();
     if width > 64.0 {
-        return Err(ParameterError::new("rate", rate, "at least 2^-64"));
+        return Err(ParameterError::of_real("rate", rate, "at least 2^-64"));
     }
     Ok(width as u32)
 }

@@ -113,7 +113,7 @@ pub fn exact(successes: u64, trials: u64, confidence: f64) -> Result<Interval, P
             (tail, -(n - x) * odds * binomial_probability(n, x, p))
         }),
     };
-    Ok(Interval { low, high })
+    Ok(Interval { low: low.min(1.0), high: high.min(1.0) })
 }
 
 /// Whether a tail grows or shrinks with p.

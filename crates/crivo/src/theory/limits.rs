@@ -69,7 +69,8 @@ pub fn exact_set(universe: u64, n: u64) -> Result<f64, ParameterError> {
     if n > universe {
         return Err(ParameterError::new("n", n, "at most the size of the universe"));
     }
-    Ok(ln_choose(universe as f64, n as f64) / LN_2)
+    // The smaller of the set and its complement: one of u elements less one is not lost in rounding.
+    Ok(ln_choose(universe as f64, n.min(universe - n) as f64) / LN_2)
 }
 
 #[cfg(test)]

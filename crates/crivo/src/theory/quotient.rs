@@ -53,7 +53,11 @@ pub fn remainder_bits(target: f64, load: f64) -> Result<u32, ParameterError> {
             return Ok(bits);
         }
     }
-    Err(ParameterError::new("rate", target, "reachable with remainders of 63 bits"))
+    Err(ParameterError::of_real(
+        "rate",
+        target,
+        "at least 2^-63, as remainders have 63 bits at most",
+    ))
 }
 
 /// The bits per key that a rate takes, were remainders of any real width:

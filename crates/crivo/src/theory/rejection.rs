@@ -55,7 +55,7 @@ fn check_fill(fill: f64) -> Result<(), ParameterError> {
     if (0.0..1.0).contains(&fill) {
         Ok(())
     } else {
-        Err(ParameterError::new("fill", fill, "at least 0 and below 1"))
+        Err(ParameterError::of_real("fill", fill, "at least 0 and below 1"))
     }
 }
 

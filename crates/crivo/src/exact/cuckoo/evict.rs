@@ -13,6 +13,8 @@
 //!                   the shortest path, at the price of remembering the buckets seen
 //! ```
 
+use std::collections::HashMap;
+
 use super::Eviction;
 use crate::Digest;
 
@@ -141,6 +143,7 @@ fn random_walk(
     // `homeless[i]` is who goes to `path[i]`: the new key, or the one who lay in that slot at first.
     let mut path: Vec<usize> = Vec::new();
     let mut homeless: Vec<Option<usize>> = vec![None];
+    let mut last_visit: HashMap<usize, usize> = HashMap::new();
     let mut bucket = start.as_slice()[0];
     let bucket_size = nests.bucket_size();
     while path.len() < max_moves {
@@ -149,7 +152,7 @@ fn random_walk(
             return Some(path);
         }
         let slot = bucket * bucket_size + randomness.below(bucket_size);
-        let evicted = match path.iter().rposition(|&earlier| earlier == slot) {
+        let evicted = match last_visit.insert(slot, path.len()) {
             Some(visit) => homeless[visit],
             None => Some(slot),
         };

@@ -38,7 +38,6 @@ pub struct CuckooMap<K, V> {
     geometry: Geometry,
     hasher: KeyHasher,
     stash: Vec<(K, V)>,
-    entry_count: usize,
     options: CuckooOptions,
     /// `options.max_load`, filled in.
     max_load: f64,
@@ -71,7 +70,6 @@ impl<K, V> CuckooMap<K, V> {
             geometry: Geometry::without_slots(&options),
             hasher: options.hasher,
             stash: Vec::new(),
-            entry_count: 0,
             options,
             max_load,
             randomness: Randomness::new(),
@@ -204,12 +202,11 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
 
     fn insert_new(&mut self, key: K, value: V, digest: Digest) -> Result<(), InsertError> {
         let mut path = None;
-        if self.entry_count < self.geometry.entry_limit(self.max_load) {
+        if self.entry_count() < self.geometry.entry_limit(self.max_load) {
             let table = Table::new(&self.slots, self.geometry, self.hasher);
             path = table.path_for(digest, self.options.eviction, &mut self.randomness);
             if path.is_none() && self.stash.len() < self.options.stash {
                 self.stash.push((key, value));
-                self.entry_count += 1;
                 return Ok(());
             }
         }
@@ -219,25 +216,30 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         };
         let tag = tag_of(self.hasher.digest(&key));
         self.slots.put_along(path.as_slice(), tag, (key, value));
-        self.entry_count += 1;
         self.settle_stash();
         Ok(())
     }
 
     /// Rebuilds the table, larger or with another seed, so that there is a path for `key` too.
     fn rebuild_with_room_for(&mut self, key: &K) -> Result<Path, InsertError> {
-        let wanted = self.entry_count + 1;
+        let wanted = self.entry_count() + 1;
         let mut geometry = self.geometry;
         let mut reseeds = self.reseeds;
+        if self.has_no_place_at_all_for(key) {
+            let (entries, slots) = (self.entry_count(), self.slot_count());
+            return Err(InsertError::TooManyCollisions { entries, slots, seeds: 2 });
+        }
         for attempt in 0..ATTEMPTS {
             // A table that is too small grows. One in which no path was found tries another seed,
             // and grows every second time, until it is nearly empty: then size is not what it lacks.
             let full = wanted > geometry.entry_limit(self.max_load);
-            let crowded = wanted.saturating_mul(4) > geometry.entry_limit(self.max_load);
-            if full || (crowded && attempt % 2 == 1) {
-                geometry = geometry
+            if full || attempt % 2 == 1 {
+                let larger = geometry
                     .grown(&self.options, wanted, self.max_load)
                     .ok_or(InsertError::OutOfMemory { bytes: usize::MAX })?;
+                if full || wanted.saturating_mul(4) > larger.entry_limit(self.max_load) {
+                    geometry = larger;
+                }
             }
             if !full {
                 reseeds += 1;
@@ -251,9 +253,28 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
             }
         }
         Err(InsertError::TooManyCollisions {
-            entries: self.entry_count,
+            entries: self.entry_count(),
             slots: geometry.slot_count(),
             seeds: (reseeds - self.reseeds) as usize,
+        })
+    }
+
+    /// Whether every slot of the key's buckets holds a key that shares its digest, under this seed
+    /// and under the next: then no seed and no size will help, and to find that out by rebuilding
+    /// would be what an adversary wants.
+    fn has_no_place_at_all_for(&self, key: &K) -> bool {
+        if self.slot_count() == 0 {
+            return false;
+        }
+        let next = self.options.hasher.reseeded(self.reseeds + 1);
+        let (digest, digest_next) = (self.hasher.digest(key), next.digest(key));
+        self.geometry.choices(digest).as_slice().iter().all(|bucket| {
+            let first = bucket * self.geometry.bucket_size;
+            (first..first + self.geometry.bucket_size).all(|slot| {
+                self.slots.entry(slot).is_some_and(|(stored, _)| {
+                    self.hasher.digest(stored) == digest && next.digest(stored) == digest_next
+                })
+            })
         })
     }
 
@@ -309,7 +330,6 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
             Place::Slot(slot) => self.slots.take(slot)?.1,
             Place::Stash(i) => self.stash.swap_remove(i),
         };
-        self.entry_count -= 1;
         self.settle_stash();
         Some(value)
     }
@@ -318,7 +338,6 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     pub fn clear(&mut self) {
         self.slots.clear();
         self.stash.clear();
-        self.entry_count = 0;
     }
 }
 
@@ -330,12 +349,12 @@ impl<K, V> CuckooMap<K, V> {
 
     /// How many entries there are.
     pub fn entry_count(&self) -> usize {
-        self.entry_count
+        self.slots.taken_count() + self.stash.len()
     }
 
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
-        self.entry_count == 0
+        self.entry_count() == 0
     }
 
     /// How many slots the table has.
@@ -355,7 +374,7 @@ impl<K, V> CuckooMap<K, V> {
 
     /// Entries per slot.
     pub fn load(&self) -> f64 {
-        self.entry_count as f64 / self.slot_count().max(1) as f64
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
     }
 
     /// The memory taken on the heap, with what stands empty, without what keys and values point to.

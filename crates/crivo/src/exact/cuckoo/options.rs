@@ -19,12 +19,12 @@ pub(super) const DEFAULT_MAX_LOAD: f64 = 0.95;
 pub enum Eviction {
     /// The shortest chain of moves, found by looking at no more than `max_buckets` buckets.
     BreadthFirst {
-        /// When to give up.
+        /// When to give up: 1 to 65,536.
         max_buckets: usize,
     },
     /// Throws out somebody, who throws out somebody else, for no more than `max_moves` moves.
     RandomWalk {
-        /// When to give up.
+        /// When to give up: 1 to 65,536.
         max_moves: usize,
     },
 }
@@ -129,19 +129,21 @@ impl CuckooOptions {
         if self.stash > 64 {
             return Err(ParameterError::new("stash", self.stash, "at most 64"));
         }
+        // Beyond that a search costs more than a larger table.
+        let limits = 1..=65_536;
         match self.eviction {
-            Eviction::BreadthFirst { max_buckets: 0 } => {
-                return Err(ParameterError::new("max_buckets", 0, "at least 1"));
+            Eviction::BreadthFirst { max_buckets } if !limits.contains(&max_buckets) => {
+                return Err(ParameterError::new("max_buckets", max_buckets, "from 1 to 65536"));
             }
-            Eviction::RandomWalk { max_moves: 0 } => {
-                return Err(ParameterError::new("max_moves", 0, "at least 1"));
+            Eviction::RandomWalk { max_moves } if !limits.contains(&max_moves) => {
+                return Err(ParameterError::new("max_moves", max_moves, "from 1 to 65536"));
             }
             _ => {}
         }
         match self.max_load {
             None => self.reachable_load(),
-            Some(load) if load > 0.0 && load <= 1.0 => Ok(load),
-            Some(load) => Err(ParameterError::new("max_load", load, "above 0 and at most 1")),
+            Some(load) if (0.01..=1.0).contains(&load) => Ok(load),
+            Some(load) => Err(ParameterError::of_real("max_load", load, "from 0.01 to 1")),
         }
     }
 

@@ -37,7 +37,7 @@ fn takes_at_most_18_bytes_per_entry_at_every_size() {
     }
 }
 
-/// Two thirds of the way between the load that the default allows and the threshold of theory.
+/// Two points below the threshold of theory, beyond what the default allows.
 #[test]
 fn every_variation_fills_close_to_its_threshold() {
     for (choices, bucket_size) in [(2, 1), (2, 2), (2, 4), (2, 8), (3, 1), (3, 2), (4, 1)] {
@@ -88,8 +88,19 @@ fn a_stash_takes_what_the_table_cannot_place_and_gives_it_back() {
     for key in 0..key {
         assert_eq!(map.insert(key, key + 1), Ok(Some(key)));
     }
-    // Emptying the table brings the stash home.
-    for removed in 0..key {
+    // Removal from the table brings the stash home, long before the table is empty.
+    let mut others: Vec<u64> =
+        map.iter().map(|(&key, _)| key).take(map.entry_count() - 4).collect();
+    while map.stash_count() > 0 {
+        let removed = others.pop().expect("the stash comes home before the table is empty");
+        assert_eq!(map.remove(&removed), Some(removed + 1));
+        assert_consistent(&map);
+    }
+    for removed in others {
+        assert_eq!(map.remove(&removed), Some(removed + 1));
+    }
+    let left: Vec<u64> = map.iter().map(|(&key, _)| key).collect();
+    for removed in left {
         assert_eq!(map.remove(&removed), Some(removed + 1));
         assert_consistent(&map);
         assert!(map.stash_count() <= map.entry_count());
@@ -103,7 +114,7 @@ fn a_full_stash_leads_to_a_rebuild_that_loses_nothing() {
         bucket_size: 1,
         stash: 2,
         max_load: Some(1.0),
-        eviction: Eviction::RandomWalk { max_moves: 4 },
+        eviction: Eviction::RandomWalk { max_moves: 8 },
         ..CuckooOptions::default()
     };
     let mut map = options.build(32).unwrap();
@@ -261,9 +272,18 @@ fn bad_options_are_named() {
         (CuckooOptions { bucket_size: 9, ..good }, "bucket_size"),
         (CuckooOptions { stash: 65, ..good }, "stash"),
         (CuckooOptions { max_load: Some(0.0), ..good }, "max_load"),
+        (CuckooOptions { max_load: Some(1e-300), ..good }, "max_load"),
         (CuckooOptions { max_load: Some(1.1), ..good }, "max_load"),
         (CuckooOptions { max_load: Some(f64::NAN), ..good }, "max_load"),
         (CuckooOptions { eviction: Eviction::RandomWalk { max_moves: 0 }, ..good }, "max_moves"),
+        (
+            CuckooOptions { eviction: Eviction::RandomWalk { max_moves: usize::MAX }, ..good },
+            "max_moves",
+        ),
+        (
+            CuckooOptions { eviction: Eviction::BreadthFirst { max_buckets: 65_537 }, ..good },
+            "max_buckets",
+        ),
         (
             CuckooOptions { eviction: Eviction::BreadthFirst { max_buckets: 0 }, ..good },
             "max_buckets",
@@ -274,6 +294,26 @@ fn bad_options_are_named() {
             other => panic!("{parameter}: {:?}", other.map(|_| ())),
         }
     }
+}
+
+/// A value whose drop panics is lost, but the others are dropped, and the counts stay right.
+#[test]
+fn a_panicking_drop_leaves_the_counts_right() {
+    struct Grumpy(bool);
+    impl Drop for Grumpy {
+        fn drop(&mut self) {
+            assert!(!self.0 || std::thread::panicking(), "grumpy");
+        }
+    }
+    let mut map = CuckooMap::with_capacity(100).unwrap();
+    for key in 0..100u64 {
+        map.insert(key, Grumpy(key == 50)).unwrap();
+    }
+    let cleared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| map.clear()));
+    assert!(cleared.is_err());
+    assert_eq!(map.iter().count(), map.entry_count());
+    map.clear();
+    assert!(map.is_empty());
 }
 
 /// Values that count their drops: nothing is dropped twice or leaked, over evictions, rebuilds,

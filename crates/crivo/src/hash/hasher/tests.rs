@@ -105,6 +105,26 @@ fn farm_with_a_seed_gives_the_published_value() {
     assert_eq!(KeyHasher::farm(12345).digest("test").get(), 9_154_302_171_269_876_511);
 }
 
+/// The C++ reference, version 1.1, `farmhashna::Hash64WithSeed`, on the alphabet over and over:
+/// every class of lengths, with a small and a large seed.
+#[test]
+fn farm_with_a_seed_agrees_with_the_reference_at_every_class_of_lengths() {
+    let alphabet: Vec<u8> = (b'a'..=b'z').cycle().take(300).collect();
+    for (length, small, large) in [
+        (4, 328_844_984_056_539_084, 14_853_240_150_430_103_359),
+        (16, 9_964_206_602_006_583_043, 10_597_111_804_321_600_485),
+        (20, 16_134_757_157_159_065_254, 10_570_292_396_730_194_594),
+        (40, 5_637_739_889_603_985_438, 10_481_576_855_866_500_090),
+        (65, 209_279_795_323_561_201, 17_227_881_665_565_342_945),
+        (128, 12_068_710_135_611_994_547, 4_613_917_340_521_139_881),
+        (300, 6_038_317_347_805_587_833, 13_286_534_797_163_025_684),
+    ] {
+        let key = &alphabet[..length];
+        assert_eq!(KeyHasher::farm(12_345).digest(key).get(), small, "{length}");
+        assert_eq!(KeyHasher::farm(0x0123_4567_89ab_cdef).digest(key).get(), large, "{length}");
+    }
+}
+
 /// SMHasher's verification value for `MurmurHash3_x64_128`, which covers every length to 255.
 #[test]
 fn murmur3_gives_the_published_values() {
