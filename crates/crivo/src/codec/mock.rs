@@ -106,6 +106,9 @@ impl Persist for Mock {
     }
 }
 
+#[cfg(feature = "serde")]
+super::serde::implement!(Mock);
+
 /// A folder of its own for each test, removed at the end.
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
