@@ -2,17 +2,21 @@
 
 #![no_main]
 
-use crivo::codec::{CodecError, DecodeError, Header, Save};
+use crivo::codec::{CodecError, DecodeError, Save};
 use crivo::filter::{AnyFilter, Filter};
 use libfuzzer_sys::fuzz_target;
 
+/// The longest payload that is made for parameters that ask for it.
+const LONGEST: u64 = 1 << 16;
+
 fuzz_target!(|input: &[u8]| {
     check(input);
-    if let Some(bytes) = crivo_fuzz::envelope(input) {
-        assert!(
-            Header::from_bytes(&bytes).is_ok_and(|it| it.file_length() == bytes.len() as u64)
-                || matches!(Header::from_bytes(&bytes), Err(DecodeError::Parameter(_)))
-        );
+    let Some(bytes) = crivo_fuzz::envelope(input, None) else { return };
+    check(&bytes);
+    if let Err(DecodeError::PayloadLength { expected: expected @ ..=LONGEST, .. }) =
+        AnyFilter::from_bytes(&bytes)
+        && let Some(bytes) = crivo_fuzz::envelope(input, Some(expected as usize))
+    {
         check(&bytes);
     }
 });

@@ -11,19 +11,22 @@ use xxhash_rust::xxh3::xxh3_64;
 ///   input:  kind, family, parameter count, hash value (8), key count (8), parameters, payload
 /// ```
 ///
-/// Kind, family and count are reduced to numbers that exist. `None` if the input is too short.
-pub fn envelope(input: &[u8]) -> Option<Vec<u8>> {
+/// Kind, family and count are reduced to numbers that exist. If a length is given, the payload is
+/// repeated or cut to have it. `None` if the input is too short.
+pub fn envelope(input: &[u8], length: Option<usize>) -> Option<Vec<u8>> {
     let (&[kind, family, count], rest) = input.split_first_chunk()?;
     let (hash_and_keys, rest) = rest.split_first_chunk::<16>()?;
     let count = count % 8;
     let (parameters, payload) = rest.split_at_checked(8 * usize::from(count))?;
-    let payload = &payload[..payload.len() / 8 * 8];
+    let length = length.unwrap_or(payload.len() / 8 * 8);
+    let pattern = if payload.is_empty() { &[0] } else { payload };
+    let payload: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();
 
     let mut bytes = b"\x89crivo\r\n\x01\x00".to_vec();
     bytes.extend([1 + kind % 7, 1 + family % 5, count, 0, 0, 0]);
     bytes.extend(hash_and_keys);
     bytes.extend((payload.len() as u64).to_le_bytes());
-    bytes.extend(xxh3_64(payload).to_le_bytes());
+    bytes.extend(xxh3_64(&payload).to_le_bytes());
     bytes.extend(parameters);
     bytes.extend(xxh3_64(&bytes).to_le_bytes());
     bytes.resize(bytes.len().next_multiple_of(64), 0);

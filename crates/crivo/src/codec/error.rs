@@ -35,6 +35,13 @@ pub enum DecodeError {
     },
     /// There is more than there should be.
     TrailingBytes,
+    /// The header claims a length of the payload that does not follow from the parameters.
+    PayloadLength {
+        /// The bytes of a filter with these parameters.
+        expected: u64,
+        /// The bytes that the header claims.
+        found: u64,
+    },
     /// The header's checksum is not that of the header.
     HeaderChecksum,
     /// The payload's checksum is not that of the payload.
@@ -77,6 +84,10 @@ impl fmt::Display for DecodeError {
                 write!(f, "the filter is cut short: {found} bytes of {expected}")
             }
             Self::TrailingBytes => f.write_str("there are bytes behind the end of the filter"),
+            Self::PayloadLength { expected, found } => write!(
+                f,
+                "the header is damaged: it claims {found} bytes for a table of {expected}"
+            ),
             Self::HeaderChecksum => f.write_str("the header is damaged: its checksum is wrong"),
             Self::PayloadChecksum => f.write_str("the filter is damaged: its checksum is wrong"),
             Self::Parameter(error) => write!(f, "the header is damaged: {error}"),

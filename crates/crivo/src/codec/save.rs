@@ -168,9 +168,8 @@ impl Open {
     ) -> Result<(KeyHasher, usize), DecodeError> {
         let length = F::stored_length(header.kind, &header.parameters)?;
         if length.checked_mul(8) != Some(header.payload_length) {
-            return Err(DecodeError::Inconsistent(
-                "the payload's length does not follow from the parameters",
-            ));
+            let (expected, found) = (length.saturating_mul(8), header.payload_length);
+            return Err(DecodeError::PayloadLength { expected, found });
         }
         // Where memory has fewer addresses than the file has words, there is no memory for it.
         let length =

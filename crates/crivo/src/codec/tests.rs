@@ -231,16 +231,23 @@ fn streams_may_be_slow_and_may_fail() {
 #[test]
 fn lengths_that_cannot_be_are_errors_before_memory_is_asked_for() {
     let bytes = small();
-    for claimed in [1 << 60, u64::MAX / 8 * 8, 1 << 40] {
+    for claimed in [0, 23, 25, 1 << 40, 1 << 60] {
         // Only the length of the payload, then the parameter that it follows from as well.
         let lying = forged(&bytes, 32, &u64::to_le_bytes(claimed));
-        assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))), "{claimed}");
-        if let Some(bits) = claimed.checked_mul(8) {
+        let error = DecodeError::PayloadLength { expected: 24, found: claimed };
+        assert_eq!(decode(&lying), Err(error));
+        if let Some(bits @ 1_000_000..) = claimed.checked_mul(8) {
             let lying = forged(&lying, 48, &bits.to_le_bytes());
             let error = DecodeError::Truncated { expected: 64 + claimed, found: 88 };
             assert_eq!(decode(&lying), Err(error));
         }
     }
+    // The longest that could be told, and one that would end behind the last address.
+    let lying = forged(&bytes, 48, &u64::MAX.to_le_bytes());
+    let error = DecodeError::PayloadLength { expected: 1 << 61, found: 24 };
+    assert_eq!(decode(&lying), Err(error));
+    let lying = forged(&bytes, 32, &u64::MAX.to_le_bytes());
+    assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))));
     let ten_terabytes = forged(&bytes, 32, &(10u64 << 40).to_le_bytes());
     let ten_terabytes = forged(&ten_terabytes, 48, &(80u64 << 40).to_le_bytes());
     // A stream that has more than the header, but never what it claims: what arrives is kept, and
