@@ -1,10 +1,11 @@
-//! Why bytes are not a filter.
+//! Why bytes are not a filter, and why a file could not be read or written.
 
-use std::fmt;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use super::Kind;
-use crate::ParameterError;
 use crate::hash::WrongKey;
+use crate::{BuildError, ParameterError};
 
 /// Why bytes could not be read as a filter. Nothing was taken from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,13 @@ pub enum DecodeError {
     },
     /// There is more than there should be.
     TrailingBytes,
+    /// The header claims a length of the payload that does not follow from the parameters.
+    PayloadLength {
+        /// The bytes of a filter with these parameters.
+        expected: u64,
+        /// The bytes that the header claims.
+        found: u64,
+    },
     /// The header's checksum is not that of the header.
     HeaderChecksum,
     /// The payload's checksum is not that of the payload.
@@ -51,6 +59,9 @@ pub enum DecodeError {
         /// How many bytes were asked for.
         bytes: usize,
     },
+    /// This machine's numbers have their bytes in the other order than the file's, so that it can
+    /// only answer from a copy.
+    BigEndian,
 }
 
 impl fmt::Display for DecodeError {
@@ -73,6 +84,10 @@ impl fmt::Display for DecodeError {
                 write!(f, "the filter is cut short: {found} bytes of {expected}")
             }
             Self::TrailingBytes => f.write_str("there are bytes behind the end of the filter"),
+            Self::PayloadLength { expected, found } => write!(
+                f,
+                "the header is damaged: it claims {found} bytes for a table of {expected}"
+            ),
             Self::HeaderChecksum => f.write_str("the header is damaged: its checksum is wrong"),
             Self::PayloadChecksum => f.write_str("the filter is damaged: its checksum is wrong"),
             Self::Parameter(error) => write!(f, "the header is damaged: {error}"),
@@ -82,6 +97,9 @@ impl fmt::Display for DecodeError {
             }
             Self::WrongKey(error) => error.fmt(f),
             Self::OutOfMemory { bytes } => write!(f, "no memory for a filter of {bytes} bytes"),
+            Self::BigEndian => f.write_str(
+                "a machine of big-endian order cannot answer from a mapped file; load a copy of it",
+            ),
         }
     }
 }
@@ -91,5 +109,133 @@ impl std::error::Error for DecodeError {}
 impl From<ParameterError> for DecodeError {
     fn from(error: ParameterError) -> Self {
         Self::Parameter(error)
+    }
+}
+
+impl From<BuildError> for DecodeError {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Parameter(error) => Self::Parameter(error),
+            BuildError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+        }
+    }
+}
+
+/// Why a filter could not be read from a stream or a file, or written to it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// The system could not read or write.
+    Io(io::Error),
+    /// What was read is not the filter that was asked for.
+    Decode(DecodeError),
+}
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Decode(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CodecError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::Decode(error) => Some(error),
+        }
+    }
+}
+
+impl From<io::Error> for CodecError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<DecodeError> for CodecError {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+/// What was to be done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileAction {
+    /// It was to be read.
+    Read,
+    /// It was to be written.
+    Write,
+    /// It was to be mapped into memory.
+    Map,
+}
+
+impl fmt::Display for FileAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Map => "map",
+        })
+    }
+}
+
+/// Why a file could not be read, written or mapped: which file, and what to do.
+///
+/// ```
+/// use crivo::codec::Header;
+///
+/// let error = Header::load("no/such.crivo").unwrap_err();
+/// assert!(error.to_string().starts_with("cannot read no/such.crivo: "));
+/// assert!(error.to_string().ends_with("; is the path right?"));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FileError {
+    /// The file, as it was named by the caller.
+    pub path: PathBuf,
+    /// What was to be done.
+    pub action: FileAction,
+    /// What went wrong.
+    pub cause: CodecError,
+}
+
+impl FileError {
+    /// For `map_err`: the same error, with the file that it is about.
+    pub(super) fn at<E: Into<CodecError>>(path: &Path, action: FileAction) -> impl Fn(E) -> Self {
+        move |cause| Self { path: path.to_owned(), action, cause: cause.into() }
+    }
+
+    fn advice(&self) -> Option<&'static str> {
+        let CodecError::Io(error) = &self.cause else { return None };
+        Some(match (error.kind(), self.action) {
+            (io::ErrorKind::NotFound, FileAction::Write) => "does its folder exist?",
+            (io::ErrorKind::NotFound, _) => "is the path right?",
+            (io::ErrorKind::PermissionDenied, FileAction::Write) => {
+                "may you write to the file and to its folder?"
+            }
+            (io::ErrorKind::PermissionDenied, _) => "may you read the file?",
+            (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+                "make room, or choose another place"
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, action, cause } = self;
+        write!(f, "cannot {action} {}: {cause}", path.display())?;
+        self.advice().map_or(Ok(()), |advice| write!(f, "; {advice}"))
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
     }
 }

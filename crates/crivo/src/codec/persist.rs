@@ -105,3 +105,59 @@ pub(crate) trait Persist: Filter + Sized {
         payload: Words,
     ) -> Result<Self, DecodeError>;
 }
+
+/// What can stand in a file: a filter of one kind ([`Persist`]), or one of whatever kind the file
+/// has. It seals [`Save`](super::Save), for nobody outside can name it.
+pub trait Stored: Filter + Sized {
+    /// The kind.
+    fn stored_kind(&self) -> Kind;
+
+    /// As in [`Persist`].
+    fn stored_parameters(&self) -> Vec<u64>;
+
+    /// As in [`Persist`].
+    fn stored_payload(&self) -> Vec<&[u64]>;
+
+    /// As in [`Persist`], or an error if a filter of this kind is not what was asked for.
+    fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError>;
+
+    /// As in [`Persist`]. The kind has been seen by `stored_length`.
+    fn from_stored(
+        kind: Kind,
+        hasher: KeyHasher,
+        key_count: u64,
+        parameters: &[u64],
+        payload: Words,
+    ) -> Result<Self, DecodeError>;
+}
+
+impl<F: Persist> Stored for F {
+    fn stored_kind(&self) -> Kind {
+        F::KIND
+    }
+
+    fn stored_parameters(&self) -> Vec<u64> {
+        self.parameters()
+    }
+
+    fn stored_payload(&self) -> Vec<&[u64]> {
+        self.payload()
+    }
+
+    fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError> {
+        if kind != F::KIND {
+            return Err(DecodeError::WrongKind { expected: F::KIND, found: kind });
+        }
+        F::payload_length(parameters)
+    }
+
+    fn from_stored(
+        _: Kind,
+        hasher: KeyHasher,
+        key_count: u64,
+        parameters: &[u64],
+        payload: Words,
+    ) -> Result<Self, DecodeError> {
+        F::from_parts(hasher, key_count, parameters, payload)
+    }
+}

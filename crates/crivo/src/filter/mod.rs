@@ -1,6 +1,10 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
+mod any;
+
 use std::fmt;
+
+pub use any::AnyFilter;
 
 use crate::{Digest, Key, KeyHasher};
 

@@ -1,0 +1,133 @@
+//! Filters that answer from a file without reading it first.
+
+// Mapping is unsafe by nature: see `Open::map`.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::fs::File;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::source::{Slice, Source};
+use super::{CodecError, DecodeError, FileAction, FileError, Header, Open, Save, payload};
+use crate::bits::Words;
+
+/// A filter that answers from a mapped file: it is there at once, however large the file, and the
+/// system brings in those pages that are asked for.
+///
+/// The header has been verified, the payload only if [`verify`](Self::verify) is called. An
+/// unverified payload can make for wrong answers, never for unsafe ones.
+///
+/// It is used as the filter that it is, but for changes. [`into_filter`](Self::into_filter) gives
+/// one that can also be changed: the first change copies the whole payload, and the file stays as it
+/// is.
+pub struct Mapped<F> {
+    filter: F,
+    header: Header,
+    file: Arc<Mmap>,
+}
+
+impl<F: Save> Mapped<F> {
+    /// Maps a file; [`Open::map`] does so with a secret key.
+    ///
+    /// # Safety
+    /// That of [`Open::map`]: nobody changes the file while it is mapped.
+    ///
+    /// # Errors
+    /// Those of [`Open::map`].
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        // SAFETY: as the caller promises.
+        unsafe { Open::new().map(path) }
+    }
+}
+
+impl<F> Mapped<F> {
+    /// What the file says of itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Reads the whole payload, and compares its checksum with that in the header.
+    ///
+    /// # Errors
+    /// If they differ: the payload is damaged.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        let payload = &self.file[self.header.payload_offset() as usize..];
+        if xxh3_64(payload) != self.header.payload_checksum() {
+            return Err(DecodeError::PayloadChecksum);
+        }
+        Ok(())
+    }
+
+    /// The filter itself. It keeps the file mapped, until its first change copies the payload.
+    pub fn into_filter(self) -> F {
+        self.filter
+    }
+}
+
+impl<F> Deref for Mapped<F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        &self.filter
+    }
+}
+
+impl<F: fmt::Debug> fmt::Debug for Mapped<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Mapped").field(&self.filter).finish()
+    }
+}
+
+impl Open {
+    /// Maps a file instead of reading it: a filter of any size is open in well under a
+    /// millisecond, and costs only the memory of the pages that are asked for.
+    ///
+    /// # Safety
+    /// Nobody may change or shorten the file while it is mapped, that is until the last filter that
+    /// answers from it is dropped. The compiler assumes of memory that is borrowed for reading that
+    /// it does not change, and the system ends a program that reads behind the end of a file.
+    ///
+    /// Replacing the file is no change of it: [`Save::save`] gives the name to a new file, and who
+    /// has mapped the old one goes on with the old one. So where every writer uses `save`, this is
+    /// safe. It is not against a writer who may do with the file as he likes: then load a copy.
+    ///
+    /// # Errors
+    /// If the file cannot be mapped; if it is not a filter of this kind, with a whole and undamaged
+    /// header and the right length; if the key is not the right one; and on machines of big-endian
+    /// order, which must copy.
+    pub unsafe fn map<F: Save>(&self, path: impl AsRef<Path>) -> Result<Mapped<F>, FileError> {
+        let path = path.as_ref();
+        // SAFETY: as the caller promises.
+        unsafe { self.map_file(path) }.map_err(FileError::at(path, FileAction::Map))
+    }
+
+    /// # Safety
+    /// As for `map`.
+    unsafe fn map_file<F: Save>(&self, path: &Path) -> Result<Mapped<F>, CodecError> {
+        if cfg!(target_endian = "big") {
+            return Err(DecodeError::BigEndian.into());
+        }
+        // SAFETY: the caller promises that the file does not change.
+        let file = Arc::new(unsafe { Mmap::map(&File::open(path)?) }?);
+        let mut bytes = Slice(&file);
+        let header = Header::read(&mut bytes)?;
+        payload::check_length(&header, bytes.remaining())?;
+        let (hasher, length) = self.accept::<F>(&header)?;
+        let offset = header.payload_offset() as usize;
+        // SAFETY: the mapping stays in its place while the Arc lives, and the caller promises that
+        // nobody changes it. Any eight bytes are a u64, and these have the order of this machine.
+        let payload = unsafe { Words::lent(Arc::clone(&file), |file| file[offset..].align_to().1) };
+        // Mappings begin at pages and payloads at multiples of 64 bytes, so that this cannot be.
+        let payload = payload
+            .filter(|payload| payload.len() == length)
+            .ok_or(DecodeError::Inconsistent("the mapping does not begin at a page"))?;
+        let filter =
+            F::from_stored(header.kind, hasher, header.key_count, &header.parameters, payload)?;
+        Ok(Mapped { filter, header, file })
+    }
+}

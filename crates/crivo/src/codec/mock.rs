@@ -1,0 +1,144 @@
+//! For the tests of the codec: a filter of twenty lines, and a folder that goes away.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{DecodeError, Kind, Persist};
+use crate::bits::Words;
+use crate::filter::{DynamicFilter, Filter, Full};
+use crate::hash::reduce;
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
+
+/// One bit per key, in a table of any number of bits, which is its only parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mock {
+    hasher: KeyHasher,
+    key_count: u64,
+    bits: u64,
+    words: Words,
+}
+
+impl Mock {
+    pub(crate) fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, KeyHasher::default())
+    }
+
+    pub(crate) fn with_hasher(
+        capacity: u64,
+        rate: f64,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        let bits = (capacity as f64 / rate).ceil() as u64;
+        let words = Words::zeroed(bits.div_ceil(64) as usize)?;
+        Ok(Self { hasher, key_count: 0, bits, words })
+    }
+
+    /// Whether the payload is that of a file.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.words.is_lent()
+    }
+}
+
+impl Filter for Mock {
+    fn contains_digest(&self, key: Digest) -> bool {
+        let bit = reduce(key.get(), self.bits);
+        self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+    }
+
+    fn key_count(&self) -> u64 {
+        self.key_count
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        64 * self.words.len() as u64
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        self.key_count as f64 / self.bits as f64
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}
+
+impl DynamicFilter for Mock {
+    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+        let bit = reduce(key.get(), self.bits);
+        self.words.to_mut()[(bit / 64) as usize] |= 1 << (bit % 64);
+        self.key_count += 1;
+        Ok(())
+    }
+
+    fn capacity(&self) -> u64 {
+        self.bits
+    }
+}
+
+impl Persist for Mock {
+    const KIND: Kind = Kind::Bloom;
+
+    fn parameters(&self) -> Vec<u64> {
+        vec![self.bits]
+    }
+
+    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
+        match *parameters {
+            [0] => Err(ParameterError::new("bits", 0, "at least 1").into()),
+            [bits] => Ok(bits.div_ceil(64)),
+            _ => Err(DecodeError::Inconsistent("a mock has one parameter")),
+        }
+    }
+
+    fn payload(&self) -> Vec<&[u64]> {
+        // Two pieces, because that is what some filters have.
+        let (front, back) = self.words.split_at(self.words.len() / 3);
+        vec![front, back]
+    }
+
+    fn from_parts(
+        hasher: KeyHasher,
+        key_count: u64,
+        parameters: &[u64],
+        words: Words,
+    ) -> Result<Self, DecodeError> {
+        Ok(Self { hasher, key_count, bits: parameters[0], words })
+    }
+}
+
+#[cfg(feature = "serde")]
+super::serde::implement!(Mock);
+
+/// A folder of its own for each test, removed at the end.
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+}
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("crivo-test-{}-{test}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self { path }
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// What is in it, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(&self.path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}

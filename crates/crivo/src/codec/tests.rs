@@ -1,0 +1,624 @@
+//! The envelope, tried with a filter of twenty lines.
+
+use std::io::{self, Read, Write};
+
+use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::mock::{Folder, Mock};
+use super::*;
+use crate::KeyHasher;
+use crate::filter::{DynamicFilter, Filter};
+use crate::hash::{Family, SecretKey};
+
+/// A filter with `keys` keys, from 0 on.
+fn filled(keys: u64, hasher: KeyHasher) -> Mock {
+    let mut filter = Mock::with_hasher(keys, 0.1, hasher).unwrap();
+    for key in 0..keys {
+        filter.insert(&key).unwrap();
+    }
+    filter
+}
+
+/// The bytes of a small filter: 64 of header, 24 of payload.
+fn small() -> Vec<u8> {
+    filled(16, KeyHasher::xxh3(42)).to_bytes()
+}
+
+/// Sets bytes of the header, and makes its checksum right again.
+fn forged(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + new.len()].copy_from_slice(new);
+    repair_header(&mut bytes);
+    bytes
+}
+
+fn repair_header(bytes: &mut [u8]) {
+    let count = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let end = 48 + 8 * count;
+    if let Some(checksum) = bytes.get(..end).map(xxh3_64)
+        && let Some(place) = bytes.get_mut(end..end + 8)
+    {
+        place.copy_from_slice(&checksum.to_le_bytes());
+    }
+}
+
+fn decode(bytes: &[u8]) -> Result<Mock, DecodeError> {
+    let decoded = Mock::from_bytes(bytes);
+    // A stream must come to the same verdict, but that it does not look behind the end.
+    match (&decoded, Mock::read_from(bytes)) {
+        (Ok(one), Ok(other)) => assert_eq!(*one, other),
+        (Err(DecodeError::TrailingBytes), Ok(_)) => {}
+        (Err(one), Err(CodecError::Decode(other))) => assert_eq!(*one, other),
+        (one, other) => panic!("{one:?} from memory, {other:?} from a stream"),
+    }
+    decoded
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let folder = Folder::new("round-trip");
+    for keys in [1, 16, 1000, 100_000] {
+        for family in [Family::Xxh3, Family::Farm, Family::FarmFingerprint, Family::Murmur3] {
+            let filter = filled(keys, family.with_seed(keys));
+            let bytes = filter.to_bytes();
+            assert_eq!(decode(&bytes).unwrap(), filter);
+            assert_eq!(bytes.len() as u64, filter.header().file_length());
+
+            let mut written = Vec::new();
+            filter.write_to(&mut written).unwrap();
+            assert!(written == bytes);
+
+            let path = folder.file("filter.crivo");
+            filter.save(&path).unwrap();
+            assert!(std::fs::read(&path).unwrap() == bytes);
+            let loaded = Mock::load(&path).unwrap();
+            assert_eq!(loaded, filter);
+            assert!((0..keys).all(|key| loaded.contains(&key)));
+
+            let header = verify(&path).unwrap();
+            assert_eq!(header, filter.header());
+            assert_eq!(header, Header::load(&path).unwrap());
+            assert_eq!(header, Header::from_bytes(&bytes).unwrap());
+            assert_eq!(header, Header::read_from(&bytes[..]).unwrap());
+        }
+    }
+    assert_eq!(folder.names(), ["filter.crivo"]);
+}
+
+#[test]
+fn a_header_tells_what_is_in_it() {
+    let filter = filled(16, KeyHasher::xxh3(42));
+    let bytes = filter.to_bytes();
+    let header = Header::from_bytes(&bytes).unwrap();
+    assert_eq!(header.version(), 1);
+    assert_eq!(header.kind(), Kind::Bloom);
+    assert_eq!(header.hash(), KeyHasher::xxh3(42).identity());
+    assert_eq!(header.key_count(), 16);
+    assert_eq!(header.parameters(), [160]);
+    assert_eq!((header.payload_offset(), header.payload_length()), (64, 24));
+    assert_eq!(header.payload_checksum(), xxh3_64(&bytes[64..]));
+    assert_eq!(header.header_checksum(), xxh3_64(&bytes[..56]));
+    assert_eq!(header.file_length(), bytes.len() as u64);
+}
+
+#[test]
+fn the_bytes_of_the_document_are_those_of_the_code() {
+    let document = include_str!("../../../../docs/format.md");
+    let (_, dump) = document.split_once("<!-- test vector -->").unwrap();
+    let dump = dump.split("```").nth(1).unwrap();
+    let bytes: Vec<u8> = dump
+        .lines()
+        .filter_map(|line| line.trim().split_once(": "))
+        .flat_map(|(_, line)| line.split("  ").next().unwrap().split(' '))
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
+    let mut filter = Mock::with_hasher(10, 0.1, KeyHasher::xxh3(42)).unwrap();
+    for key in ["ana", "bia"] {
+        filter.insert(key).unwrap();
+    }
+    assert_eq!(bytes, filter.to_bytes());
+}
+
+#[test]
+fn every_changed_byte_is_noticed() {
+    let bytes = small();
+    let folder = Folder::new("flips");
+    let path = folder.file("filter.crivo");
+    for at in 0..bytes.len() {
+        for change in 1..=255 {
+            let mut changed = bytes.clone();
+            changed[at] ^= change;
+            let error = decode(&changed).unwrap_err();
+            match at {
+                0..8 => assert_eq!(error, DecodeError::NotCrivo),
+                8..10 => assert!(matches!(error, DecodeError::UnknownVersion(_))),
+                64.. => assert_eq!(error, DecodeError::PayloadChecksum),
+                _ => {}
+            }
+            if change == 1 {
+                std::fs::write(&path, &changed).unwrap();
+                let error = verify(&path).unwrap_err();
+                assert!(matches!(error.cause, CodecError::Decode(_)), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_missing_and_every_further_byte_is_noticed() {
+    let folder = Folder::new("lengths");
+    let path = folder.file("filter.crivo");
+    let bytes = small();
+    for length in 0..bytes.len() {
+        let error = decode(&bytes[..length]).unwrap_err();
+        let DecodeError::Truncated { expected, found } = error else { panic!("{error}") };
+        assert_eq!(found, length as u64);
+        assert_eq!(expected, if length < 64 { 64 } else { bytes.len() as u64 });
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        assert_eq!(of(Mock::load(&path)), error);
+        assert_eq!(of(verify(&path)), error);
+    }
+    for behind in [&[0][..], &[1; 100]] {
+        let longer = [&bytes, behind].concat();
+        assert_eq!(decode(&longer), Err(DecodeError::TrailingBytes));
+        std::fs::write(&path, &longer).unwrap();
+        assert_eq!(of(Mock::load(&path)), DecodeError::TrailingBytes);
+        assert_eq!(of(verify(&path)), DecodeError::TrailingBytes);
+    }
+}
+
+fn of<T: std::fmt::Debug>(result: Result<T, FileError>) -> DecodeError {
+    match result.unwrap_err().cause {
+        CodecError::Decode(error) => error,
+        CodecError::Io(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_stream_is_read_to_the_end_of_the_filter_and_no_further() {
+    let filters = [filled(16, KeyHasher::xxh3(1)), filled(300, KeyHasher::farm(2))];
+    let mut bytes = Vec::new();
+    for filter in &filters {
+        filter.write_to(&mut bytes).unwrap();
+    }
+    bytes.extend(b"more");
+    let mut stream = &bytes[..];
+    for filter in &filters {
+        assert_eq!(Mock::read_from(&mut stream).unwrap(), *filter);
+    }
+    assert_eq!(stream, b"more");
+}
+
+/// A reader and a writer with a will of their own: one byte at a time, interruptions, an error at
+/// the end.
+struct Stubborn<'a> {
+    bytes: &'a [u8],
+    interrupted: bool,
+}
+
+impl Read for Stubborn<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.interrupted = !self.interrupted;
+        if self.interrupted {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        match self.bytes.split_first() {
+            Some((first, rest)) => {
+                buffer[0] = *first;
+                self.bytes = rest;
+                Ok(1)
+            }
+            None => Err(io::Error::other("the cable was cut")),
+        }
+    }
+}
+
+#[test]
+fn streams_may_be_slow_and_may_fail() {
+    let filter = filled(16, KeyHasher::default());
+    let bytes = filter.to_bytes();
+    let read = |bytes: &[u8]| Mock::read_from(Stubborn { bytes, interrupted: false });
+    assert_eq!(read(&bytes).unwrap(), filter);
+    for length in 0..bytes.len() {
+        let error = read(&bytes[..length]).unwrap_err();
+        assert!(matches!(&error, CodecError::Io(_)) && error.to_string() == "the cable was cut");
+    }
+    let mut room = [0; 70];
+    assert_eq!(filter.write_to(&mut room[..]).unwrap_err().kind(), io::ErrorKind::WriteZero);
+}
+
+#[test]
+fn lengths_that_cannot_be_are_errors_before_memory_is_asked_for() {
+    let bytes = small();
+    for claimed in [0, 23, 25, 1 << 40, 1 << 60] {
+        // Only the length of the payload, then the parameter that it follows from as well.
+        let lying = forged(&bytes, 32, &u64::to_le_bytes(claimed));
+        let error = DecodeError::PayloadLength { expected: 24, found: claimed };
+        assert_eq!(decode(&lying), Err(error));
+        if let Some(bits @ 1_000_000..) = claimed.checked_mul(8) {
+            let lying = forged(&lying, 48, &bits.to_le_bytes());
+            let error = DecodeError::Truncated { expected: 64 + claimed, found: 88 };
+            assert_eq!(decode(&lying), Err(error));
+        }
+    }
+    // The longest that could be told, and one that would end behind the last address.
+    let lying = forged(&bytes, 48, &u64::MAX.to_le_bytes());
+    let error = DecodeError::PayloadLength { expected: 1 << 61, found: 24 };
+    assert_eq!(decode(&lying), Err(error));
+    let lying = forged(&bytes, 32, &u64::MAX.to_le_bytes());
+    assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))));
+    let ten_terabytes = forged(&bytes, 32, &(10u64 << 40).to_le_bytes());
+    let ten_terabytes = forged(&ten_terabytes, 48, &(80u64 << 40).to_le_bytes());
+    // A stream that has more than the header, but never what it claims: what arrives is kept, and
+    // the error comes when it ends.
+    let endless = Read::chain(&ten_terabytes[..], io::repeat(0).take(10 << 20));
+    assert!(matches!(
+        Mock::read_from(endless),
+        Err(CodecError::Decode(DecodeError::Truncated { found, .. })) if found == 88 + (10 << 20)
+    ));
+}
+
+#[test]
+fn long_streams_grow_with_what_arrives() {
+    // Several times what is trusted unseen.
+    let mut filter = Mock::new(3_000_000, 0.1).unwrap();
+    for key in 0..1000u64 {
+        filter.insert(&key).unwrap();
+    }
+    assert_eq!(decode(&filter.to_bytes()).unwrap(), filter);
+}
+
+#[test]
+fn parameters_that_cannot_be_are_errors() {
+    let bytes = small();
+    for count in [65u32, 1000, u32::MAX] {
+        let lying = forged(&bytes, 12, &count.to_le_bytes());
+        assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))), "{count}");
+    }
+    // More parameters than the input has bytes for.
+    let lying = forged(&bytes, 12, &64u32.to_le_bytes());
+    assert_eq!(decode(&lying), Err(DecodeError::Truncated { expected: 576, found: 88 }));
+    // None, where the kind has one; the payload would then be read as part of the header.
+    let lying = forged(&bytes, 12, &0u32.to_le_bytes());
+    assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))));
+    // One that is out of its range.
+    let lying = forged(&bytes, 48, &0u64.to_le_bytes());
+    assert!(matches!(decode(&lying), Err(DecodeError::Parameter(_))));
+}
+
+#[test]
+fn padding_is_zero() {
+    let header = Header {
+        kind: Kind::Bloom,
+        hash: KeyHasher::default().identity(),
+        key_count: 0,
+        parameters: vec![1, 2, 3],
+        payload_length: 8,
+        payload_checksum: 0,
+    };
+    let mut bytes = header.to_bytes();
+    assert_eq!(bytes.len(), 128);
+    assert_eq!(Header::from_bytes(&bytes).unwrap(), header);
+    for at in 80..128 {
+        bytes[at] = 1;
+        assert!(matches!(Header::from_bytes(&bytes), Err(DecodeError::Inconsistent(_))));
+        bytes[at] = 0;
+    }
+}
+
+#[test]
+fn headers_of_every_length_are_read_as_written() {
+    for count in 0..=64 {
+        let header = Header {
+            kind: Kind::Growing,
+            hash: KeyHasher::murmur3(7).identity(),
+            key_count: u64::MAX,
+            parameters: (0..count).map(|i| u64::MAX / (i + 1)).collect(),
+            payload_length: 0,
+            payload_checksum: 1,
+        };
+        let bytes = header.to_bytes();
+        assert!(bytes.len().is_multiple_of(64) && bytes.len() < 56 + 8 * count as usize + 64);
+        assert_eq!(Header::from_bytes(&bytes).unwrap(), header);
+    }
+}
+
+#[test]
+fn other_kinds_versions_and_families_are_told_apart() {
+    let bytes = small();
+    let wrong = DecodeError::WrongKind { expected: Kind::Bloom, found: Kind::Cuckoo };
+    assert_eq!(wrong.to_string(), "this is a cuckoo filter, not a bloom filter");
+    assert_eq!(decode(&forged(&bytes, 10, &[Kind::Cuckoo.id()])), Err(wrong));
+    for unknown in [0, 8, 255] {
+        let lying = forged(&bytes, 10, &[unknown]);
+        assert_eq!(decode(&lying), Err(DecodeError::UnknownKind(unknown)));
+    }
+    for unknown in [0, 6, 255] {
+        let lying = forged(&bytes, 11, &[unknown]);
+        assert_eq!(decode(&lying), Err(DecodeError::UnknownFamily(unknown)));
+    }
+    for unknown in [0, 2, u16::MAX] {
+        let lying = forged(&bytes, 8, &unknown.to_le_bytes());
+        assert_eq!(decode(&lying), Err(DecodeError::UnknownVersion(unknown)));
+    }
+    // FarmHash's fingerprint has no seed, and the file has one.
+    let lying = forged(&bytes, 11, &[Family::FarmFingerprint.id()]);
+    assert!(matches!(decode(&lying), Err(DecodeError::Parameter(_))));
+    for text in [&b"hello, world"[..], b"\x89PNG\r\n\x1a\n", b"\x89crivo\n", b"\n"] {
+        assert_eq!(decode(text), Err(DecodeError::NotCrivo));
+    }
+}
+
+#[test]
+fn a_secret_key_opens_its_own_filters_and_no_others() {
+    let folder = Folder::new("key");
+    let path = folder.file("filter.crivo");
+    let (key, other) = (SecretKey::new([7; 16]), SecretKey::new([8; 16]));
+    let filter = filled(100, KeyHasher::sip24(key));
+    let bytes = filter.to_bytes();
+    filter.save(&path).unwrap();
+    assert!(!bytes.windows(8).any(|window| window == [7; 8]), "the key is not in the file");
+
+    assert_eq!(decode(&bytes), Err(DecodeError::KeyNeeded));
+    let opened: Mock = Open::with_key(key).from_bytes(&bytes).unwrap();
+    assert_eq!(opened, filter);
+    assert!((0..100u64).all(|key| opened.contains(&key)));
+    assert_eq!(Open::with_key(key).read_from::<Mock>(&bytes[..]).unwrap(), filter);
+    assert_eq!(Open::with_key(key).load::<Mock>(&path).unwrap(), filter);
+    let wrong = Open::with_key(other).from_bytes::<Mock>(&bytes);
+    assert!(matches!(wrong, Err(DecodeError::WrongKey(_))));
+    // A key is never just ignored.
+    let wrong = Open::with_key(key).from_bytes::<Mock>(&small());
+    assert!(matches!(wrong, Err(DecodeError::WrongKey(_))));
+    // What needs no key, works without.
+    assert_eq!(verify(&path).unwrap(), filter.header());
+}
+
+#[test]
+fn errors_name_the_file_and_what_to_do() {
+    let folder = Folder::new("errors");
+    let missing = folder.file("missing.crivo");
+    let error = Mock::load(&missing).unwrap_err();
+    assert_eq!((error.action, &error.path), (FileAction::Read, &missing));
+    assert!(error.to_string().contains("missing.crivo: "));
+    assert!(error.to_string().ends_with("; is the path right?"));
+
+    let filter = filled(1, KeyHasher::default());
+    let error = filter.save(folder.file("no/folder.crivo")).unwrap_err();
+    assert_eq!(error.action, FileAction::Write);
+    assert!(error.to_string().ends_with("; does its folder exist?"), "{error}");
+    assert!(filter.save(&folder.path).is_err(), "a folder is not a file");
+    assert!(folder.names().is_empty());
+
+    std::fs::write(&missing, b"something else").unwrap();
+    let error = Mock::load(&missing).unwrap_err();
+    assert!(error.to_string().ends_with("missing.crivo: this is not a crivo filter"), "{error}");
+}
+
+#[test]
+fn readers_find_a_whole_file_whoever_is_writing() {
+    let folder = Folder::new("race");
+    let path = folder.file("filter.crivo");
+    // Different lengths, so that a mixture could not have the right one.
+    let filters = [filled(1000, KeyHasher::xxh3(1)), filled(20_000, KeyHasher::xxh3(2))];
+    filters[0].save(&path).unwrap();
+    std::thread::scope(|scope| {
+        for filter in &filters {
+            scope.spawn(|| (0..20).for_each(|_| filter.save(&path).unwrap()));
+        }
+        for _ in 0..200 {
+            let found = Mock::load(&path).unwrap();
+            assert!(filters.contains(&found));
+        }
+    });
+    assert_eq!(folder.names(), ["filter.crivo"], "nothing is left behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_read_as_a_stream() {
+    use std::os::fd::AsRawFd;
+    let read = |bytes: Vec<u8>| {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let path = format!("/dev/fd/{}", reader.as_raw_fd());
+        let writing = std::thread::spawn(move || writer.write_all(&bytes));
+        let loaded = Mock::load(&path);
+        drop(reader);
+        let _ = writing.join().unwrap();
+        loaded
+    };
+    let filter = filled(10_000, KeyHasher::default());
+    let bytes = filter.to_bytes();
+    assert_eq!(read(bytes.clone()).unwrap(), filter);
+    assert!(matches!(of(read(bytes[..1000].to_vec())), DecodeError::Truncated { .. }));
+    assert_eq!(of(read([&bytes[..], b"!"].concat())), DecodeError::TrailingBytes);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(decode(&bytes).is_err());
+        let _ = Header::from_bytes(&bytes);
+    }
+
+    /// As above, but past the magic and the checksums, where random bytes never come.
+    #[test]
+    fn no_forged_bytes_make_it_panic(
+        head in prop::collection::vec(any::<u8>(), 54),
+        few_parameters in 0u32..5,
+        small_parameters in any::<bool>(),
+        payload in prop::collection::vec(any::<u8>(), 0..80),
+    ) {
+        let mut bytes = small();
+        bytes.truncate(64);
+        bytes[10..64].copy_from_slice(&head);
+        bytes[10] = 1 + bytes[10] % 7;
+        bytes[11] = 1 + bytes[11] % 5;
+        bytes[12..16].copy_from_slice(&few_parameters.to_le_bytes());
+        bytes[32..40].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        bytes[40..48].copy_from_slice(&xxh3_64(&payload).to_le_bytes());
+        if small_parameters {
+            bytes[48..56].copy_from_slice(&(8 * payload.len() as u64).to_le_bytes());
+        }
+        bytes.extend(&payload);
+        repair_header(&mut bytes);
+        if let Ok(filter) = decode(&bytes) {
+            prop_assert_eq!(filter.to_bytes(), bytes);
+            for key in 0..100u64 {
+                filter.contains(&key);
+            }
+        }
+    }
+
+    #[test]
+    fn decoding_undoes_encoding(
+        keys in prop::collection::vec(any::<u64>(), 1..200),
+        bits in 1u64..5000,
+        seed in any::<u64>(),
+    ) {
+        let mut filter = Mock::with_hasher(bits, 1.0, KeyHasher::xxh3(seed)).unwrap();
+        for key in &keys {
+            filter.insert(key).unwrap();
+        }
+        let decoded = decode(&filter.to_bytes()).unwrap();
+        prop_assert!(keys.iter().all(|key| decoded.contains(key)));
+        prop_assert_eq!(decoded, filter);
+    }
+}
+
+#[cfg(feature = "serde")]
+mod serde_data {
+    use serde_core::Deserialize;
+    use serde_core::de::value::{BytesDeserializer, Error};
+
+    use super::*;
+
+    #[test]
+    fn filters_are_bytes_in_data_of_others() {
+        let filter = filled(16, KeyHasher::xxh3(42));
+        let json = serde_json::to_string(&filter).unwrap();
+        assert!(json.starts_with("[137,99,114,105,118,111,13,10,1,0,"));
+        assert_eq!(serde_json::from_str::<Mock>(&json).unwrap(), filter);
+
+        let bytes = filter.to_bytes();
+        let read = |bytes| Mock::deserialize(BytesDeserializer::<Error>::new(bytes));
+        assert_eq!(read(&bytes).unwrap(), filter);
+        assert!(read(&bytes[1..]).unwrap_err().to_string().contains("not a crivo filter"));
+        assert!(serde_json::from_str::<Mock>("[137, 99]").is_err());
+        assert!(serde_json::from_str::<Mock>("\"filter\"").is_err());
+    }
+}
+
+#[cfg(feature = "mmap")]
+mod mapped {
+    #![allow(unsafe_code)]
+
+    use std::path::Path;
+
+    use super::*;
+
+    fn map(path: impl AsRef<Path>) -> Result<Mapped<Mock>, FileError> {
+        // SAFETY: no test changes a file that it has mapped.
+        unsafe { Mapped::open(path) }
+    }
+
+    #[test]
+    fn a_mapped_filter_answers_as_the_copied_one() {
+        let folder = Folder::new("mapped");
+        for keys in [1, 16, 1000, 100_000] {
+            let filter = filled(keys, KeyHasher::xxh3(keys));
+            let path = folder.file("filter.crivo");
+            filter.save(&path).unwrap();
+            let mapped = map(&path).unwrap();
+            assert!(mapped.is_lent());
+            assert_eq!(*mapped, filter);
+            assert_eq!(*mapped.header(), filter.header());
+            assert_eq!(mapped.verify(), Ok(()));
+            assert!((0..2 * keys).all(|key| mapped.contains(&key) == filter.contains(&key)));
+        }
+    }
+
+    #[test]
+    fn a_change_copies_and_leaves_the_file() {
+        let folder = Folder::new("mapped-change");
+        let path = folder.file("filter.crivo");
+        let filter = filled(16, KeyHasher::default());
+        filter.save(&path).unwrap();
+        let mut changed = map(&path).unwrap().into_filter();
+        assert!(changed.is_lent());
+        changed.insert("new").unwrap();
+        assert!(!changed.is_lent() && changed.contains("new"));
+        assert_eq!(Mock::load(&path).unwrap(), filter);
+        // A file that is mapped can be replaced, even by the filter that answers from it.
+        let mapped = map(&path).unwrap();
+        changed.save(&path).unwrap();
+        assert_eq!(*mapped, filter);
+        mapped.save(&path).unwrap();
+        assert_eq!(Mock::load(&path).unwrap(), filter);
+    }
+
+    #[test]
+    fn damage_is_found_on_request() {
+        let folder = Folder::new("mapped-damage");
+        let path = folder.file("filter.crivo");
+        let bytes = small();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 16;
+            std::fs::write(&path, &changed).unwrap();
+            match map(&path) {
+                Ok(mapped) => {
+                    assert!(at >= 64);
+                    (0..100u64).for_each(|key| _ = mapped.contains(&key));
+                    assert_eq!(mapped.verify(), Err(DecodeError::PayloadChecksum));
+                }
+                Err(error) => assert!(at < 64, "{error}"),
+            }
+        }
+        for length in 0..bytes.len() {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            assert!(matches!(of(map(&path)), DecodeError::Truncated { .. }));
+        }
+        std::fs::write(&path, [&bytes[..], &[0]].concat()).unwrap();
+        assert_eq!(of(map(&path)), DecodeError::TrailingBytes);
+        let error = map(folder.file("missing")).unwrap_err();
+        assert_eq!(error.action, FileAction::Map);
+        assert!(error.to_string().starts_with("cannot map "));
+    }
+
+    #[test]
+    fn keys_and_kinds_are_checked_as_on_loading() {
+        let folder = Folder::new("mapped-key");
+        let path = folder.file("filter.crivo");
+        let key = SecretKey::new([7; 16]);
+        let filter = filled(16, KeyHasher::sip24(key));
+        filter.save(&path).unwrap();
+        assert_eq!(of(map(&path)), DecodeError::KeyNeeded);
+        // SAFETY: the file does not change while it is mapped.
+        let mapped = unsafe { Open::with_key(key).map::<Mock>(&path) }.unwrap();
+        assert_eq!(mapped.to_bytes(), filter.to_bytes());
+        drop(mapped);
+        std::fs::write(&path, forged(&small(), 10, &[Kind::Fuse.id()])).unwrap();
+        assert!(matches!(of(map(&path)), DecodeError::WrongKind { .. }));
+    }
+
+    /// No machine that runs this test could read the file.
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[test]
+    fn a_file_of_any_size_is_open_at_once() {
+        const LENGTH: u64 = 1 << 40;
+        let folder = Folder::new("mapped-large");
+        let path = folder.file("filter.crivo");
+        let head = forged(&small()[..64], 32, &LENGTH.to_le_bytes());
+        let head = forged(&head, 48, &(8 * LENGTH).to_le_bytes());
+        std::fs::write(&path, &head).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        if file.set_len(64 + LENGTH).is_err() {
+            return; // This file system has no files of that size.
+        }
+        let mapped = map(&path).unwrap();
+        assert!((0..100u64).all(|key| !mapped.contains(&key)));
+        assert_eq!(mapped.size_in_bits(), 8 * LENGTH);
+    }
+}

@@ -1,0 +1,170 @@
+//! A filter of whatever kind a file has.
+
+// The list is still empty; this goes when the first filter is in it.
+#![allow(unused_imports, unused_variables, unreachable_code, dead_code)]
+
+use std::path::Path;
+
+use super::Filter;
+use crate::bits::Words;
+use crate::codec::{DecodeError, FileError, Kind, Persist, Save, Stored};
+use crate::{Digest, KeyHasher};
+
+/// Makes [`AnyFilter`] of a list: each filter under the name of its [`Kind`]. A line here is all
+/// that a new filter needs for `AnyFilter` and for serde.
+macro_rules! filters {
+    ($($kind:ident($filter:ident),)*) => {
+        /// A filter of any kind, as it comes out of a file.
+        ///
+        /// It answers like every [`Filter`], and is saved and loaded like every filter by [`Save`].
+        /// To change it, match on its kind.
+        #[derive(Debug, Clone)]
+        #[non_exhaustive]
+        pub enum AnyFilter {
+            $(
+                #[doc = concat!("A [`", stringify!($filter), "`].")]
+                $kind($filter),
+            )*
+        }
+
+        // Matching on the place itself, with `ref`, compiles for a list without filters too.
+        impl Filter for AnyFilter {
+            #[inline]
+            fn contains_digest(&self, key: Digest) -> bool {
+                match *self { $(Self::$kind(ref filter) => filter.contains_digest(key),)* }
+            }
+
+            fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+                match *self { $(Self::$kind(ref filter) => filter.contains_batch(keys, hits),)* }
+            }
+
+            fn key_count(&self) -> u64 {
+                match *self { $(Self::$kind(ref filter) => filter.key_count(),)* }
+            }
+
+            fn size_in_bits(&self) -> u64 {
+                match *self { $(Self::$kind(ref filter) => filter.size_in_bits(),)* }
+            }
+
+            fn expected_fpr(&self) -> f64 {
+                match *self { $(Self::$kind(ref filter) => filter.expected_fpr(),)* }
+            }
+
+            #[inline]
+            fn hasher(&self) -> KeyHasher {
+                match *self { $(Self::$kind(ref filter) => filter.hasher(),)* }
+            }
+        }
+
+        impl Stored for AnyFilter {
+            fn stored_kind(&self) -> Kind {
+                match *self { $(Self::$kind(_) => Kind::$kind,)* }
+            }
+
+            fn stored_parameters(&self) -> Vec<u64> {
+                match *self { $(Self::$kind(ref filter) => filter.parameters(),)* }
+            }
+
+            fn stored_payload(&self) -> Vec<&[u64]> {
+                match *self { $(Self::$kind(ref filter) => filter.payload(),)* }
+            }
+
+            fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError> {
+                $(
+                    if kind == <$filter>::KIND {
+                        return <$filter>::payload_length(parameters);
+                    }
+                )*
+                Err(DecodeError::UnknownKind(kind.id()))
+            }
+
+            fn from_stored(
+                kind: Kind,
+                hasher: KeyHasher,
+                key_count: u64,
+                parameters: &[u64],
+                payload: Words,
+            ) -> Result<Self, DecodeError> {
+                $(
+                    if kind == <$filter>::KIND {
+                        return <$filter>::from_parts(hasher, key_count, parameters, payload)
+                            .map(Self::$kind);
+                    }
+                )*
+                Err(DecodeError::UnknownKind(kind.id()))
+            }
+        }
+
+        $(
+            const _: () = assert!(
+                matches!(<$filter as Persist>::KIND, Kind::$kind),
+                "a filter is listed under its own kind",
+            );
+
+            impl From<$filter> for AnyFilter {
+                fn from(filter: $filter) -> Self {
+                    Self::$kind(filter)
+                }
+            }
+        )*
+
+        #[cfg(feature = "serde")]
+        crate::codec::serde::implement!(AnyFilter $(, $filter)*);
+    };
+}
+
+filters! {}
+
+impl AnyFilter {
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        self.stored_kind()
+    }
+
+    /// Reads the filter in a file, of whatever kind: [`Save::load`].
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a filter, whole and undamaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        Self::load(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Header;
+    use crate::codec::mock::Folder;
+
+    /// What `AnyFilter` makes of a filter's file must be that filter.
+    fn is_opened_as_itself<F: Save + Clone + Into<AnyFilter>>(filter: F) {
+        let kind = filter.stored_kind();
+        let folder = Folder::new(kind.name());
+        let path = folder.file("seen.crivo");
+        filter.save(&path).unwrap();
+
+        let any = AnyFilter::open(&path).unwrap();
+        assert_eq!(any.kind(), kind);
+        assert_eq!(any.header(), Header::load(&path).unwrap());
+        assert_eq!(any.hasher(), filter.hasher());
+        assert_eq!(any.key_count(), filter.key_count());
+        assert_eq!(any.size_in_bits(), filter.size_in_bits());
+        assert_eq!(any.expected_fpr(), filter.expected_fpr());
+        let digests: Vec<_> = (0..2000u64).map(|key| any.hasher().digest(&key)).collect();
+        let mut hits = vec![false; digests.len()];
+        any.contains_batch(&digests, &mut hits);
+        for (digest, hit) in digests.iter().zip(hits) {
+            assert_eq!(any.contains_digest(*digest), hit);
+            assert_eq!(filter.contains_digest(*digest), hit);
+        }
+        assert!((0..filter.key_count()).all(|key| any.contains(&key)));
+
+        assert_eq!(any.to_bytes(), filter.to_bytes());
+        assert_eq!(filter.clone().into().to_bytes(), any.to_bytes());
+        assert_eq!(F::load(&path).unwrap().to_bytes(), any.to_bytes());
+        for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
+            let wrong = DecodeError::WrongKind { expected: kind, found: other };
+            assert_eq!(F::stored_length(other, &filter.stored_parameters()), Err(wrong));
+        }
+    }
+}

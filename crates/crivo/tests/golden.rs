@@ -1,0 +1,98 @@
+//! Files that were written once and must be read for ever: `tests/golden/*.crivo`.
+//!
+//! For a new one, add its recipe to [`recipes`] and run
+//!
+//! ```sh
+//! cargo test -p crivo --test golden -- --ignored
+//! ```
+//!
+//! which writes the files that are missing, adds them to the manifest, and touches no other. A file
+//! stays even when its recipe no longer gives the same bytes, because a filter has learnt to be
+//! built better: then the recipe goes, and the file is still read.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crivo::codec::{Header, Open, Save};
+use crivo::filter::{AnyFilter, Filter};
+use crivo::hash::{Family, SecretKey};
+
+const SECRET: SecretKey = SecretKey::new([7; 16]);
+
+/// The files, and the filters in them: each with the keys 0, 1, 2, … as u64.
+fn recipes() -> Vec<(&'static str, AnyFilter)> {
+    Vec::new()
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn manifest() -> String {
+    fs::read_to_string(folder().join("manifest.tsv")).unwrap()
+}
+
+/// The file names in the manifest, each with its line.
+fn listed(manifest: &str) -> Vec<(&str, &str)> {
+    let lines = manifest.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| (line.split('\t').next().unwrap(), line)).collect()
+}
+
+/// The line of the manifest for a file: everything that it must answer.
+fn line_for(name: &str, bytes: &[u8]) -> String {
+    let hash = Header::from_bytes(bytes).unwrap().hash();
+    let open = if hash.family() == Family::Sip24 { Open::with_key(SECRET) } else { Open::new() };
+    let filter: AnyFilter = open.from_bytes(bytes).unwrap();
+    assert!((0..filter.key_count()).all(|key| filter.contains(&key)), "{name} lost a key");
+    assert!(filter.to_bytes() == bytes, "{name} is written otherwise than it is read");
+    let yeses = (1_000_000..1_010_000u64).filter(|key| filter.contains(key)).count();
+    let (kind, keys) = (filter.kind(), filter.key_count());
+    format!("{name}\t{kind}\t{hash}\t{keys}\t{yeses}")
+}
+
+#[test]
+fn every_file_is_read_and_answers_as_it_did() {
+    let manifest = manifest();
+    for (name, line) in listed(&manifest) {
+        let bytes = fs::read(folder().join(name)).unwrap();
+        assert_eq!(line_for(name, &bytes), line);
+    }
+}
+
+#[test]
+fn every_file_is_listed() {
+    let manifest = manifest();
+    let listed = listed(&manifest);
+    for entry in fs::read_dir(folder()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let known = name == "manifest.tsv" || listed.iter().any(|(file, _)| *file == name);
+        assert!(known, "{name} is not in the manifest");
+    }
+    for (name, _) in recipes() {
+        assert!(listed.iter().any(|(file, _)| *file == name), "{name} was never written");
+    }
+}
+
+#[test]
+fn filters_are_built_as_they_were() {
+    for (name, filter) in recipes() {
+        let bytes = fs::read(folder().join(name)).unwrap();
+        assert!(filter.to_bytes() == bytes, "{name} is built otherwise today");
+    }
+}
+
+#[test]
+#[ignore = "writes the golden files that are missing"]
+fn write_missing_files() {
+    let mut manifest = manifest();
+    for (name, filter) in recipes() {
+        let path = folder().join(name);
+        if !path.exists() {
+            let bytes = filter.to_bytes();
+            writeln!(manifest, "{}", line_for(name, &bytes)).unwrap();
+            fs::write(&path, &bytes).unwrap();
+        }
+    }
+    fs::write(folder().join("manifest.tsv"), manifest).unwrap();
+}
