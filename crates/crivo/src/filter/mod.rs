@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+mod counting;
+
+pub use counting::{Count, CounterWidth, CountingBloom};
+
 use crate::{Digest, Key, KeyHasher};
 
 /// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
