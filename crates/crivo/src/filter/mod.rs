@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+pub mod choose;
 mod counting;
 
 pub use counting::{Count, CounterWidth, CountingBloom};

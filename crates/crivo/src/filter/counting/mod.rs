@@ -1,73 +1,4 @@
-//! The counting Bloom filter: a small counter where the Bloom filter has a bit, so that keys can
-//! be taken out again, and counted.
-//!
-//! A key owns k places. Inserting it raises the counters there by one, removing it lowers them; it
-//! is a member as long as none of them is 0, and the smallest of them says how often it was
-//! inserted *at most*: others may have raised it too, but nobody lowers it.
-//!
-//! ```text
-//!   twelve counters, three places per key      ana: 4 11 2      rui: 9 5 8
-//!
-//!   index            0  1  2  3  4  5  6  7  8  9 10 11
-//!   insert ana       .  .  1  .  1  .  .  .  .  .  .  1
-//!   insert rui       .  .  1  .  1  1  .  .  1  1  .  1
-//!   insert ana       .  .  2  .  2  1  .  .  1  1  .  2      ana: at most 2
-//!   remove rui       .  .  2  .  2  .  .  .  .  .  .  2      rui: certainly not
-//! ```
-//!
-//! ```
-//! use crivo::filter::{Count, CountingBloom, DynamicFilter, Filter, RemovableFilter};
-//!
-//! let mut words = CountingBloom::new(1_000, 0.01)?;
-//! words.insert("ana")?;
-//! words.insert("rui")?;
-//! words.insert("ana")?;
-//! assert_eq!(words.count("ana"), Count::AtMost(2));
-//! words.remove("rui")?;
-//! assert!(!words.contains("rui"));
-//! assert!(words.remove("rui").is_err());               // nothing changes
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! # Cost and error
-//!
-//! The rate of wrong yeses is that of a [Bloom filter](crate::theory::bloom) with as many bits as
-//! there are counters: (1 − e^(−kn/m))^k. At 1% that takes 9.59 counters per key: 38.4 bits with
-//! counters of four bits, 76.7 with eight.
-//!
-//! | [`CounterWidth`] | counts to | bits per key at 1% | use it |
-//! |---|---|---|---|
-//! | [`Four`](CounterWidth::Four) (default) | 14, then *at least 15* | 38.4 | for removal; for small counts |
-//! | [`Eight`](CounterWidth::Eight) | 254, then *at least 255* | 76.7 | for counts |
-//!
-//! # Counters that are full
-//!
-//! A counter that has reached its greatest value cannot tell how many increments it missed. It
-//! **sticks**: it is never lowered again, because a counter that is lowered too often makes some
-//! other key a false negative. What it costs is accuracy: the place stays occupied until
-//! [`clear`](CountingBloom::clear).
-//!
-//! With keys that are inserted once it hardly ever happens: among the 9.6 million four-bit
-//! counters of a million keys at 1%, the [expected number](crate::theory::counting) that get as
-//! far is 3e-8. A key that is inserted fifteen times gets there by itself.
-//!
-//! # Places that coincide
-//!
-//! The k places of a key may repeat, as in any Bloom filter. Each *different* counter moves once,
-//! up and down, so that removal undoes insertion exactly, and a count is not doubled.
-//!
-//! # When not to use it
-//! For removal alone a cuckoo or a quotient filter takes a quarter of the memory, and fewer cache
-//! lines per query: this one reads k. All counters of a key in one line would be faster, but at 1%
-//! it takes 43.4 bits per key ([`blocked`](crate::theory::blocked) with blocks of 128 positions);
-//! this one keeps the classic layout, and the memory. Where nothing is removed or counted, take a
-//! Bloom filter.
-//!
-//! # References
-//! - L. Fan, P. Cao, J. Almeida, A. Broder, *Summary cache*, ToN 2000: the structure, and why four
-//!   bits are enough.
-//! - F. Bonomi et al., *An improved construction for counting Bloom filters*, ESA 2006: half the
-//!   memory, with fingerprints.
+//! The counting Bloom filter: counters where the Bloom filter has bits.
 
 mod counters;
 mod persist;
@@ -140,10 +71,47 @@ impl fmt::Display for Count {
     }
 }
 
-/// A Bloom filter with counters: keys can be removed and counted.
+/// A Bloom filter with counters instead of bits, so that keys can be taken out again, and counted.
 ///
-/// See [`CounterWidth`] for how far it counts. It is never full: past its capacity it accepts
-/// keys at a rising rate of wrong yeses.
+///
+/// A key owns k places. Inserting it raises the counters there by one, removing it lowers them; it
+/// is a member as long as none of them is 0, and the smallest of them says how often it was
+/// inserted *at most*: others may have raised it too, but nobody lowers it.
+///
+/// ```text
+///   twelve counters, three places per key      ana: 4 11 2      rui: 9 5 8
+///
+///   index            0  1  2  3  4  5  6  7  8  9 10 11
+///   insert ana       .  .  1  .  1  .  .  .  .  .  .  1
+///   insert rui       .  .  1  .  1  1  .  .  1  1  .  1
+///   insert ana       .  .  2  .  2  1  .  .  1  1  .  2      ana: at most 2
+///   remove rui       .  .  2  .  2  .  .  .  .  .  .  2      rui: certainly not
+/// ```
+///
+/// ```
+/// use crivo::filter::{Count, CountingBloom, DynamicFilter, Filter, RemovableFilter};
+///
+/// let mut words = CountingBloom::new(1_000, 0.01)?;
+/// words.insert("ana")?;
+/// words.insert("rui")?;
+/// words.insert("ana")?;
+/// assert_eq!(words.count("ana"), Count::AtMost(2));
+/// words.remove("rui")?;
+/// assert!(!words.contains("rui"));
+/// assert!(words.remove("rui").is_err());               // nothing changes
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Cost and error
+///
+/// The rate of wrong yeses is that of a [Bloom filter](crate::theory::bloom) with as many bits as
+/// there are counters: (1 − e^(−kn/m))^k. At 1% that takes 9.59 counters per key: 38.4 bits with
+/// counters of four bits, 76.7 with eight.
+///
+/// | [`CounterWidth`] | counts to | bits per key at 1% | use it |
+/// |---|---|---|---|
+/// | [`Four`](CounterWidth::Four) (default) | 14, then *at least 15* | 38.4 | for removal; for small counts |
+/// | [`Eight`](CounterWidth::Eight) | 254, then *at least 255* | 76.7 | for counts |
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -158,6 +126,37 @@ impl fmt::Display for Count {
 /// assert_eq!(visits.key_count(), 400);
 /// # Ok::<(), crivo::BuildError>(())
 /// ```
+///
+/// It is never [`Full`]: past its capacity it accepts keys at a rising rate of wrong yeses.
+///
+/// # Counters that are full
+///
+/// A counter that has reached its greatest value cannot tell how many increments it missed. It
+/// **sticks**: it is never lowered again, because a counter that is lowered too often makes some
+/// other key a false negative. What it costs is accuracy: the place stays occupied until
+/// [`clear`](Self::clear).
+///
+/// With keys that are inserted once it hardly ever happens: among the 9.6 million four-bit
+/// counters of a million keys at 1%, the [expected number](crate::theory::counting) that get as
+/// far is 3e-8. A key that is inserted fifteen times gets there by itself.
+///
+/// # Places that coincide
+///
+/// The k places of a key may repeat, as in any Bloom filter. Each *different* counter moves once,
+/// up and down, so that removal undoes insertion exactly, and a count is not doubled.
+///
+/// # When not to use it
+/// For removal alone a cuckoo or a quotient filter takes a quarter of the memory, and fewer cache
+/// lines per query: this one reads k. All counters of a key in one line would be faster, but at 1%
+/// it takes 43.4 bits per key ([`blocked`](crate::theory::blocked) with blocks of 128 positions);
+/// this one keeps the classic layout, and the memory. Where nothing is removed or counted, take a
+/// Bloom filter.
+///
+/// # References
+/// - L. Fan, P. Cao, J. Almeida, A. Broder, *Summary cache*, ToN 2000: the structure, and why four
+///   bits are enough.
+/// - F. Bonomi et al., *An improved construction for counting Bloom filters*, ESA 2006: half the
+///   memory, with fingerprints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountingBloom {
     counters: Counters,
