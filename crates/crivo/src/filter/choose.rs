@@ -323,8 +323,10 @@ mod tests {
     fn the_table_of_the_documentation_holds() {
         let source = include_str!("choose.rs");
         let table = source.lines().skip_while(|line| !line.contains("# Which filter?")).skip(4);
-        let table = table.take(8).map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
-        for (i, cells) in table.enumerate() {
+        let cells = |row: &'static str| row.split('|').map(str::trim).collect::<Vec<_>>();
+        let table: Vec<_> = table.take_while(|row| row.starts_with("//! |")).map(cells).collect();
+        assert_eq!(table.len(), 8);
+        for (i, cells) in table.iter().enumerate() {
             let (at_1_percent, at_1_in_10_000) = (rows(0.01)[i], rows(0.0001)[i]);
             let names = cells[2];
             for (needs, bits, name) in [
@@ -334,7 +336,6 @@ mod tests {
                 let choice = choose(&needs).unwrap();
                 assert_eq!(choice.kind.name(), name, "{cells:?}");
                 assert_eq!(format!("{:.1}", choice.bits_per_key), bits, "{cells:?}");
-                assert_eq!(needs.rate == 0.0001, bits == cells[4]);
             }
         }
     }

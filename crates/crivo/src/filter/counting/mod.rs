@@ -73,7 +73,6 @@ impl fmt::Display for Count {
 
 /// A Bloom filter with counters instead of bits, so that keys can be taken out again, and counted.
 ///
-///
 /// A key owns k places. Inserting it raises the counters there by one, removing it lowers them; it
 /// is a member as long as none of them is 0, and the smallest of them says how often it was
 /// inserted *at most*: others may have raised it too, but nobody lowers it.

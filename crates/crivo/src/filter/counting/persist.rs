@@ -2,12 +2,10 @@
 
 use super::counters::Counters;
 use super::{CounterWidth, CountingBloom};
-use crate::KeyHasher;
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
-use crate::filter::Filter;
 use crate::theory::check::{check_positive, check_probes};
-use crate::{ParameterError, codec};
+use crate::{KeyHasher, ParameterError};
 
 /// The numbers of the file, checked.
 struct Parameters {
@@ -18,7 +16,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn read(parameters: &[u64]) -> Result<Self, codec::DecodeError> {
+    fn read(parameters: &[u64]) -> Result<Self, DecodeError> {
         let &[capacity, count, probes, bits] = parameters else {
             return Err(DecodeError::Inconsistent("a counting filter has four parameters"));
         };
@@ -81,7 +79,7 @@ impl Persist for CountingBloom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::DynamicFilter;
+    use crate::filter::{DynamicFilter, Filter};
 
     fn filter(width: CounterWidth) -> CountingBloom {
         let mut filter =
