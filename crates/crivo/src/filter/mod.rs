@@ -5,6 +5,10 @@ mod any;
 use std::fmt;
 
 pub use any::AnyFilter;
+pub mod choose;
+mod counting;
+
+pub use counting::{Count, CounterWidth, CountingBloom};
 
 use crate::{Digest, Key, KeyHasher};
 
