@@ -64,6 +64,36 @@ pub fn rate(
     Ok(-(compared * (-1.0 / distinct_fingerprints as f64).ln_1p()).exp_m1())
 }
 
+/// The mean rate of a filter with so many buckets and keys, exactly: 1 − (1 − 2/(D·buckets))^keys.
+///
+/// Under partial-key hashing a stored key answers for an absent one if it has the same fingerprint
+/// (one chance in D), and started from one of the same two buckets (two in all buckets), wherever
+/// it lies now; and the keys are independent. In large tables that is 1 − e^(−2bα/D), by a factor
+/// of up to 1 − 1/(2D) below [`rate`], which takes the slots of a bucket for independent.
+///
+/// ```
+/// use crivo::theory::cuckoo;
+///
+/// let (exact, slots) = (cuckoo::mean_rate(15, 1_000, 3_800)?, cuckoo::rate(15, 4, 0.95)?);
+/// assert_eq!(format!("{exact:.3} {slots:.3}"), "0.398 0.408");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
+/// # Errors
+/// If there are fewer than two fingerprints or two buckets.
+pub fn mean_rate(
+    distinct_fingerprints: u64,
+    buckets: u64,
+    keys: u64,
+) -> Result<f64, ParameterError> {
+    check_fingerprints(distinct_fingerprints)?;
+    if buckets < 2 {
+        return Err(ParameterError::new("number of buckets", buckets, "at least 2"));
+    }
+    let coincidence = 2.0 / (distinct_fingerprints as f64 * buckets as f64);
+    Ok(-(keys as f64 * (-coincidence).ln_1p()).exp_m1())
+}
+
 /// An upper bound on the rate at any load: 2b/D.
 ///
 /// # Errors
