@@ -1,4 +1,104 @@
-//! The cuckoo filter.
+//! The cuckoo filter: takes keys and gives them back, in fewer bits than a Bloom filter at small
+//! rates.
+//!
+//! Of each key it keeps a *fingerprint* of f bits, in one of two *buckets* of four slots each. A
+//! query looks at the eight slots, which is why removing works: the fingerprint is simply taken out.
+//!
+//! ```text
+//!   insert x, fingerprint 9, buckets 1 and 4:
+//!
+//!     bucket   0 |  5  .  .  . |
+//!              1 |  3  7  2  8 |  full
+//!              2 |  6  .  .  . |
+//!              4 |  1  4  4  b |  full, but the 4 in it may also lie in bucket 2 …
+//!
+//!     bucket   2 |  6  4  .  . |  … so it moves there …
+//!              4 |  1  9  4  b |  … and 9 takes its place
+//! ```
+//!
+//! When the 4 has to move, its key is long forgotten. So its other bucket must follow from the
+//! fingerprint and the bucket where it lies (*partial-key cuckoo hashing*):
+//!
+//! ```text
+//!   other(bucket, fingerprint) = sum(fingerprint) − bucket      modulo the number of buckets
+//! ```
+//!
+//! which leads back when it is done twice. The common `bucket XOR hash(fingerprint)` does the same
+//! only in tables of a power of two, which are up to twice too large. Here `sum` is odd and the
+//! number of buckets even, so that the two buckets are never the same one.
+//!
+//! ```
+//! use crivo::filter::{Cuckoo, DynamicFilter, Filter, RemovableFilter};
+//!
+//! let mut visitors = Cuckoo::new(1_000, 0.01)?;
+//! visitors.insert("ana")?;
+//! visitors.insert("ana")?;
+//! visitors.insert("rui")?;
+//! assert_eq!(visitors.count("ana"), 2);
+//!
+//! visitors.remove("ana")?;
+//! assert!(visitors.contains("ana"));
+//! visitors.remove("ana")?;
+//! assert!(!visitors.contains("ana"));
+//! assert!(visitors.remove("ana").is_err());
+//! assert!(visitors.contains("rui"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Cost
+//!
+//! Two memory accesses a query, which do not wait for each other. At a load of 95%:
+//!
+//! ```text
+//!   rate ≈ 8 · load/(2^f − 1)                      an empty slot is a fingerprint of 0
+//!   bits per key = f/load ≈ (log2(1/rate) + 3)/0.95
+//! ```
+//!
+//! | rate | f | bits per key | a Bloom filter takes |
+//! |---|---|---|---|
+//! | 1% | 10 | 10.5 | 9.6 |
+//! | 0.1% | 13 | 13.7 | 14.4 |
+//! | 0.01% | 17 | 17.9 | 19.2 |
+//!
+//! # How full it gets
+//!
+//! Tables of 1,000 slots or more with fingerprints of 6 bits or more fill up to 95% at least, and
+//! to 97% as a rule, before an insertion is [`Full`]; smaller ones less, and they are made larger to
+//! make up for it:
+//!
+//! | slots | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 1,000 | 1,600 and more |
+//! |---|---|---|---|---|---|---|---|---|---|
+//! | made for so many keys | 8 | 10 | 24 | 53 | 111 | 231 | 474 | 942 | 95% |
+//!
+//! Such a number of keys finds room with a probability above 99.9%. Fingerprints of 4 bits fill
+//! only 92% of a table for a million keys and 69% of one for ten million, those of 5 bits 95% up to
+//! 200 million keys: nine keys with the same fingerprint and buckets come too easily.
+//!
+//! A search for room never moves anything until it has found it. **An insertion that fails has not
+//! changed a bit**, and every key is still there.
+//!
+//! # What removal does and does not promise
+//!
+//! Remove only what was inserted. Then there are no false negatives, however keys come and go. A
+//! key that never was inserted is
+//! - *mostly* not found: [`NotPresent`], and nothing has changed;
+//! - found at the [rate](Filter::expected_fpr) of wrong yeses: then it shares fingerprint and
+//!   buckets with a key that was inserted, and removing the one removes the other, **which becomes a
+//!   false negative**. No filter of this kind can notice.
+//!
+//! # When not to use it
+//! - Above a rate of about 0.4% a Bloom filter is smaller, if nothing is ever removed.
+//! - One key more than eight times: its two buckets are full, the ninth copy is [`Full`]. For
+//!   multisets take a counting filter.
+//! - A set that never changes is better off in a fuse filter.
+//! - Buckets have four slots, always. With two, tables fill only to 86%; with eight, a query
+//!   compares twice as many fingerprints, which costs another bit. From a rate of 1% down, four
+//!   take the fewest bits, or at most 1% more than the fewest.
+//!
+//! # References
+//! - B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, *Cuckoo filter: practically better than
+//!   Bloom*, CoNEXT 2014: the structure, and the first study of its load.
+//! - D. Eppstein, *Cuckoo filter: simplification and analysis*, SWAT 2016: why partial keys suffice.
 
 mod codec;
 mod evict;
@@ -10,13 +110,26 @@ mod tests;
 
 use std::fmt;
 
-use self::fields::{BUCKET_SIZE, Lane};
+use self::fields::BUCKET_SIZE;
 use self::table::{Load, Place, Table};
 use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
 use crate::theory::cuckoo as theory;
 use crate::{BuildError, Digest, Key, KeyHasher};
 
 /// A filter that gives keys back: fingerprints in one of two buckets of four slots each.
+///
+/// See [the module](self) for how it works, how full it gets, and what removal promises.
+///
+/// ```
+/// use crivo::filter::{Cuckoo, DynamicFilter, Filter, RemovableFilter};
+///
+/// let mut filter = Cuckoo::new(10_000, 0.001)?;
+/// filter.insert("ana")?;
+/// assert!(filter.contains("ana") && !filter.contains("rui"));
+/// filter.remove("ana")?;
+/// assert!(!filter.contains("ana"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cuckoo {
     table: Table,
@@ -66,8 +179,8 @@ impl Cuckoo {
         self.table.fields().width()
     }
 
-    /// How many slots there are: the most keys that could be in the filter, were there no bad
-    /// luck. It counts on [`capacity`](DynamicFilter::capacity).
+    /// How many slots there are. The filter is made for [`capacity`](DynamicFilter::capacity)
+    /// keys, which leaves some of them empty, but takes more as long as they find room.
     pub fn slot_count(&self) -> u64 {
         self.table.bucket_count() * u64::from(BUCKET_SIZE)
     }
@@ -77,7 +190,8 @@ impl Cuckoo {
         self.key_count as f64 / self.slot_count() as f64
     }
 
-    /// How often `key` may have been inserted, less removals: at least as often as it was.
+    /// How often `key` may have been inserted, less removals: at least as often as it was, and
+    /// from 0 to 8.
     #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u32 {
         self.count_digest(self.hasher.digest(key))
@@ -94,7 +208,23 @@ impl Cuckoo {
         }
     }
 
-    /// Takes in every key of `other`, as often as it is there.
+    /// Takes in every key of `other`, as often as it is there: the counts of both add up.
+    ///
+    /// ```
+    /// use crivo::filter::{Cuckoo, DynamicFilter};
+    ///
+    /// let mut filters = [Cuckoo::new(1_000, 0.01)?, Cuckoo::new(1_000, 0.01)?];
+    /// for filter in &mut filters {
+    ///     filter.insert("ana")?;
+    /// }
+    /// let [mut all, other] = filters;
+    /// all.union_with(&other)?;
+    /// assert_eq!(all.count("ana"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// It works on a copy of the table, which takes the place of the old one when all have found
+    /// room.
     ///
     /// # Errors
     /// If the filters differ in their hash function, their number of slots or their fingerprints,
@@ -206,7 +336,8 @@ fn contains_batch_in<L: Load>(table: &Table, keys: &[Digest], hits: &mut [bool])
         let mut places = [table.place(Digest::new(0)); BATCH];
         for (place, &key) in places.iter_mut().zip(keys) {
             *place = table.place(key);
-            place.buckets.map(|bucket| table.prefetch(bucket));
+            table.prefetch(place.buckets[0]);
+            table.prefetch(place.buckets[1]);
         }
         for (hit, place) in hits.iter_mut().zip(&places) {
             *hit = contains_in::<L>(table, place);
