@@ -1,6 +1,6 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
-mod cuckoo;
+pub mod cuckoo;
 
 pub use cuckoo::{Cuckoo, UnionError};
 

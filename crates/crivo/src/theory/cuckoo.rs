@@ -262,6 +262,18 @@ mod tests {
     }
 
     #[test]
+    fn the_mean_rate_counts_coincidences_of_keys() {
+        assert_eq!(mean_rate(15, 10, 0), Ok(0.0));
+        // Two buckets: every key may lie in every slot, and the slots are independent.
+        let (keys, slots) = (mean_rate(15, 2, 6).unwrap(), rate(15, 4, 0.75).unwrap());
+        assert!((keys - slots).abs() < 1e-12);
+        // One key: the same fingerprint, and one of the same two buckets of ten.
+        assert!((mean_rate(15, 10, 1).unwrap() - 2.0 / 150.0).abs() < 1e-12);
+        let limit = -(-8.0 * 0.95 / 15.0f64).exp_m1();
+        assert!((mean_rate(15, 1 << 40, 4 * 95 * (1 << 40) / 100).unwrap() - limit).abs() < 1e-9);
+    }
+
+    #[test]
     fn tiny_rates_keep_their_digits() {
         let rate = rate(1 << 62, 4, 1.0).unwrap();
         assert!((rate / (8.0 / 2f64.powi(62)) - 1.0).abs() < 1e-12);
@@ -274,6 +286,8 @@ mod tests {
         assert_eq!(rate(16, 0, 0.9).map_err(parameter), Err("bucket size"));
         assert_eq!(rate(16, 4, 0.0).map_err(parameter), Err("load"));
         assert_eq!(rate_bound(0, 4).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(mean_rate(1, 10, 10).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(mean_rate(15, 1, 10).map_err(parameter), Err("number of buckets"));
         assert_eq!(fingerprint_bits(1.0, 4, 0.9).map_err(parameter), Err("rate"));
         assert_eq!(fingerprint_bits(1e-30, 4, 0.9).map_err(parameter), Err("rate"));
         assert_eq!(bits_per_key(0.1, 65, 0.9).map_err(parameter), Err("bucket size"));
