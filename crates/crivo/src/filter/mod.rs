@@ -1,6 +1,9 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
 mod any;
+pub mod cuckoo;
+
+pub use cuckoo::{Cuckoo, UnionError};
 
 use std::fmt;
 

@@ -233,13 +233,14 @@ impl KeyHasher {
     pub(super) fn digest_bytes(&self, bytes: &[u8]) -> Digest {
         Digest::new(match self.function {
             Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
-            _ => self.digest_bytes_other(bytes),
+            _ => (*self).digest_bytes_other(bytes),
         })
     }
 
-    // Out of line, so that the default family is all that is inlined into callers' loops.
+    // Out of line, so that the default family is all that is inlined into callers' loops. By value,
+    // so that a caller's copy of the hasher needs no address and can stay in registers.
     #[inline(never)]
-    fn digest_bytes_other(&self, bytes: &[u8]) -> u64 {
+    fn digest_bytes_other(self, bytes: &[u8]) -> u64 {
         match self.function {
             Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
             Function::Sip24 { key } => key.sip24(bytes),

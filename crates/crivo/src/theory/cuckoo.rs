@@ -64,7 +64,41 @@ pub fn rate(
     Ok(-(compared * (-1.0 / distinct_fingerprints as f64).ln_1p()).exp_m1())
 }
 
+<<<<<<< HEAD
 /// An upper bound on the rate at any load: 2b/D, and no more than 1.
+=======
+/// The mean rate of a filter with so many buckets and keys, exactly: 1 − (1 − 2/(D·buckets))^keys.
+///
+/// Under partial-key hashing a stored key answers for an absent one if it has the same fingerprint
+/// (one chance in D), and started from one of the same two buckets (two in all buckets), wherever
+/// it lies now; and the keys are independent. In large tables that is 1 − e^(−2bα/D), by a factor
+/// of up to 1 − 1/(2D) below [`rate`], which takes the slots of a bucket for independent.
+///
+/// ```
+/// use crivo::theory::cuckoo;
+///
+/// let (exact, slots) = (cuckoo::mean_rate(15, 1_000, 3_800)?, cuckoo::rate(15, 4, 0.95)?);
+/// assert_eq!(format!("{exact:.3} {slots:.3}"), "0.398 0.408");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
+/// # Errors
+/// If there are fewer than two fingerprints or two buckets.
+pub fn mean_rate(
+    distinct_fingerprints: u64,
+    buckets: u64,
+    keys: u64,
+) -> Result<f64, ParameterError> {
+    check_fingerprints(distinct_fingerprints)?;
+    if buckets < 2 {
+        return Err(ParameterError::new("number of buckets", buckets, "at least 2"));
+    }
+    let coincidence = 2.0 / (distinct_fingerprints as f64 * buckets as f64);
+    Ok(-(keys as f64 * (-coincidence).ln_1p()).exp_m1())
+}
+
+/// An upper bound on the rate at any load: 2b/D.
+>>>>>>> f-cuckoo
 ///
 /// # Errors
 /// If there are fewer than two fingerprints, or the bucket size is not from 1 to 64.
@@ -236,6 +270,18 @@ mod tests {
     }
 
     #[test]
+    fn the_mean_rate_counts_coincidences_of_keys() {
+        assert_eq!(mean_rate(15, 10, 0), Ok(0.0));
+        // Two buckets: every key may lie in every slot, and the slots are independent.
+        let (keys, slots) = (mean_rate(15, 2, 6).unwrap(), rate(15, 4, 0.75).unwrap());
+        assert!((keys - slots).abs() < 1e-12);
+        // One key: the same fingerprint, and one of the same two buckets of ten.
+        assert!((mean_rate(15, 10, 1).unwrap() - 2.0 / 150.0).abs() < 1e-12);
+        let limit = -(-8.0 * 0.95 / 15.0f64).exp_m1();
+        assert!((mean_rate(15, 1 << 40, 4 * 95 * (1 << 40) / 100).unwrap() - limit).abs() < 1e-9);
+    }
+
+    #[test]
     fn tiny_rates_keep_their_digits() {
         let rate = rate(1 << 62, 4, 1.0).unwrap();
         assert!((rate / (8.0 / 2f64.powi(62)) - 1.0).abs() < 1e-12);
@@ -248,6 +294,8 @@ mod tests {
         assert_eq!(rate(16, 0, 0.9).map_err(parameter), Err("bucket size"));
         assert_eq!(rate(16, 4, 0.0).map_err(parameter), Err("load"));
         assert_eq!(rate_bound(0, 4).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(mean_rate(1, 10, 10).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(mean_rate(15, 1, 10).map_err(parameter), Err("number of buckets"));
         assert_eq!(fingerprint_bits(1.0, 4, 0.9).map_err(parameter), Err("rate"));
         assert_eq!(fingerprint_bits(1e-30, 4, 0.9).map_err(parameter), Err("rate"));
         assert_eq!(bits_per_key(0.1, 65, 0.9).map_err(parameter), Err("bucket size"));

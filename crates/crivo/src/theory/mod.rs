@@ -47,7 +47,7 @@
 
 pub(crate) mod check;
 mod occupancy;
-mod search;
+pub(crate) mod search;
 mod special;
 
 pub mod blocked;

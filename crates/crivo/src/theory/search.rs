@@ -5,7 +5,7 @@
 /// It looks around `hint` in steps that double, until it has one size that is enough and one that
 /// is not, and then halves what is between them. The nearer the hint, the fewer and the cheaper the
 /// looks.
-pub(super) fn least(hint: u64, most: u64, mut is_enough: impl FnMut(u64) -> bool) -> Option<u64> {
+pub(crate) fn least(hint: u64, most: u64, mut is_enough: impl FnMut(u64) -> bool) -> Option<u64> {
     let hint = hint.clamp(1, most);
     let mut step = 1 + hint / 1024;
     let (mut too_few, mut enough);

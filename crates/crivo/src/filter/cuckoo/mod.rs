@@ -1,0 +1,427 @@
+//! The cuckoo filter: takes keys and gives them back, in fewer bits than a Bloom filter at small
+//! rates.
+//!
+//! Of each key it keeps a *fingerprint* of f bits, in one of two *buckets* of four slots each. A
+//! query looks at the eight slots, which is why removing works: the fingerprint is simply taken out.
+//!
+//! ```text
+//!   insert x, fingerprint 9, buckets 1 and 4:
+//!
+//!     bucket   0 |  5  .  .  . |
+//!              1 |  3  7  2  8 |  full
+//!              2 |  6  .  .  . |
+//!              4 |  1  4  4  b |  full, but the 4 in it may also lie in bucket 2 …
+//!
+//!     bucket   2 |  6  4  .  . |  … so it moves there …
+//!              4 |  1  9  4  b |  … and 9 takes its place
+//! ```
+//!
+//! When the 4 has to move, its key is long forgotten. So its other bucket must follow from the
+//! fingerprint and the bucket where it lies (*partial-key cuckoo hashing*):
+//!
+//! ```text
+//!   other(bucket, fingerprint) = sum(fingerprint) − bucket      modulo the number of buckets
+//! ```
+//!
+//! which leads back when it is done twice. The common `bucket XOR hash(fingerprint)` does the same
+//! only in tables of a power of two, which are up to twice too large. Here `sum` is odd and the
+//! number of buckets even, so that the two buckets are never the same one.
+//!
+//! ```
+//! use crivo::filter::{Cuckoo, DynamicFilter, Filter, RemovableFilter};
+//!
+//! let mut visitors = Cuckoo::new(1_000, 0.01)?;
+//! visitors.insert("ana")?;
+//! visitors.insert("ana")?;
+//! visitors.insert("rui")?;
+//! assert_eq!(visitors.count("ana"), 2);
+//!
+//! visitors.remove("ana")?;
+//! assert!(visitors.contains("ana"));
+//! visitors.remove("ana")?;
+//! assert!(!visitors.contains("ana"));
+//! assert!(visitors.remove("ana").is_err());
+//! assert!(visitors.contains("rui"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Cost
+//!
+//! Two memory accesses a query, which do not wait for each other. At a load of 95%:
+//!
+//! ```text
+//!   rate ≈ 8 · load/(2^f − 1)                      an empty slot is a fingerprint of 0
+//!   bits per key = f/load ≈ (log2(1/rate) + 3)/0.95
+//! ```
+//!
+//! | rate | f | bits per key | a Bloom filter takes |
+//! |---|---|---|---|
+//! | 1% | 10 | 10.5 | 9.6 |
+//! | 0.1% | 13 | 13.7 | 14.4 |
+//! | 0.01% | 17 | 17.9 | 19.2 |
+//!
+//! # How full it gets
+//!
+//! Tables of 1,000 slots or more with fingerprints of 6 bits or more fill up to 95% at least, and
+//! to 97% as a rule, before an insertion is [`Full`]; smaller ones less, and they are made larger to
+//! make up for it:
+//!
+//! | slots | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 1,000 | 1,600 and more |
+//! |---|---|---|---|---|---|---|---|---|---|
+//! | made for so many keys | 8 | 10 | 24 | 53 | 111 | 231 | 474 | 942 | 95% |
+//!
+//! Such a number of keys finds room with a probability above 99.9%. Fingerprints of 4 bits fill
+//! only 92% of a table for a million keys and 69% of one for ten million, those of 5 bits 95% up to
+//! 200 million keys: nine keys with the same fingerprint and buckets come too easily.
+//!
+//! A search for room never moves anything until it has found it. **An insertion that fails has not
+//! changed a bit**, and every key is still there.
+//!
+//! # What removal does and does not promise
+//!
+//! Remove only what was inserted. Then there are no false negatives, however keys come and go. A
+//! key that never was inserted is
+//! - *mostly* not found: [`NotPresent`], and nothing has changed;
+//! - found at the [rate](Filter::expected_fpr) of wrong yeses: then it shares fingerprint and
+//!   buckets with a key that was inserted, and removing the one removes the other, **which becomes a
+//!   false negative**. No filter of this kind can notice.
+//!
+//! # When not to use it
+//! - Above a rate of about 0.4% a Bloom filter is smaller, if nothing is ever removed.
+//! - One key more than eight times: its two buckets are full, the ninth copy is [`Full`]. For
+//!   multisets take a counting filter.
+//! - A set that never changes is better off in a fuse filter.
+//! - Buckets have four slots, always. With two, tables fill only to 86%; with eight, a query
+//!   compares twice as many fingerprints, which costs another bit. From a rate of 1% down, four
+//!   take the fewest bits, or at most 1% more than the fewest.
+//!
+//! # References
+//! - B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, *Cuckoo filter: practically better than
+//!   Bloom*, CoNEXT 2014: the structure, and the first study of its load.
+//! - D. Eppstein, *Cuckoo filter: simplification and analysis*, SWAT 2016: why partial keys suffice.
+
+mod codec;
+mod evict;
+mod fields;
+mod size;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use self::fields::BUCKET_SIZE;
+use self::table::{Load, Place, Table};
+use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
+use crate::theory::cuckoo as theory;
+use crate::{BuildError, Digest, Key, KeyHasher};
+
+/// A filter that gives keys back: fingerprints in one of two buckets of four slots each.
+///
+/// See [the module](self) for how it works, how full it gets, and what removal promises.
+///
+/// ```
+/// use crivo::filter::{Cuckoo, DynamicFilter, Filter, RemovableFilter};
+///
+/// let mut filter = Cuckoo::new(10_000, 0.001)?;
+/// filter.insert("ana")?;
+/// assert!(filter.contains("ana") && !filter.contains("rui"));
+/// filter.remove("ana")?;
+/// assert!(!filter.contains("ana"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cuckoo {
+    table: Table,
+    key_count: u64,
+    capacity: u64,
+    hasher: KeyHasher,
+}
+
+/// So many keys of a batch are fetched before the first of them is looked at.
+const BATCH: usize = 32;
+
+impl Cuckoo {
+    /// A filter for `capacity` keys that is wrong about an absent key at most at `rate`, with
+    /// XXH3 and seed 0.
+    ///
+    /// # Errors
+    /// If the capacity is 0 or too large, the rate is not between 0 and 1 or takes fingerprints
+    /// of more than 32 bits (it is below 2e-9), or if there is no memory.
+    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, KeyHasher::default())
+    }
+
+    /// The same with a hash function of your choice.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        Self::with_fingerprint_bits(capacity, size::fingerprint_bits(capacity, rate)?, hasher)
+    }
+
+    /// A filter for `capacity` keys with fingerprints of so many bits, from 4 to 32.
+    ///
+    /// # Errors
+    /// If the capacity or the number of bits is out of range, or if there is no memory.
+    pub fn with_fingerprint_bits(
+        capacity: u64,
+        fingerprint_bits: u32,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        let buckets = size::buckets_for(capacity, fingerprint_bits)?;
+        let table = Table::new(buckets, fingerprint_bits)?;
+        Ok(Self { table, key_count: 0, capacity, hasher })
+    }
+
+    /// The bits of a fingerprint.
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.table.fields().width()
+    }
+
+    /// How many slots there are. The filter is made for [`capacity`](DynamicFilter::capacity)
+    /// keys, which leaves some of them empty, but takes more as long as they find room.
+    pub fn slot_count(&self) -> u64 {
+        self.table.bucket_count() * u64::from(BUCKET_SIZE)
+    }
+
+    /// The share of the slots that is taken.
+    pub fn load(&self) -> f64 {
+        self.key_count as f64 / self.slot_count() as f64
+    }
+
+    /// How often `key` may have been inserted, less removals: at least as often as it was, and
+    /// from 0 to 8.
+    #[inline]
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u32 {
+        self.count_digest(self.hasher.digest(key))
+    }
+
+    /// How often the key with this digest may have been inserted, less removals.
+    #[inline]
+    pub fn count_digest(&self, key: Digest) -> u32 {
+        let place = self.table.place(key);
+        if self.table.fields().are_narrow() {
+            count_in::<u64>(&self.table, &place)
+        } else {
+            count_in::<u128>(&self.table, &place)
+        }
+    }
+
+    /// Takes in every key of `other`, as often as it is there: the counts of both add up.
+    ///
+    /// ```
+    /// use crivo::filter::{Cuckoo, DynamicFilter};
+    ///
+    /// let mut filters = [Cuckoo::new(1_000, 0.01)?, Cuckoo::new(1_000, 0.01)?];
+    /// for filter in &mut filters {
+    ///     filter.insert("ana")?;
+    /// }
+    /// let [mut all, other] = filters;
+    /// all.union_with(&other)?;
+    /// assert_eq!(all.count("ana"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// It works on a copy of the table, which takes the place of the old one when all have found
+    /// room.
+    ///
+    /// # Errors
+    /// If the filters differ in their hash function, their number of slots or their fingerprints,
+    /// or if there is no room. The filter is as it was.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), UnionError> {
+        if self.hasher != other.hasher {
+            let [ours, theirs] = [&*self, other].map(|filter| {
+                let identity = filter.hasher.identity();
+                format!("{} with {:#x}", identity.family(), identity.value())
+            });
+            return Err(Incompatible::new("hash function", ours, theirs).into());
+        }
+        Incompatible::unless_equal("slot count", self.slot_count(), other.slot_count())?;
+        let (ours, theirs) = (self.fingerprint_bits(), other.fingerprint_bits());
+        Incompatible::unless_equal("fingerprint bits", ours, theirs)?;
+        let mut table = self.table.clone();
+        for place in other.table.entries() {
+            if !insert_into(&mut table, &place) {
+                return Err(self.full().into());
+            }
+        }
+        self.table = table;
+        self.key_count = self.key_count.saturating_add(other.key_count);
+        Ok(())
+    }
+
+    fn full(&self) -> Full {
+        Full::new(self.key_count, self.capacity)
+    }
+}
+
+impl Filter for Cuckoo {
+    #[inline]
+    fn contains_digest(&self, key: Digest) -> bool {
+        let place = self.table.place(key);
+        if self.table.fields().are_narrow() {
+            contains_in::<u64>(&self.table, &place)
+        } else {
+            contains_in::<u128>(&self.table, &place)
+        }
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        if self.table.fields().are_narrow() {
+            contains_batch_in::<u64>(&self.table, keys, hits);
+        } else {
+            contains_batch_in::<u128>(&self.table, keys, hits);
+        }
+    }
+
+    fn key_count(&self) -> u64 {
+        self.key_count
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        self.table.words().len() as u64 * u64::from(u64::BITS)
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        theory::mean_rate(self.table.distinct(), self.table.bucket_count(), self.key_count)
+            .unwrap_or(1.0)
+    }
+
+    #[inline]
+    fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}
+
+impl DynamicFilter for Cuckoo {
+    #[inline]
+    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+        let place = self.table.place(key);
+        if !insert_into(&mut self.table, &place) {
+            return Err(self.full());
+        }
+        self.key_count += 1;
+        Ok(())
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+}
+
+impl RemovableFilter for Cuckoo {
+    #[inline]
+    fn remove_digest(&mut self, key: Digest) -> Result<(), NotPresent> {
+        let place = self.table.place(key);
+        let removed = if self.table.fields().are_narrow() {
+            remove_from::<u64>(&mut self.table, &place)
+        } else {
+            remove_from::<u128>(&mut self.table, &place)
+        };
+        // A table from a file may hold more than its key count says.
+        self.key_count = self.key_count.saturating_sub(u64::from(removed));
+        if removed { Ok(()) } else { Err(NotPresent) }
+    }
+}
+
+#[inline(always)]
+fn contains_in<L: Load>(table: &Table, place: &Place) -> bool {
+    table.fields().any_equal(table.both::<L>(place), place.fingerprint)
+}
+
+fn contains_batch_in<L: Load>(table: &Table, keys: &[Digest], hits: &mut [bool]) {
+    for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
+        let mut places = [table.place(Digest::new(0)); BATCH];
+        for (place, &key) in places.iter_mut().zip(keys) {
+            *place = table.place(key);
+            table.prefetch(place.buckets[0]);
+            table.prefetch(place.buckets[1]);
+        }
+        for (hit, place) in hits.iter_mut().zip(&places) {
+            *hit = contains_in::<L>(table, place);
+        }
+    }
+}
+
+#[inline(always)]
+fn count_in<L: Load>(table: &Table, place: &Place) -> u32 {
+    let equal = |bucket: L| table.fields().equal(bucket, place.fingerprint).count_ones();
+    table.both::<L>(place).map(equal).into_iter().sum()
+}
+
+#[inline(always)]
+fn insert_into(table: &mut Table, place: &Place) -> bool {
+    if table.fields().are_narrow() {
+        insert_lanes::<u64>(table, place)
+    } else {
+        insert_lanes::<u128>(table, place)
+    }
+}
+
+#[inline(always)]
+fn insert_lanes<L: Load>(table: &mut Table, place: &Place) -> bool {
+    let [first, second] = table.both::<L>(place).map(|bucket| table.fields().empty(bucket));
+    // Slots fill up from the lowest, so that the larger mark belongs to the emptier bucket.
+    let (bucket, empty) =
+        if first >= second { (place.buckets[0], first) } else { (place.buckets[1], second) };
+    if empty == L::NONE {
+        return evict::make_room::<L>(table, place);
+    }
+    table.flip(bucket, table.fields().first(empty), place.fingerprint);
+    true
+}
+
+#[inline(always)]
+fn remove_from<L: Load>(table: &mut Table, place: &Place) -> bool {
+    let [first, second] =
+        table.both::<L>(place).map(|bucket| table.fields().equal(bucket, place.fingerprint));
+    let (bucket, equal) =
+        if first != L::NONE { (place.buckets[0], first) } else { (place.buckets[1], second) };
+    if equal == L::NONE {
+        return false;
+    }
+    table.flip(bucket, table.fields().first(equal), place.fingerprint);
+    true
+}
+
+/// Why a cuckoo filter could not take in another. It is as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnionError {
+    /// The filters differ in a parameter.
+    Incompatible(Incompatible),
+    /// There is no room for the keys of both.
+    Full(Full),
+}
+
+impl fmt::Display for UnionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incompatible(error) => error.fmt(f),
+            Self::Full(_) => f.write_str("the filter has no room for the keys of both"),
+        }
+    }
+}
+
+impl std::error::Error for UnionError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(match self {
+            Self::Incompatible(error) => error,
+            Self::Full(error) => error,
+        })
+    }
+}
+
+impl From<Incompatible> for UnionError {
+    fn from(error: Incompatible) -> Self {
+        Self::Incompatible(error)
+    }
+}
+
+impl From<Full> for UnionError {
+    fn from(error: Full) -> Self {
+        Self::Full(error)
+    }
+}
