@@ -1,6 +1,10 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
+mod blocked;
+
 use std::fmt;
+
+pub use blocked::Blocked;
 
 use crate::{Digest, Key, KeyHasher};
 

@@ -1,0 +1,285 @@
+//! The blocked Bloom filter: all k bits of a key in one cache line.
+
+mod line;
+
+use line::{LINE_BITS, LINE_WORDS, Line};
+
+use super::{DynamicFilter, Filter, Full, Incompatible};
+use crate::bits::Words;
+use crate::codec::{DecodeError, Kind, Persist};
+use crate::hash::reduce;
+use crate::theory::blocked::{self, Block};
+use crate::theory::bloom;
+use crate::theory::check::{check_keys, check_positive, check_probes};
+use crate::theory::estimate::{self, Estimate};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
+
+/// What theory must know about the lines: positions are independent, and may repeat.
+const BLOCK: Block = Block::CACHE_LINE;
+
+/// TODO
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    hasher: KeyHasher,
+    /// Whole lines, at least one.
+    words: Words,
+    /// k, from 1 to 255.
+    probes: u32,
+    key_count: u64,
+    capacity: u64,
+}
+
+impl Blocked {
+    /// A filter for `capacity` keys at this rate of wrong yeses, with XXH3 and seed 0.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, KeyHasher::default())
+    }
+
+    /// A filter for `capacity` keys at this rate of wrong yeses.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        let size = blocked::size(BLOCK, capacity, rate)?;
+        Self::zeroed(size.blocks, size.probes, capacity, hasher)
+    }
+
+    /// The filter for `capacity` keys with the lowest rate that fits into `bytes`.
+    ///
+    /// # Errors
+    /// If there is not one line of 64 bytes, the capacity is 0, or there is no memory.
+    pub fn with_memory(bytes: u64, capacity: u64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        let blocks = bytes / size_of::<Line>() as u64;
+        if blocks == 0 {
+            return Err(ParameterError::new("size in bytes", bytes, "at least 64, one line").into());
+        }
+        check_keys(capacity)?;
+        let bits_per_key = blocks as f64 * f64::from(LINE_BITS) / capacity as f64;
+        let probes = blocked::best_probes(BLOCK, bits_per_key)?;
+        Self::zeroed(blocks, probes, capacity, hasher)
+    }
+
+    /// A filter of that many lines of 512 bits, with that many probes per key.
+    ///
+    /// # Errors
+    /// If there is no block, the probes are not from 1 to 255, or there is no memory.
+    pub fn with_size(blocks: u64, probes: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
+        let bits = payload_length(blocks, probes)?.saturating_mul(u64::BITS.into());
+        // (m/k)·ln 2: the formula of the best k, with n and k in each other's place.
+        let capacity = bloom::best_probes_real(bits, probes.into())?;
+        Self::zeroed(blocks, probes, capacity as u64, hasher)
+    }
+
+    fn zeroed(
+        blocks: u64,
+        probes: u32,
+        capacity: u64,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        // A length beyond the address space is more than any allocator has.
+        let length = usize::try_from(payload_length(blocks, probes)?).unwrap_or(usize::MAX);
+        let words = Words::zeroed(length)?;
+        Ok(Self { hasher, words, probes, key_count: 0, capacity })
+    }
+
+    /// The number of lines of 512 bits.
+    pub fn blocks(&self) -> u64 {
+        self.lines().len() as u64
+    }
+
+    /// The number of bits looked at for a key, k.
+    pub fn probes(&self) -> u32 {
+        self.probes
+    }
+
+    /// How many bits are set.
+    pub fn count_set_bits(&self) -> u64 {
+        self.lines().iter().map(|line| u64::from(line::set_bits(line))).sum()
+    }
+
+    /// The rate of wrong yeses that the bits themselves give: the mean of (set bits/512)^k over
+    /// the lines.
+    pub fn fill_fpr(&self) -> f64 {
+        let rate = |line: &Line| {
+            let share = f64::from(line::set_bits(line)) / f64::from(LINE_BITS);
+            share.powi(self.probes as i32)
+        };
+        self.lines().iter().map(rate).sum::<f64>() / self.blocks() as f64
+    }
+
+    /// The number of different keys, estimated from the set bits of each line; `None` if a line
+    /// is full.
+    pub fn estimated_key_count(&self) -> Option<Estimate> {
+        let mut total = Estimate { keys: 0.0, standard_error: 0.0 };
+        for line in self.lines() {
+            let set = line::set_bits(line).into();
+            let one = estimate::cardinality(LINE_BITS.into(), self.probes, set).ok()?;
+            total.keys += one.keys;
+            total.standard_error = total.standard_error.hypot(one.standard_error);
+        }
+        Some(total)
+    }
+
+    #[inline(always)]
+    fn lines(&self) -> &[Line] {
+        self.words.as_chunks().0
+    }
+
+    /// Where the key's line is: below the number of lines.
+    #[inline(always)]
+    fn line_of(key: Digest, lines: &[Line]) -> usize {
+        reduce(key.get(), lines.len() as u64) as usize
+    }
+}
+
+impl Filter for Blocked {
+    #[inline]
+    fn contains_digest(&self, key: Digest) -> bool {
+        let lines = self.lines();
+        line::contains(&lines[Self::line_of(key, lines)], key, self.probes)
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        /// How many keys ahead a line is fetched.
+        const AHEAD: usize = 24;
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        let lines = self.lines();
+        let prefetch = |key: &Digest| self.words.prefetch(LINE_WORDS * Self::line_of(*key, lines));
+        keys.iter().take(AHEAD).for_each(prefetch);
+        for (i, (key, hit)) in keys.iter().zip(hits).enumerate() {
+            keys.get(i + AHEAD).into_iter().for_each(prefetch);
+            *hit = self.contains_digest(*key);
+        }
+    }
+
+    fn key_count(&self) -> u64 {
+        self.key_count
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        self.blocks() * u64::from(LINE_BITS)
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        // The parameters were checked when the filter was made.
+        blocked::rate(BLOCK, self.blocks(), self.key_count, self.probes).unwrap_or(1.0)
+    }
+
+    #[inline]
+    fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}
+
+impl DynamicFilter for Blocked {
+    /// Never [`Full`]: past its capacity it accepts, at a higher rate of wrong yeses.
+    #[inline]
+    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+        let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
+        let index = Self::line_of(key, lines);
+        line::insert(&mut lines[index], key, self.probes);
+        self.key_count += 1;
+        Ok(())
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+}
+
+impl Blocked {
+    /// Makes every key of `other` a member: the bits set in either.
+    ///
+    /// Afterwards [`key_count`](Filter::key_count) is the sum: an upper bound, since the two may
+    /// have had keys in common.
+    ///
+    /// # Errors
+    /// If the hashers, sizes or probes differ. Nothing has changed.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+        self.combine(other, |ours, theirs| ours | theirs)?;
+        self.key_count = self.key_count.saturating_add(other.key_count);
+        Ok(())
+    }
+
+    /// Keeps the keys that are in both: the bits set in both.
+    ///
+    /// Every common key stays a member. Keys of only one of the two may stay as well, more often
+    /// than in a filter that was made of the common keys alone. Afterwards
+    /// [`key_count`](Filter::key_count) is the lesser of the two: an upper bound.
+    ///
+    /// # Errors
+    /// If the hashers, sizes or probes differ. Nothing has changed.
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+        self.combine(other, |ours, theirs| ours & theirs)?;
+        self.key_count = self.key_count.min(other.key_count);
+        Ok(())
+    }
+
+    fn combine(&mut self, other: &Self, rule: fn(u64, u64) -> u64) -> Result<(), Incompatible> {
+        if self.hasher != other.hasher {
+            let [ours, theirs] = [self, other].map(|filter| filter.hasher.identity());
+            return Err(Incompatible::new("the hasher", ours, theirs));
+        }
+        Incompatible::unless_equal("the number of blocks", self.blocks(), other.blocks())?;
+        Incompatible::unless_equal("the number of probes", self.probes, other.probes)?;
+        for (ours, theirs) in self.words.to_mut().iter_mut().zip(&*other.words) {
+            *ours = rule(*ours, *theirs);
+        }
+        Ok(())
+    }
+}
+
+/// The number of words that `blocks` lines have, if a filter can have these parameters.
+fn payload_length(blocks: u64, probes: u32) -> Result<u64, ParameterError> {
+    check_positive("number of blocks", blocks)?;
+    check_probes(probes)?;
+    if blocks > u64::MAX / u64::from(LINE_BITS) {
+        return Err(ParameterError::new("number of blocks", blocks, "below 2^55"));
+    }
+    Ok(blocks * LINE_WORDS as u64)
+}
+
+/// What the parameters in a file mean: blocks, probes, capacity.
+fn parse(parameters: &[u64]) -> Result<(u64, u32, u64), DecodeError> {
+    let &[blocks, probes, capacity] = parameters else {
+        return Err(DecodeError::Inconsistent("a blocked filter has three parameters"));
+    };
+    // What no u32 holds is out of range as well.
+    Ok((blocks, u32::try_from(probes).unwrap_or(u32::MAX), capacity))
+}
+
+impl Persist for Blocked {
+    const KIND: Kind = Kind::Blocked;
+
+    fn parameters(&self) -> Vec<u64> {
+        vec![self.blocks(), self.probes.into(), self.capacity]
+    }
+
+    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
+        let (blocks, probes, _) = parse(parameters)?;
+        Ok(payload_length(blocks, probes)?)
+    }
+
+    fn payload(&self) -> Vec<&[u64]> {
+        vec![&self.words]
+    }
+
+    fn from_parts(
+        hasher: KeyHasher,
+        key_count: u64,
+        parameters: &[u64],
+        payload: Words,
+    ) -> Result<Self, DecodeError> {
+        let (_, probes, capacity) = parse(parameters)?;
+        if <Self as Persist>::payload_length(parameters)? != payload.len() as u64 {
+            return Err(DecodeError::Inconsistent("its words are not as many as its blocks need"));
+        }
+        Ok(Self { hasher, words: payload, probes, key_count, capacity })
+    }
+}
+
+#[cfg(test)]
+mod tests;
