@@ -1,13 +1,18 @@
 //! The blocked Bloom filter: all k bits of a key in one cache line.
 
+mod batch;
+mod dispatch;
 mod line;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod x86;
 
+use batch::line_of;
+use dispatch::Level;
 use line::{LINE_BITS, LINE_WORDS, Line};
 
 use super::{DynamicFilter, Filter, Full, Incompatible};
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
-use crate::hash::reduce;
 use crate::theory::blocked::{self, Block};
 use crate::theory::bloom;
 use crate::theory::check::{check_keys, check_positive, check_probes};
@@ -57,7 +62,7 @@ impl Blocked {
             return Err(ParameterError::new("size in bytes", bytes, "at least 64, one line").into());
         }
         check_keys(capacity)?;
-        let bits_per_key = blocks as f64 * f64::from(LINE_BITS) / capacity as f64;
+        let bits_per_key = blocks as f64 * LINE_BITS as f64 / capacity as f64;
         let probes = blocked::best_probes(BLOCK, bits_per_key)?;
         Self::zeroed(blocks, probes, capacity, hasher)
     }
@@ -104,7 +109,7 @@ impl Blocked {
     /// the lines.
     pub fn fill_fpr(&self) -> f64 {
         let rate = |line: &Line| {
-            let share = f64::from(line::set_bits(line)) / f64::from(LINE_BITS);
+            let share = f64::from(line::set_bits(line)) / LINE_BITS as f64;
             share.powi(self.probes as i32)
         };
         self.lines().iter().map(rate).sum::<f64>() / self.blocks() as f64
@@ -116,7 +121,7 @@ impl Blocked {
         let mut total = Estimate { keys: 0.0, standard_error: 0.0 };
         for line in self.lines() {
             let set = line::set_bits(line).into();
-            let one = estimate::cardinality(LINE_BITS.into(), self.probes, set).ok()?;
+            let one = estimate::cardinality(LINE_BITS as u64, self.probes, set).ok()?;
             total.keys += one.keys;
             total.standard_error = total.standard_error.hypot(one.standard_error);
         }
@@ -127,32 +132,18 @@ impl Blocked {
     fn lines(&self) -> &[Line] {
         self.words.as_chunks().0
     }
-
-    /// Where the key's line is: below the number of lines.
-    #[inline(always)]
-    fn line_of(key: Digest, lines: &[Line]) -> usize {
-        reduce(key.get(), lines.len() as u64) as usize
-    }
 }
 
 impl Filter for Blocked {
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
         let lines = self.lines();
-        line::contains(&lines[Self::line_of(key, lines)], key, self.probes)
+        Level::best().contains(&lines[line_of(key, lines)], key, self.probes)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
-        /// How many keys ahead a line is fetched.
-        const AHEAD: usize = 24;
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        let lines = self.lines();
-        let prefetch = |key: &Digest| self.words.prefetch(LINE_WORDS * Self::line_of(*key, lines));
-        keys.iter().take(AHEAD).for_each(prefetch);
-        for (i, (key, hit)) in keys.iter().zip(hits).enumerate() {
-            keys.get(i + AHEAD).into_iter().for_each(prefetch);
-            *hit = self.contains_digest(*key);
-        }
+        Level::best().contains_batch(self.lines(), self.probes, keys, hits);
     }
 
     fn key_count(&self) -> u64 {
@@ -160,7 +151,7 @@ impl Filter for Blocked {
     }
 
     fn size_in_bits(&self) -> u64 {
-        self.blocks() * u64::from(LINE_BITS)
+        self.blocks() * LINE_BITS as u64
     }
 
     fn expected_fpr(&self) -> f64 {
@@ -179,9 +170,9 @@ impl DynamicFilter for Blocked {
     #[inline]
     fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
         let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
-        let index = Self::line_of(key, lines);
-        line::insert(&mut lines[index], key, self.probes);
-        self.key_count += 1;
+        let index = line_of(key, lines);
+        Level::best().insert(&mut lines[index], key, self.probes);
+        self.key_count = self.key_count.saturating_add(1);
         Ok(())
     }
 
@@ -236,7 +227,7 @@ impl Blocked {
 fn payload_length(blocks: u64, probes: u32) -> Result<u64, ParameterError> {
     check_positive("number of blocks", blocks)?;
     check_probes(probes)?;
-    if blocks > u64::MAX / u64::from(LINE_BITS) {
+    if blocks > u64::MAX / LINE_BITS as u64 {
         return Err(ParameterError::new("number of blocks", blocks, "below 2^55"));
     }
     Ok(blocks * LINE_WORDS as u64)
