@@ -193,6 +193,11 @@ impl Default for KeyHasher {
     }
 }
 
+#[inline(never)]
+fn out_of_line(bytes: &[u8], hash: impl FnOnce(&[u8]) -> u64) -> u64 {
+    hash(bytes)
+}
+
 impl KeyHasher {
     /// XXH3-64 with a public seed: stable, specified, and the fastest here.
     pub const fn xxh3(seed: u64) -> Self {
@@ -231,22 +236,19 @@ impl KeyHasher {
 
     #[inline]
     pub(super) fn digest_bytes(&self, bytes: &[u8]) -> Digest {
+        // Only the default family is inlined into callers' loops. The others get their seeds by
+        // value: a reference to the hasher would keep it in memory in every such loop.
         Digest::new(match self.function {
             Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
-            _ => self.digest_bytes_other(bytes),
+            Function::Sip24 { key } => out_of_line(bytes, move |bytes| key.sip24(bytes)),
+            Function::Farm { seed } => {
+                out_of_line(bytes, move |bytes| farm::hash64_with_seed(bytes, seed))
+            }
+            Function::FarmFingerprint => out_of_line(bytes, farm::fingerprint64),
+            Function::Murmur3 { seed } => {
+                out_of_line(bytes, move |bytes| mur3::murmurhash3_x64_128(bytes, seed).0)
+            }
         })
-    }
-
-    // Out of line, so that the default family is all that is inlined into callers' loops.
-    #[inline(never)]
-    fn digest_bytes_other(&self, bytes: &[u8]) -> u64 {
-        match self.function {
-            Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
-            Function::Sip24 { key } => key.sip24(bytes),
-            Function::Farm { seed } => farm::hash64_with_seed(bytes, seed),
-            Function::FarmFingerprint => farm::fingerprint64(bytes),
-            Function::Murmur3 { seed } => mur3::murmurhash3_x64_128(bytes, seed).0,
-        }
     }
 
     /// The family that this hasher belongs to.
