@@ -1,4 +1,11 @@
 //! The blocked Bloom filter: all k bits of a key in one cache line.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `line` | which bits of a line are a key's; the scalar code, by which all other is measured |
+//! | `batch` | many keys: which line is a key's, and fetching it ahead |
+//! | `x86` | the same answers by AVX-512 and AVX2 |
+//! | `dispatch` | which of them this processor runs |
 
 mod batch;
 mod dispatch;
@@ -22,7 +29,67 @@ use crate::{BuildError, Digest, KeyHasher, ParameterError};
 /// What theory must know about the lines: positions are independent, and may repeat.
 const BLOCK: Block = Block::CACHE_LINE;
 
-/// TODO
+/// A Bloom filter that touches one cache line per key.
+///
+/// *Problem:* a classic Bloom filter reads k bits all over its table. In a table larger than the
+/// cache that is k misses for a present key. Here the key chooses a **line** of 512 bits first, and
+/// all k bits lie in it: one miss, whatever k.
+///
+/// ```text
+///   digest ──┬─ high bits:  line = ⌊digest · lines / 2^64⌋
+///            └─ a product:  k positions of 9 bits within that line
+///
+///   line 0    line 1    line 2                         line 3
+///   [·······] [·······] [··1···········1·······1·····] [·······]   512 bits each
+/// ```
+///
+/// A small one: four lines, k = 3, a key with the digest 0x9000000000000001. Nine sixteenths of the
+/// way through four lines is line 2. The digest times a constant is 0x81b5…, in bits
+/// 100000_011 011010_101 001010_001 …: bit 32 of word 3, bit 26 of word 5, bit 10 of word 1. To
+/// insert the key is to set these three; it is a member, probably, if they are set.
+///
+/// ```
+/// use crivo::filter::{Blocked, DynamicFilter, Filter};
+///
+/// let mut seen = Blocked::new(1_000_000, 0.01)?;
+/// seen.insert("ana").expect("a Bloom filter is never full");
+/// assert!(seen.contains("ana"));
+/// assert!(!seen.contains("bob"));
+/// assert_eq!((seen.blocks(), seen.probes()), (19_372, 6)); // 9.92 bits per key
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
+///
+/// # Error and size
+///
+/// Keys fall into lines at random, and it is the crowded lines that err:
+///
+/// ```text
+///   rate = Σ_j P(a line has j keys) · P(k positions are all set after j keys)
+/// ```
+///
+/// [`new`](Self::new) takes the fewest lines that keep this sum, not the classic filter's formula,
+/// below the rate: [`theory::blocked`](crate::theory::blocked). At 1% that is 9.92 bits per key, 3%
+/// more than a classic filter; the split-block filters of other libraries take 10.5.
+///
+/// [`expected_fpr`](Filter::expected_fpr) is that sum for the present number of keys, and
+/// [`fill_fpr`](Self::fill_fpr) the rate that the bits themselves give.
+///
+/// # Speed
+///
+/// A query is a few instructions on a whole line: AVX-512 or AVX2 where the processor has them,
+/// otherwise portable code with the same answers. In tables larger than the cache, ask for many
+/// keys at a time: [`contains_batch`](Filter::contains_batch) fetches their lines ahead.
+///
+/// # When not to use it
+///
+/// - Below 0.1% the crowded lines cost: 22.0 bits per key at 1e-4, where a classic filter takes
+///   19.2. A cuckoo filter or a fuse filter is smaller there.
+/// - If keys are to be removed or counted.
+///
+/// # References
+///
+/// - F. Putze, P. Sanders, J. Singler, *Cache-, hash- and space-efficient Bloom filters*, JEA 2009:
+///   the structure, and why crowded lines cost so little.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     hasher: KeyHasher,
@@ -37,13 +104,16 @@ pub struct Blocked {
 impl Blocked {
     /// A filter for `capacity` keys at this rate of wrong yeses, with XXH3 and seed 0.
     ///
+    /// Theory's mean rate for that many different keys is at most `rate`.
+    ///
     /// # Errors
     /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
         Self::with_hasher(capacity, rate, KeyHasher::default())
     }
 
-    /// A filter for `capacity` keys at this rate of wrong yeses.
+    /// A filter for `capacity` keys at this rate of wrong yeses, with a hasher of your own: for
+    /// keys that an adversary may choose, take one with a secret key.
     ///
     /// # Errors
     /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
@@ -53,6 +123,15 @@ impl Blocked {
     }
 
     /// The filter for `capacity` keys with the lowest rate that fits into `bytes`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{Blocked, Filter};
+    ///
+    /// let filter = Blocked::with_memory(1_000_000, 1_000_000, KeyHasher::default())?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (8_000_000, 5));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is not one line of 64 bytes, the capacity is 0, or there is no memory.
@@ -68,6 +147,9 @@ impl Blocked {
     }
 
     /// A filter of that many lines of 512 bits, with that many probes per key.
+    ///
+    /// Its [`capacity`](DynamicFilter::capacity) is the number of keys that set half of the bits,
+    /// as in a classic filter.
     ///
     /// # Errors
     /// If there is no block, the probes are not from 1 to 255, or there is no memory.
@@ -106,7 +188,7 @@ impl Blocked {
     }
 
     /// The rate of wrong yeses that the bits themselves give: the mean of (set bits/512)^k over
-    /// the lines.
+    /// the lines. It reads the whole table.
     pub fn fill_fpr(&self) -> f64 {
         let rate = |line: &Line| {
             let share = f64::from(line::set_bits(line)) / LINE_BITS as f64;
@@ -115,8 +197,26 @@ impl Blocked {
         self.lines().iter().map(rate).sum::<f64>() / self.blocks() as f64
     }
 
-    /// The number of different keys, estimated from the set bits of each line; `None` if a line
-    /// is full.
+    /// The number of different keys, estimated from the set bits, line by line: the whole table is
+    /// read. `None` if a line is full, which says nothing about how many keys made it so.
+    ///
+    /// It is approximate, within the standard error that it states, and useful where
+    /// [`key_count`](Filter::key_count) counts keys twice: after a union.
+    ///
+    /// ```
+    /// use crivo::filter::{Blocked, DynamicFilter, Filter};
+    ///
+    /// let mut a = Blocked::new(10_000, 0.01)?;
+    /// (0..6_000u64).for_each(|key| a.insert(&key).expect("never full"));
+    /// let mut b = Blocked::new(10_000, 0.01)?;
+    /// (4_000..10_000u64).for_each(|key| b.insert(&key).expect("never full"));
+    /// a.union_with(&b).expect("filters of the same making");
+    ///
+    /// assert_eq!(a.key_count(), 12_000);
+    /// let estimate = a.estimated_key_count().expect("no line is full");
+    /// assert!((estimate.keys - 10_000.0).abs() < 4.0 * estimate.standard_error);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         let mut total = Estimate { keys: 0.0, standard_error: 0.0 };
         for line in self.lines() {

@@ -13,9 +13,10 @@
 //! of the eight words lie in one register, the upper halves in another; both are permuted, and the
 //! highest bit of the position says which of the two a lane takes.
 //!
-//! Lanes beyond the number of probes repeat the first probe.
+//! Insertion: the line lies in one register, and lines with one bit are added to it from a
+//! [table](BIT_LINES); the instruction PEXT finds a position in the pattern.
 
-#![allow(unsafe_code)] // Intrinsics that read memory through pointers.
+#![allow(unsafe_code)] // Intrinsics that read and write memory through pointers.
 
 use std::arch::x86_64::*;
 
@@ -24,7 +25,7 @@ use super::line::{self, BIT_LINES, LINE_BITS, Line, PER_PATTERN};
 use super::line::{first_pattern, next_pattern, shift_of};
 use crate::Digest;
 
-/// What each of eight lanes does with a pattern; the eighth is there for symmetry.
+/// What each of eight lanes does with a pattern. Lanes without a probe repeat the first.
 #[repr(C, align(64))]
 struct Lanes {
     /// By how much the pattern is shifted to the right to bring the position to the low bits.
@@ -33,15 +34,12 @@ struct Lanes {
     to_bit: [u64; 8],
     /// Where the position is.
     position: [u64; 8],
-    /// A power of two in all.
-    _padding: [u64; 8],
 }
 
 impl Lanes {
     const fn new(probes: usize) -> Self {
         let zeros = [0; 8];
-        let mut lanes =
-            Self { to_position: zeros, to_bit: zeros, position: zeros, _padding: zeros };
+        let mut lanes = Self { to_position: zeros, to_bit: zeros, position: zeros };
         let mut lane = 0;
         while lane < 8 {
             let shift = shift_of(if lane < probes { lane as u32 } else { 0 }) as u64;
