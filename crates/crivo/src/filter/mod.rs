@@ -12,6 +12,11 @@ pub mod choose;
 mod counting;
 
 pub use counting::{Count, CounterWidth, CountingBloom};
+mod blocked;
+
+use std::fmt;
+
+pub use blocked::Blocked;
 
 use crate::{Digest, Key, KeyHasher};
 

@@ -1,0 +1,128 @@
+//! The one place that asks what the processor can do.
+//!
+//! The processor is asked once, and the answer is kept. Where the program is compiled for a
+//! processor that has the instructions, there is no question at all, and the code is inlined into
+//! the caller's loop.
+
+#![allow(unsafe_code)] // Calls of functions that need instructions, after asking for them.
+
+use super::batch;
+use super::line::{self, Line};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::x86;
+use crate::Digest;
+
+/// A set of instructions that this processor has. No other is ever made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// What every processor has.
+    Scalar,
+    /// AVX2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx2,
+    /// AVX-512F and BMI2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx512,
+}
+
+impl Level {
+    /// The best that this processor has.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    pub(super) fn best() -> Self {
+        use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+        /// 0 until the processor has been asked.
+        static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+        if cfg!(all(target_feature = "avx512f", target_feature = "bmi2")) {
+            return Self::Avx512;
+        }
+        match LEVEL.load(Relaxed) {
+            3 => Self::Avx512,
+            2 => Self::Avx2,
+            1 => Self::Scalar,
+            _ => {
+                let all = Self::all();
+                // Two threads that come here at once find the same.
+                LEVEL.store(all.len() as u8, Relaxed);
+                all[all.len() - 1]
+            }
+        }
+    }
+
+    /// The best that this processor has.
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[inline(always)]
+    pub(super) fn best() -> Self {
+        Self::Scalar
+    }
+
+    /// All that this processor has, the best last.
+    #[cfg(any(test, all(target_arch = "x86_64", not(miri))))]
+    #[cold]
+    pub(super) fn all() -> &'static [Self] {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if is_x86_feature_detected!("avx2") {
+            let is_best = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi2");
+            let all = &[Self::Scalar, Self::Avx2, Self::Avx512];
+            return if is_best { all } else { &all[..2] };
+        }
+        &[Self::Scalar]
+    }
+}
+
+/// Calls the function for this level.
+macro_rules! at_level {
+    ($level:expr, $avx512:ident, $avx2:ident, $scalar:expr, ($($argument:expr),*)) => {
+        match $level {
+            // SAFETY: whoever has this level has asked the processor for AVX-512F and BMI2.
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => unsafe { x86::$avx512($($argument),*) },
+            // SAFETY: whoever has this level has asked the processor for AVX2.
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx2 => unsafe { x86::$avx2($($argument),*) },
+            Level::Scalar => $scalar,
+        }
+    };
+}
+
+impl Level {
+    /// [`line::contains`].
+    #[inline(always)]
+    pub(super) fn contains(self, line: &Line, key: Digest, probes: u32) -> bool {
+        let scalar = line::contains;
+        at_level!(
+            self,
+            contains_avx512,
+            contains_avx2,
+            scalar(line, key, probes),
+            (line, key, probes)
+        )
+    }
+
+    /// [`line::insert`].
+    #[inline(always)]
+    pub(super) fn insert(self, line: &mut Line, key: Digest, probes: u32) {
+        let scalar = line::insert;
+        at_level!(self, insert_avx512, insert_avx2, scalar(line, key, probes), (line, key, probes));
+    }
+
+    /// [`line::contains`] for each key and its line; there are as many hits as keys.
+    pub(super) fn contains_batch(
+        self,
+        lines: &[Line],
+        probes: u32,
+        keys: &[Digest],
+        hits: &mut [bool],
+    ) {
+        let contains = |line: &Line, key| line::contains(line, key, probes);
+        let scalar = batch::contains;
+        at_level!(
+            self,
+            batch_avx512,
+            batch_avx2,
+            scalar(lines, keys, hits, contains),
+            (lines, probes, keys, hits)
+        );
+    }
+}
