@@ -1,5 +1,9 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
+mod fuse;
+
+pub use fuse::{Fuse, FuseError, FuseOptions};
+
 use std::fmt;
 
 use crate::{Digest, Key, KeyHasher};
