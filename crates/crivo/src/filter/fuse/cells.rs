@@ -51,15 +51,13 @@ impl Cells {
     /// Whether the cells of this key xor to its fingerprint. There must be cells.
     #[inline(always)]
     pub(super) fn satisfy<const ARITY: usize>(&self, mixed: u64) -> bool {
-        debug_assert!(self.geometry.segment_count > 0);
-        let mut sum = 0;
+        debug_assert!(self.geometry.first_cells > 0);
+        let mut sum = self.geometry.wide_fingerprint(mixed);
         for cell in self.geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check has cells only within the array.
             sum ^= unsafe { self.get_unchecked(cell) };
         }
-        // Only the low bits of the sum are of cells: they come to lie over the fingerprint.
-        let unused = 64 - self.geometry.width;
-        ((sum << unused) ^ self.geometry.fingerprint_on_top(mixed)) >> unused == 0
+        sum & self.geometry.mask() == 0
     }
 
     /// Asks the processor to fetch the cells of this key.
@@ -78,6 +76,11 @@ impl Cells {
     unsafe fn get_unchecked(&self, index: u64) -> u64 {
         let bit = index * u64::from(self.geometry.width);
         if cfg!(target_endian = "little") {
+            if self.geometry.width == 8 {
+                debug_assert!((index as usize) < 8 * self.words.len());
+                // SAFETY: a cell is a byte, and the words have as many.
+                return unsafe { *self.words.as_ptr().cast::<u8>().add(index as usize) }.into();
+            }
             let byte = (bit / 8) as usize;
             debug_assert!(byte + 8 <= 8 * self.words.len());
             // In this byte order the bytes of the words are one run of bits, and up to 32 bits
@@ -115,8 +118,8 @@ mod tests {
                 arity: Arity::Three,
                 width,
                 segment_length: 16,
-                segment_count: 5,
-                seed: 0,
+                first_cells: 80,
+                seed: 1,
             };
             let mut cells = Cells::zeroed(geometry).unwrap();
             for (index, word) in (0..).zip(cells.words_mut()) {

@@ -135,7 +135,7 @@ impl FuseOptions {
         Err(FuseError::Unsolved { key_count: digests.len() as u64, attempts: MOST_ATTEMPTS })
     }
 
-    /// The dimensions for so many keys, not yet with a seed.
+    /// The dimensions for so many keys, and the first seed.
     fn geometry(&self, key_count: usize) -> Result<Geometry, ParameterError> {
         if self.threads == Some(0) {
             return Err(ParameterError::new("threads", 0, "at least 1"));
@@ -147,8 +147,12 @@ impl FuseOptions {
             arity,
             width: self.width,
             segment_length: layout.segment_length,
-            segment_count: if key_count == 0 { 0 } else { layout.segment_count },
-            seed: 0,
+            first_cells: if key_count == 0 {
+                0
+            } else {
+                layout.segment_count * layout.segment_length
+            },
+            seed: seed_of(0),
         };
         geometry.check()?;
         Ok(geometry)
@@ -163,14 +167,15 @@ impl FuseOptions {
     }
 }
 
-/// The arity where none is asked for.
-pub(super) fn default_arity(_key_count: u64) -> Arity {
-    Arity::Three
+/// The arity where none is asked for: a fourth cell costs little as long as all of them are in the
+/// cache, and saves most where keys are few.
+fn default_arity(key_count: u64) -> Arity {
+    if key_count < 1 << 17 { Arity::Four } else { Arity::Three }
 }
 
 /// The seed of an attempt.
-fn seed_of(attempt: u64) -> u64 {
-    Digest::new(attempt).remix().get()
+pub(super) fn seed_of(attempt: u64) -> u64 {
+    Digest::new(attempt).remix().get() | 1
 }
 
 fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {

@@ -19,10 +19,11 @@ pub(super) struct Buckets {
 impl Buckets {
     /// One bucket a segment, if there are not too many of them.
     pub(super) fn of(geometry: &Geometry) -> Self {
-        let segments = geometry.segment_count.div_ceil(MOST_BUCKETS);
+        let segments = geometry.first_cells / geometry.segment_length;
+        let together = segments.div_ceil(MOST_BUCKETS);
         Self {
-            cells: segments * geometry.segment_length,
-            count: geometry.segment_count.div_ceil(segments) as usize,
+            cells: together * geometry.segment_length,
+            count: segments.div_ceil(together) as usize,
         }
     }
 }

@@ -85,11 +85,53 @@ impl Stretch {
         })
     }
 
-    /// Puts the cells of `candidates` that have one user on the stack.
-    pub(super) fn find_single(&self, candidates: Range<u64>, stack: &mut Vec<u64>) {
-        let users = &self.users[(candidates.start - self.first) as usize..]
-            [..(candidates.end - candidates.start) as usize];
-        stack.extend(candidates.zip(users).filter(|&(_, &users)| users == 1).map(|(cell, _)| cell));
+    /// Queues the cells of `candidates` that have one user.
+    pub(super) fn find_single(&self, candidates: Range<u64>, queue: &mut Queue) {
+        let start = (candidates.start - self.first) as usize;
+        let users = &self.users[start..start + (candidates.end - candidates.start) as usize];
+        queue.reserve(users.len());
+        for (cell, &users) in candidates.zip(users) {
+            queue.push_if(users == 1, cell);
+        }
+    }
+}
+
+/// Cells that had one user when they were found.
+///
+/// First in, first out: the next cell in line does not depend on what becomes of this one, so that
+/// the processor works on both.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// What lies beyond `end` has no meaning.
+    cells: Vec<u64>,
+    next: usize,
+    end: usize,
+}
+
+impl Queue {
+    /// Makes room for so many cells more.
+    #[inline]
+    fn reserve(&mut self, more: usize) {
+        if self.cells.len() - self.end < more {
+            self.cells.resize(2 * (self.end + more), 0);
+        }
+    }
+
+    /// Adds a cell, without a branch that nobody could predict. There must be room.
+    #[inline(always)]
+    fn push_if(&mut self, condition: bool, cell: u64) {
+        self.cells[self.end] = cell;
+        self.end += usize::from(condition);
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        if self.next == self.end {
+            (self.next, self.end) = (0, 0);
+            return None;
+        }
+        self.next += 1;
+        Some(self.cells[self.next - 1])
     }
 }
 
@@ -115,30 +157,30 @@ impl<'a> Order<'a> {
     }
 }
 
-/// Takes away keys as long as the stack has cells with one user, and those that become such if
-/// they are `ready`.
+/// Takes away the users of queued cells, and of cells that are left with one user if those are
+/// `ready`: if no more keys will be added to them.
 #[inline]
 pub(super) fn peel<const ARITY: usize>(
     geometry: &Geometry,
     cells: &mut impl Peeled,
-    stack: &mut Vec<u64>,
+    queue: &mut Queue,
     ready: Range<u64>,
     order: &mut Order<'_>,
 ) {
-    while let Some(single) = stack.pop() {
+    let ready_length = ready.end - ready.start;
+    while let Some(single) = queue.pop() {
         let (&mut key, &mut users) = cells.at(single);
         // Its user may have been taken away at another cell in the meantime.
         if users != 1 {
             continue;
         }
         order.push(single);
+        queue.reserve(ARITY);
         for cell in geometry.cells::<ARITY>(key) {
             let (sum, users) = cells.at(cell);
             *sum ^= key;
             *users -= 1;
-            if *users == 1 && ready.contains(&cell) {
-                stack.push(cell);
-            }
+            queue.push_if((*users == 1) & (cell.wrapping_sub(ready.start) < ready_length), cell);
         }
         *cells.at(single).0 = key;
     }
@@ -154,7 +196,7 @@ pub(super) fn assign<const ARITY: usize>(
     for &single in order.iter().rev() {
         let key = *cells.at(single).0;
         // The cell itself is among those that are xored, and holds the key.
-        let mut value = geometry.fingerprint(key) ^ key;
+        let mut value = (geometry.wide_fingerprint(key) & geometry.mask()) ^ key;
         for cell in geometry.cells::<ARITY>(key) {
             value ^= *cells.at(cell).0;
         }

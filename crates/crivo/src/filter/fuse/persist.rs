@@ -5,14 +5,14 @@
 //! | cells per key | 3 or 4 |
 //! | width of a fingerprint | 1 to 32 |
 //! | segment length | a power of two, at most 2^18 |
-//! | segment count | at most 2^40; 0 exactly if there are no keys |
+//! | segment count | at most 2^58 cells in all; 0 exactly if there are no keys |
 //! | seed | any |
 //!
 //! The words are the packed cells.
 
+use super::Fuse;
 use super::cells::Cells;
 use super::equation::Geometry;
-use super::{Filter, Fuse};
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
 use crate::theory::fuse::Arity;
@@ -27,7 +27,7 @@ impl Persist for Fuse {
             geometry.cells_per_key(),
             geometry.width.into(),
             geometry.segment_length,
-            geometry.segment_count,
+            geometry.first_cells / geometry.segment_length,
             geometry.seed,
         ]
     }
@@ -47,7 +47,7 @@ impl Persist for Fuse {
         payload: Words,
     ) -> Result<Self, DecodeError> {
         let geometry = geometry_of(parameters)?;
-        if (key_count == 0) != (geometry.segment_count == 0) {
+        if (key_count == 0) != (geometry.first_cells == 0) {
             return Err(DecodeError::Inconsistent(
                 "a fuse filter has segments exactly if it has keys",
             ));
@@ -72,7 +72,9 @@ fn geometry_of(parameters: &[u64]) -> Result<Geometry, DecodeError> {
     };
     // A number that is too large for 32 bits is out of range anyway.
     let width = u32::try_from(width).unwrap_or(u32::MAX);
-    let geometry = Geometry { arity, width, segment_length, segment_count, seed };
+    // So is a product that is too large for 64 bits.
+    let first_cells = segment_count.saturating_mul(segment_length);
+    let geometry = Geometry { arity, width, segment_length, first_cells, seed };
     geometry.check()?;
     Ok(geometry)
 }

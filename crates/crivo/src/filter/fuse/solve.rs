@@ -18,7 +18,7 @@
 use super::cells::Cells;
 use super::equation::Geometry;
 use super::partition::{Buckets, Partition};
-use super::peel::{Joined, Order, Stretch, assign, pack, peel};
+use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
 use crate::BuildError;
 use crate::memory::ask_for_huge_pages;
 
@@ -51,9 +51,10 @@ pub(super) fn solve<const ARITY: usize>(
     let plan = Plan::new(geometry, buckets, &parts);
     let solution = solve_parts::<ARITY>(&plan, digests, threads > 1 && plan.is_cut())?;
     if solution.is_none() {
+        let unmix = geometry.unmix();
         let keys = parts.iter().flat_map(Partition::mixed);
         for (digest, &mixed) in digests.iter_mut().zip(keys) {
-            *digest = geometry.unmix(mixed);
+            *digest = unmix(mixed);
         }
     }
     Ok(solution)
@@ -113,12 +114,12 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(geometry: &'a Geometry, buckets: Buckets, parts: &'a [Partition]) -> Self {
-        let shared = (geometry.cells_per_key() - 1) * geometry.segment_length;
+        let shared = geometry.overlap();
         let is_cut = geometry.array_length() >= WORTH_CUTTING
             && buckets.count >= 16
             && geometry.segment_length.is_multiple_of(64);
         let cut = if is_cut { buckets.count / 2 } else { buckets.count };
-        let cut_cell = (cut as u64 * buckets.cells).min(geometry.array_length() - shared);
+        let cut_cell = (cut as u64 * buckets.cells).min(geometry.first_cells);
         Self { geometry, buckets, parts, cut, cut_cell, shared }
     }
 
@@ -142,7 +143,7 @@ impl<'a> Plan<'a> {
         order: &mut Order<'_>,
     ) -> Result<Option<Stretch>, BuildError> {
         let mut left = Stretch::empty(0..self.cut_cell + self.shared)?;
-        let mut stack = Vec::new();
+        let mut queue = Queue::default();
         for bucket in 0..self.cut {
             if !self.add::<ARITY>(bucket, &mut left) {
                 return Ok(None);
@@ -150,8 +151,8 @@ impl<'a> Plan<'a> {
             // Up to the end of this bucket, no cell gets another user.
             let start = bucket as u64 * self.buckets.cells;
             let end = (start + self.buckets.cells).min(self.cut_cell);
-            left.find_single(start..end, &mut stack);
-            peel::<ARITY>(self.geometry, &mut left, &mut stack, 0..end, order);
+            left.find_single(start..end, &mut queue);
+            peel::<ARITY>(self.geometry, &mut left, &mut queue, 0..end, order);
         }
         Ok(Some(left))
     }
@@ -163,7 +164,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Option<Stretch>, BuildError> {
         let array_length = self.geometry.array_length();
         let mut right = Stretch::empty(self.cut_cell..array_length)?;
-        let mut stack = Vec::new();
+        let mut queue = Queue::default();
         let mut end = array_length;
         for bucket in (self.cut..self.buckets.count).rev() {
             if !self.add::<ARITY>(bucket, &mut right) {
@@ -171,8 +172,8 @@ impl<'a> Plan<'a> {
             }
             // Keys of the buckets before this one do not reach as far as this.
             let start = bucket as u64 * self.buckets.cells + self.shared;
-            right.find_single(start..end, &mut stack);
-            peel::<ARITY>(self.geometry, &mut right, &mut stack, start..array_length, order);
+            right.find_single(start..end, &mut queue);
+            peel::<ARITY>(self.geometry, &mut right, &mut queue, start..array_length, order);
             end = start;
         }
         Ok(Some(right))
@@ -206,11 +207,11 @@ fn solve_parts<const ARITY: usize>(
     let remaining = key_count - left_order.taken().len() - right_order.taken().len();
     let mut room = zeroed(remaining)?;
     let mut last_order = Order::new(&mut room);
-    let mut stack = Vec::new();
-    right.find_single(plan.cut_cell..plan.cut_cell + plan.shared, &mut stack);
+    let mut queue = Queue::default();
+    right.find_single(plan.cut_cell..plan.cut_cell + plan.shared, &mut queue);
     let mut whole = Joined { left: &mut left, right: &mut right };
     let all_cells = 0..geometry.array_length();
-    peel::<ARITY>(geometry, &mut whole, &mut stack, all_cells, &mut last_order);
+    peel::<ARITY>(geometry, &mut whole, &mut queue, all_cells, &mut last_order);
     if last_order.taken().len() < remaining {
         return Ok(None);
     }
