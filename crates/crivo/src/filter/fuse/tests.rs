@@ -94,7 +94,7 @@ fn the_rate_is_that_of_theory() {
             let interval = interval::exact(hits, others.len() as u64, 1.0 - 1e-6).unwrap();
             let expected = filter.expected_fpr();
             assert_eq!(expected, 0.5f64.powi(width as i32));
-            assert!(interval.contains(&expected), "{arity:?} {width} {hits}");
+            assert!(interval.contains(expected), "{arity:?} {width} {hits}");
         }
     }
 }
