@@ -1,6 +1,6 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
-mod fuse;
+pub mod fuse;
 
 pub use fuse::{Fuse, FuseError, FuseOptions};
 

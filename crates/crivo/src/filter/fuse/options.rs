@@ -6,6 +6,7 @@ use super::Fuse;
 use super::cells::Cells;
 use super::equation::{Geometry, MOST_BITS};
 use super::solve::solve;
+use crate::memory::ask_for_huge_pages;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
@@ -181,7 +182,9 @@ pub(super) fn seed_of(attempt: u64) -> u64 {
 fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {
     digests.try_reserve(more).map_err(|_| BuildError::OutOfMemory {
         bytes: digests.len().saturating_add(more).saturating_mul(size_of::<Digest>()),
-    })
+    })?;
+    ask_for_huge_pages(digests.spare_capacity_mut());
+    Ok(())
 }
 
 /// Why a [`Fuse`] filter could not be built.

@@ -42,13 +42,12 @@ impl Partition {
         buckets: Buckets,
         digests: &[u64],
     ) -> Result<Self, BuildError> {
-        // Both are powers of two times a small number; dividing by shifts alone needs the first.
-        let bucket_of = |mixed: u64| {
-            let segment = geometry.first_cell(mixed) >> geometry.segment_length.trailing_zeros();
-            match buckets.cells / geometry.segment_length {
-                1 => segment as usize,
-                segments => (segment / segments) as usize,
-            }
+        let (shift, together) =
+            (geometry.segment_length.trailing_zeros(), buckets.cells / geometry.segment_length);
+        let bucket_of = |mixed: u64| match (geometry.first_cell(mixed) >> shift, together) {
+            // Almost always, and it saves a division.
+            (segment, 1) => segment as usize,
+            (segment, together) => (segment / together) as usize,
         };
         let mut starts = zeroed(buckets.count + 1)?;
         for &digest in digests {

@@ -147,9 +147,13 @@ impl<'a> Order<'a> {
         Self { cells: room, taken: 0 }
     }
 
-    fn push(&mut self, cell: u64) {
-        self.cells[self.taken] = cell;
-        self.taken += 1;
+    #[inline(always)]
+    fn push_if(&mut self, condition: bool, cell: u64) {
+        // There is room for every key; behind the last one, what is pushed is not meant.
+        if let Some(place) = self.cells.get_mut(self.taken) {
+            *place = cell;
+        }
+        self.taken += usize::from(condition);
     }
 
     pub(super) fn taken(&self) -> &[u64] {
@@ -168,21 +172,25 @@ pub(super) fn peel<const ARITY: usize>(
     order: &mut Order<'_>,
 ) {
     let ready_length = ready.end - ready.start;
+    let mut last_key = 0;
     while let Some(single) = queue.pop() {
-        let (&mut key, &mut users) = cells.at(single);
-        // Its user may have been taken away at another cell in the meantime.
-        if users != 1 {
-            continue;
-        }
-        order.push(single);
+        let (&mut sum, &mut users) = cells.at(single);
+        // Its user may have been taken away at another cell in the meantime. Nobody could predict
+        // that, so that there is no branch: nothing is then taken away from the cells of the key
+        // before. There is one, because the first cell of a queue still has its user.
+        let is_there = users == 1;
+        let taken = if is_there { sum } else { 0 };
+        last_key = if is_there { sum } else { last_key };
+        order.push_if(is_there, single);
         queue.reserve(ARITY);
-        for cell in geometry.cells::<ARITY>(key) {
+        for cell in geometry.cells::<ARITY>(last_key) {
             let (sum, users) = cells.at(cell);
-            *sum ^= key;
-            *users -= 1;
-            queue.push_if((*users == 1) & (cell.wrapping_sub(ready.start) < ready_length), cell);
+            *sum ^= taken;
+            *users -= u8::from(is_there);
+            let is_ready = cell.wrapping_sub(ready.start) < ready_length;
+            queue.push_if(is_there & (*users == 1) & is_ready, cell);
         }
-        *cells.at(single).0 = key;
+        *cells.at(single).0 = sum;
     }
 }
 
