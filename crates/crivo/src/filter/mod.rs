@@ -4,6 +4,9 @@ mod any;
 pub mod cuckoo;
 
 pub use cuckoo::{Cuckoo, UnionError};
+pub mod fuse;
+
+pub use fuse::{Fuse, FuseError, FuseOptions};
 
 use std::fmt;
 

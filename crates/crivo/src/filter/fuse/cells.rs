@@ -1,0 +1,136 @@
+//! Packed cells, each read with a single load.
+
+#![allow(unsafe_code)]
+
+use super::equation::Geometry;
+use crate::bits::Words;
+use crate::{BuildError, ParameterError};
+
+/// Cells of `width` bits, packed without gaps: cell i begins at bit i · width, counted from the
+/// lowest bit of the first word.
+///
+/// This is the one invariant that the unsafe code below rests on, and the reason for which
+/// nothing outside this file makes cells:
+///
+/// > The geometry passes its `check`, and there are as many words as its `word_count`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cells {
+    geometry: Geometry,
+    words: Words,
+}
+
+impl Cells {
+    /// The cells that lie in `words`; `None` if these are more or fewer than needed.
+    pub(super) fn new(geometry: Geometry, words: Words) -> Result<Option<Self>, ParameterError> {
+        geometry.check()?;
+        let are_right = words.len() as u64 == geometry.word_count();
+        Ok(are_right.then_some(Self { geometry, words }))
+    }
+
+    /// Cells that are all 0.
+    pub(super) fn zeroed(geometry: Geometry) -> Result<Self, BuildError> {
+        geometry.check()?;
+        let length = usize::try_from(geometry.word_count())
+            .map_err(|_| BuildError::OutOfMemory { bytes: usize::MAX })?;
+        Ok(Self { geometry, words: Words::zeroed(length)? })
+    }
+
+    #[inline(always)]
+    pub(super) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.to_mut()
+    }
+
+    /// Whether the cells of this key xor to its fingerprint. There must be cells.
+    #[inline(always)]
+    pub(super) fn satisfy<const ARITY: usize>(&self, mixed: u64) -> bool {
+        debug_assert!(self.geometry.first_cells > 0);
+        let mut sum = self.geometry.wide_fingerprint(mixed);
+        for cell in self.geometry.cells::<ARITY>(mixed) {
+            // SAFETY: a geometry that passes its check has cells only within the array.
+            sum ^= unsafe { self.get_unchecked(cell) };
+        }
+        sum & self.geometry.mask() == 0
+    }
+
+    /// Asks the processor to fetch the cells of this key.
+    #[inline(always)]
+    pub(super) fn prefetch<const ARITY: usize>(&self, mixed: u64) {
+        for cell in self.geometry.cells::<ARITY>(mixed) {
+            self.words.prefetch((cell * u64::from(self.geometry.width) / 64) as usize);
+        }
+    }
+
+    /// The cell at `index` in the low bits; above them, anything.
+    ///
+    /// # Safety
+    /// `index` is below the array length.
+    #[inline(always)]
+    unsafe fn get_unchecked(&self, index: u64) -> u64 {
+        let bit = index * u64::from(self.geometry.width);
+        if cfg!(target_endian = "little") {
+            if self.geometry.width == 8 {
+                debug_assert!((index as usize) < 8 * self.words.len());
+                // SAFETY: a cell is a byte, and the words have as many.
+                return unsafe { *self.words.as_ptr().cast::<u8>().add(index as usize) }.into();
+            }
+            let byte = (bit / 8) as usize;
+            debug_assert!(byte + 8 <= 8 * self.words.len());
+            // In this byte order the bytes of the words are one run of bits, and up to 32 bits
+            // that begin within a byte end within eight bytes.
+            //
+            // SAFETY: `word_count` leaves eight bytes from the byte in which the last cell begins.
+            let eight = unsafe {
+                self.words.as_ptr().cast::<u8>().add(byte).cast::<u64>().read_unaligned()
+            };
+            eight >> (bit % 8)
+        } else {
+            self.get(bit)
+        }
+    }
+
+    /// The 64 bits from `bit` on, in any byte order, as far as there are words.
+    #[inline]
+    fn get(&self, bit: u64) -> u64 {
+        let word = (bit / 64) as usize;
+        let next = self.words.get(word + 1).copied().unwrap_or(0);
+        let pair = u128::from(self.words[word]) | (u128::from(next) << 64);
+        (pair >> (bit % 64)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theory::fuse::Arity;
+
+    #[test]
+    fn one_load_reads_what_two_words_hold() {
+        for width in 1..=32 {
+            let geometry = Geometry {
+                arity: Arity::Three,
+                width,
+                segment_length: 16,
+                first_cells: 80,
+                seed: 1,
+            };
+            let mut cells = Cells::zeroed(geometry).unwrap();
+            for (index, word) in (0..).zip(cells.words_mut()) {
+                *word = crate::Digest::new(index).remix().get();
+            }
+            for index in 0..geometry.array_length() {
+                let bit = index * u64::from(width);
+                // SAFETY: the index is below the array length.
+                let low = unsafe { cells.get_unchecked(index) } << (64 - width);
+                assert_eq!(low, cells.get(bit) << (64 - width), "{width} {index}");
+            }
+        }
+    }
+}

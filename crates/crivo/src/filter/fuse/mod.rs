@@ -1,0 +1,217 @@
+//! The binary fuse filter: for a set that is known in full, the smallest filter here.
+//!
+//! An array of cells of w bits, a few more cells than keys. A key has three cells (or four), and a
+//! fingerprint of w bits. The values of the cells are chosen so that for every key, its cells
+//! **xor to its fingerprint**. For any other key they xor to something random:
+//!
+//! ```text
+//!   cells             [ 0 | 5 | 0 | 6 | 3 | 0 | … ]         w = 3
+//!                           ↓       ↓   ↓
+//!   "ana"  fingerprint 0 =  5  xor  6 xor 3                 a member
+//!   "eva"  fingerprint 4 ≠  5  xor  0 xor 3 = 6             certainly not a member
+//!
+//!   rate = 2^−w
+//!   size = w · (1.125 n)  bits with three cells, w · (1.075 n) with four, for a million keys and more
+//! ```
+//!
+//! ```
+//! use crivo::filter::{Filter, Fuse};
+//!
+//! let members = Fuse::build(["ana", "rui", "ana"], 0.01)?;
+//! assert!(members.contains("ana") && members.contains("rui"));
+//! assert_eq!(members.key_count(), 2);
+//! assert_eq!(members.expected_fpr(), 1.0 / 128.0); // 7 bits are the fewest for 1%
+//!
+//! let many = Fuse::build(0..1_000_000u64, 0.01)?;
+//! assert!(many.contains(&77u64));
+//! assert!(many.bits_per_key() < 7.92); // a Bloom filter takes 9.59
+//! # Ok::<(), crivo::filter::FuseError>(())
+//! ```
+//!
+//! # How values are found
+//! A cell that only one key uses can take the value which that key lacks, whatever the other cells
+//! hold. So the key may be set aside, and decided last; without it other cells have one user left:
+//!
+//! ```text
+//!   keys            a: cells 0 2 3      b: cells 1 2 3      c: cells 1 2 4
+//!   users of cells  0: a    1: b c    2: a b c    3: a b    4: c
+//!   set aside       a (at 0), then b (at 3: a has gone), then c (at 1: b has gone)
+//!   decided         c, b, a: each at its own cell, which nobody decided before reads
+//! ```
+//!
+//! This gets stuck if some keys share all their cells among them. Random cells leave room for a
+//! load of 82%. Here a key's cells lie in consecutive *segments*, which overlap like scales, and
+//! keys are set aside from both ends of the array towards the middle: a load of 89% then suffices,
+//! and so do two processors, one from each end. If it gets stuck, another seed is tried; that is
+//! rare for many keys, and quickly done for few.
+//!
+//! The construction takes about 26 bytes of memory per key beside the filter, the 8 of the digests
+//! among them.
+//! The same keys give the same filter, in any order and on any number of threads.
+//!
+//! # Three cells or four?
+//! Four cells take 5% less memory (up to 10% for small sets), and a little more time. If the choice
+//! is left open, fewer than 2^17 keys get four cells, and more get three.
+//!
+//! # Width and speed
+//! Any width from 1 to 32 bits is packed without waste, and a cell read with one load. Width 8 needs
+//! no shifts, and is the fastest.
+//!
+//! # When not to use it
+//! When keys are still to come: nothing can be inserted, and two filters cannot be united. Then a
+//! [Bloom filter](crate::theory::bloom) takes 1.44 · log2(1/rate) bits per key, and all keys can
+//! be forgotten. And for a few dozens of keys: they take two cells each, or more.
+//!
+//! The values are solved for the digests as they are: whoever can choose *all* keys, and knows the
+//! hasher, can choose digests for which no seed is found ([`FuseError::Unsolved`]); use a secret
+//! key against that.
+//!
+//! # References
+//! - T. M. Graf, D. Lemire, *Binary fuse filters: fast and smaller than xor filters*, JEA 2022: the
+//!   structure and its dimensions.
+//! - M. Dietzfelbinger, S. Walzer, *Dense peelable random uniform hypergraphs*, ESA 2019: why
+//!   overlapping segments can be so full.
+
+mod cells;
+mod equation;
+mod options;
+mod partition;
+mod peel;
+mod persist;
+mod solve;
+#[cfg(test)]
+mod tests;
+
+pub use options::{FuseError, FuseOptions};
+
+use self::cells::Cells;
+use super::Filter;
+use crate::theory::fuse::{self as theory, Arity};
+use crate::{Digest, Key, KeyHasher};
+
+/// A binary fuse filter: static, 2^−w wrong yeses, 1.08 to 1.13 · w bits per key for many keys.
+///
+/// See [the module](self) for how it works. The filter of no keys contains nothing.
+///
+/// ```
+/// use crivo::filter::{Filter, Fuse};
+///
+/// let words = ["crivo", "peneira", "joeira"];
+/// let filter = Fuse::build(words, 0.001)?;
+/// assert!(words.iter().all(|word| filter.contains(word)));
+/// # Ok::<(), crivo::filter::FuseError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fuse {
+    hasher: KeyHasher,
+    key_count: u64,
+    /// None at all if there are no keys.
+    cells: Cells,
+}
+
+impl Fuse {
+    /// The filter of `keys`, hashed with XXH3 and seed 0. Keys may be given more than once.
+    ///
+    /// [`FuseOptions`] has more to choose from.
+    ///
+    /// # Errors
+    /// If the rate is not between 2^−32 and 1, there is no memory, or no seed was found
+    /// ([`FuseError::Unsolved`]).
+    pub fn build<K: Key>(keys: impl IntoIterator<Item = K>, rate: f64) -> Result<Self, FuseError> {
+        FuseOptions::with_rate(rate)?.build(keys)
+    }
+
+    /// The filter of the keys with these digests, which must come from `hasher`. Digests may be
+    /// given more than once.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn from_digests(
+        digests: Vec<Digest>,
+        rate: f64,
+        hasher: KeyHasher,
+    ) -> Result<Self, FuseError> {
+        FuseOptions { hasher, ..FuseOptions::with_rate(rate)? }.build_digests(digests)
+    }
+
+    fn new(hasher: KeyHasher, key_count: u64, cells: Cells) -> Self {
+        Self { hasher, key_count, cells }
+    }
+
+    /// How many cells a key has.
+    pub fn arity(&self) -> Arity {
+        self.cells.geometry().arity
+    }
+
+    /// w: the bits of a fingerprint.
+    pub fn width(&self) -> u32 {
+        self.cells.geometry().width
+    }
+
+    /// Answers for a batch: fetches the cells of some keys, then looks at them.
+    fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
+        let geometry = self.cells.geometry();
+        let mut mixed = [0; BATCH];
+        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
+            for (mixed, key) in mixed.iter_mut().zip(keys) {
+                *mixed = geometry.mix(key.get());
+                self.cells.prefetch::<ARITY>(*mixed);
+            }
+            for (hit, mixed) in hits.iter_mut().zip(mixed) {
+                *hit = self.cells.satisfy::<ARITY>(mixed);
+            }
+        }
+    }
+}
+
+/// How many keys of a batch are fetched ahead.
+const BATCH: usize = 32;
+
+impl Filter for Fuse {
+    #[inline(always)]
+    fn contains_digest(&self, key: Digest) -> bool {
+        let geometry = self.cells.geometry();
+        if geometry.first_cells == 0 {
+            return false;
+        }
+        let mixed = geometry.mix(key.get());
+        match geometry.arity {
+            Arity::Three => self.cells.satisfy::<3>(mixed),
+            Arity::Four => self.cells.satisfy::<4>(mixed),
+        }
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        match self.arity() {
+            _ if self.key_count == 0 => hits.fill(false),
+            Arity::Three => self.contains_each::<3>(keys, hits),
+            Arity::Four => self.contains_each::<4>(keys, hits),
+        }
+    }
+
+    fn key_count(&self) -> u64 {
+        self.key_count
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        64 * self.cells.words().len() as u64
+    }
+
+    /// 2^−w, however many keys there are; 0 if there are none.
+    fn expected_fpr(&self) -> f64 {
+        // A width is never out of the range that theory takes.
+        if self.key_count == 0 { 0.0 } else { theory::rate(self.width()).unwrap_or(1.0) }
+    }
+
+    // The default copies the hasher first, which costs as much as a cell.
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.hasher.digest(key))
+    }
+
+    #[inline]
+    fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}

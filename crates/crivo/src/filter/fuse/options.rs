@@ -1,0 +1,238 @@
+//! How a fuse filter is built, and why it could not be.
+
+use std::fmt;
+
+use super::Fuse;
+use super::cells::Cells;
+use super::equation::{Geometry, MOST_BITS};
+use super::solve::solve;
+use crate::memory::ask_for_huge_pages;
+use crate::theory::fuse::{self as theory, Arity};
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+
+/// How many seeds are tried.
+const MOST_ATTEMPTS: u64 = 128;
+
+/// Fewer keys than this are not worth a second thread.
+const WORTH_A_THREAD: usize = 1 << 16;
+
+/// The parameters of a [`Fuse`] filter.
+///
+/// ```
+/// use crivo::filter::{Filter, FuseOptions};
+/// use crivo::theory::fuse::Arity;
+/// use crivo::KeyHasher;
+///
+/// let small = FuseOptions {
+///     width: 12,
+///     arity: Some(Arity::Four),
+///     threads: Some(1),
+///     hasher: KeyHasher::xxh3(5),
+/// }
+/// .build(["ana", "rui"])?;
+/// assert!(small.contains("ana"));
+/// assert_eq!(small.expected_fpr(), 1.0 / 4096.0);
+///
+/// let error = FuseOptions { width: 33, ..FuseOptions::default() }.build(["ana"]).unwrap_err();
+/// assert_eq!(error.to_string(), "width is 33, but it must be from 1 to 32");
+/// # Ok::<(), crivo::filter::FuseError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FuseOptions {
+    /// w: the bits of a fingerprint, 1 to 32. The rate of wrong yeses is 2^−w.
+    pub width: u32,
+    /// The cells of a key; if it is left open, see [the module](super#three-cells-or-four).
+    pub arity: Option<Arity>,
+    /// The most threads that the construction may use; as many as the machine has, if it is left
+    /// open. The filter is the same. Few keys are always left to one thread.
+    pub threads: Option<usize>,
+    /// The hash function.
+    pub hasher: KeyHasher,
+}
+
+impl Default for FuseOptions {
+    /// Fingerprints of 8 bits, a rate of 0.39%; the default hasher; all else left open.
+    fn default() -> Self {
+        Self { width: 8, arity: None, threads: None, hasher: KeyHasher::default() }
+    }
+}
+
+impl FuseOptions {
+    /// The narrowest fingerprints that keep a rate: ⌈log2(1/rate)⌉ bits.
+    ///
+    /// ```
+    /// use crivo::filter::FuseOptions;
+    ///
+    /// assert_eq!(FuseOptions::with_rate(0.01)?.width, 7);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rate is not between 2^−32 and 1.
+    pub fn with_rate(rate: f64) -> Result<Self, ParameterError> {
+        match theory::width(rate)? {
+            width @ 1..=MOST_BITS => Ok(Self { width, ..Self::default() }),
+            _ => Err(ParameterError::new("rate", rate, "at least 2^-32")),
+        }
+    }
+
+    /// The filter of these keys. Keys may be given more than once.
+    ///
+    /// # Errors
+    /// If a parameter is out of range, there is no memory, or no seed was found
+    /// ([`FuseError::Unsolved`]).
+    pub fn build<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> Result<Fuse, FuseError> {
+        let keys = keys.into_iter();
+        let mut digests = Vec::new();
+        reserve(&mut digests, keys.size_hint().0)?;
+        for key in keys {
+            if digests.len() == digests.capacity() {
+                let more = digests.len().max(64);
+                reserve(&mut digests, more)?;
+            }
+            digests.push(self.hasher.digest(&key));
+        }
+        self.build_digests(digests)
+    }
+
+    /// The filter of the keys with these digests, which must come from [`Self::hasher`]. Digests
+    /// may be given more than once.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_digests(&self, digests: Vec<Digest>) -> Result<Fuse, FuseError> {
+        // The memory is kept: a digest is its 64 bits.
+        let mut digests: Vec<u64> = digests.into_iter().map(Digest::get).collect();
+        let mut geometry = self.geometry(digests.len())?;
+        if digests.is_empty() {
+            return Ok(Fuse::new(self.hasher, 0, Cells::zeroed(geometry)?));
+        }
+        let mut are_distinct = false;
+        let mut attempt = 0;
+        while attempt < MOST_ATTEMPTS {
+            geometry.seed = seed_of(attempt);
+            let threads = self.threads_for(digests.len());
+            let cells = match geometry.arity {
+                Arity::Three => solve::<3>(&geometry, &mut digests, threads)?,
+                Arity::Four => solve::<4>(&geometry, &mut digests, threads)?,
+            };
+            if let Some(cells) = cells {
+                return Ok(Fuse::new(self.hasher, digests.len() as u64, cells));
+            }
+            attempt += 1;
+            // Equal digests put the same equation twice, neither of which can be taken away. To
+            // look for them only now costs nothing where there are none.
+            if !are_distinct {
+                let given = digests.len();
+                digests.sort_unstable();
+                digests.dedup();
+                are_distinct = true;
+                if digests.len() < given {
+                    geometry = self.geometry(digests.len())?;
+                    attempt = 0;
+                }
+            }
+        }
+        Err(FuseError::Unsolved { key_count: digests.len() as u64, attempts: MOST_ATTEMPTS })
+    }
+
+    /// The dimensions for so many keys, and the first seed.
+    fn geometry(&self, key_count: usize) -> Result<Geometry, ParameterError> {
+        if self.threads == Some(0) {
+            return Err(ParameterError::new("threads", 0, "at least 1"));
+        }
+        let key_count = key_count as u64;
+        let arity = self.arity.unwrap_or(default_arity(key_count));
+        let layout = theory::layout(key_count.max(1), arity)?;
+        let geometry = Geometry {
+            arity,
+            width: self.width,
+            segment_length: layout.segment_length,
+            first_cells: if key_count == 0 {
+                0
+            } else {
+                layout.segment_count * layout.segment_length
+            },
+            seed: seed_of(0),
+        };
+        geometry.check()?;
+        Ok(geometry)
+    }
+
+    fn threads_for(&self, key_count: usize) -> usize {
+        if key_count < WORTH_A_THREAD {
+            return 1;
+        }
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(available).min(key_count / WORTH_A_THREAD + 1)
+    }
+}
+
+/// The arity where none is asked for: a fourth cell costs little as long as all of them are in the
+/// cache, and saves most where keys are few.
+fn default_arity(key_count: u64) -> Arity {
+    if key_count < 1 << 17 { Arity::Four } else { Arity::Three }
+}
+
+/// The seed of an attempt.
+pub(super) fn seed_of(attempt: u64) -> u64 {
+    Digest::new(attempt).remix().get() | 1
+}
+
+fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {
+    digests.try_reserve(more).map_err(|_| BuildError::OutOfMemory {
+        bytes: digests.len().saturating_add(more).saturating_mul(size_of::<Digest>()),
+    })?;
+    ask_for_huge_pages(digests.spare_capacity_mut());
+    Ok(())
+}
+
+/// Why a [`Fuse`] filter could not be built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FuseError {
+    /// A parameter is out of range, or there is no memory.
+    Build(BuildError),
+    /// No seed was found for which the equations can be solved. By chance this happens to no one;
+    /// digests that were chosen for it, or that are far from random, can bring it about.
+    Unsolved {
+        /// How many distinct keys there were.
+        key_count: u64,
+        /// How many seeds were tried.
+        attempts: u64,
+    },
+}
+
+impl fmt::Display for FuseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Build(error) => error.fmt(f),
+            Self::Unsolved { key_count, attempts } => write!(
+                f,
+                "no filter of {key_count} keys was found with {attempts} seeds: their digests are \
+                 not random; use another hasher"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FuseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Build(error) => Some(error),
+            Self::Unsolved { .. } => None,
+        }
+    }
+}
+
+impl From<BuildError> for FuseError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
+}
+
+impl From<ParameterError> for FuseError {
+    fn from(error: ParameterError) -> Self {
+        Self::Build(error.into())
+    }
+}

@@ -1,0 +1,242 @@
+//! One attempt to solve the equations of all keys: on two threads, if there are many.
+//!
+//! Segments that overlap like scales have a property worth two processors. The cells at both ends
+//! have few users, keys can be taken away there first, and that frees their neighbours: two waves
+//! run from the ends towards the middle. So the segments are cut in two; each side is peeled on its
+//! own, except for the cells that keys of both sides use; these come last.
+//!
+//! ```text
+//!   first cells in   | left: keys are added and taken away →   | ← right: the same              |
+//!   cells            | left                          | shared by both | right                   |
+//! ```
+//!
+//! Each side also adds its keys just before the wave needs them, so that it works on a few
+//! segments at a time, which stay in the cache. Where the cut is follows from the geometry alone,
+//! and the xors do not depend on the order of the keys: the same keys give the same cells, whatever
+//! their order and the number of threads.
+
+use super::cells::Cells;
+use super::equation::Geometry;
+use super::partition::{Buckets, Partition};
+use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
+use crate::BuildError;
+use crate::memory::ask_for_huge_pages;
+
+/// Below so many cells the left side takes all: there is nothing to gain.
+const WORTH_CUTTING: u64 = 1 << 16;
+
+/// Zeros, if there is memory for them.
+pub(super) fn zeroed<T: Copy + Default>(length: usize) -> Result<Vec<T>, BuildError> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(length)
+        .map_err(|_| BuildError::OutOfMemory { bytes: length.saturating_mul(size_of::<T>()) })?;
+    ask_for_huge_pages(values.spare_capacity_mut());
+    values.resize(length, T::default());
+    Ok(values)
+}
+
+/// Tries to solve the equations of `digests`; `None` if this seed is unlucky, or if there are
+/// equal digests among them.
+///
+/// The digests may come back in another order.
+pub(super) fn solve<const ARITY: usize>(
+    geometry: &Geometry,
+    digests: &mut [u64],
+    threads: usize,
+) -> Result<Option<Cells>, BuildError> {
+    let buckets = Buckets::of(geometry);
+    let parts = partition(geometry, buckets, digests, threads)?;
+    // From here on the keys are in `parts`, and the memory of the digests takes the order.
+    let plan = Plan::new(geometry, buckets, &parts);
+    let solution = solve_parts::<ARITY>(&plan, digests, threads > 1 && plan.is_cut())?;
+    if solution.is_none() {
+        let unmix = geometry.unmix();
+        let keys = parts.iter().flat_map(Partition::mixed);
+        for (digest, &mixed) in digests.iter_mut().zip(keys) {
+            *digest = unmix(mixed);
+        }
+    }
+    Ok(solution)
+}
+
+/// As many parts as threads, each with its own buckets.
+fn partition(
+    geometry: &Geometry,
+    buckets: Buckets,
+    digests: &[u64],
+    threads: usize,
+) -> Result<Vec<Partition>, BuildError> {
+    let share = digests.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let mut shares = digests.chunks(share);
+        let own = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|share| scope.spawn(move || Partition::of(geometry, buckets, share)))
+            .collect();
+        let own = Partition::of(geometry, buckets, own);
+        std::iter::once(own).chain(others.into_iter().map(joined)).collect()
+    })
+}
+
+/// What a thread answered; its panic, if it had one, goes on here.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Both answers, computed at the same time if `parallel`.
+fn both<A: Send, B: Send>(
+    parallel: bool,
+    left: impl FnOnce() -> A,
+    right: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if !parallel {
+        return (left(), right());
+    }
+    std::thread::scope(|scope| {
+        let right = scope.spawn(right);
+        (left(), joined(right))
+    })
+}
+
+/// The keys, and where they are cut in two.
+struct Plan<'a> {
+    geometry: &'a Geometry,
+    buckets: Buckets,
+    parts: &'a [Partition],
+    /// The first bucket of the right side.
+    cut: usize,
+    /// The first cell that keys of the right side use.
+    cut_cell: u64,
+    /// From the cut on, so many cells are used by keys of both sides.
+    shared: u64,
+}
+
+impl<'a> Plan<'a> {
+    fn new(geometry: &'a Geometry, buckets: Buckets, parts: &'a [Partition]) -> Self {
+        let shared = geometry.overlap();
+        let is_cut = geometry.array_length() >= WORTH_CUTTING
+            && buckets.count >= 16
+            && geometry.segment_length.is_multiple_of(64);
+        let cut = if is_cut { buckets.count / 2 } else { buckets.count };
+        let cut_cell = (cut as u64 * buckets.cells).min(geometry.first_cells);
+        Self { geometry, buckets, parts, cut, cut_cell, shared }
+    }
+
+    fn is_cut(&self) -> bool {
+        self.cut < self.buckets.count
+    }
+
+    fn keys_on_the_left(&self) -> usize {
+        self.parts.iter().map(|part| part.keys_before(self.cut)).sum()
+    }
+
+    /// Adds the keys of a bucket. `false` if there are too many copies of one key.
+    #[must_use]
+    fn add<const ARITY: usize>(&self, bucket: usize, stretch: &mut Stretch) -> bool {
+        self.parts.iter().all(|part| stretch.add::<ARITY>(self.geometry, part.bucket(bucket)))
+    }
+
+    /// Peels the left side: adds bucket after bucket, and takes away what it can.
+    fn peel_left<const ARITY: usize>(
+        &self,
+        order: &mut Order<'_>,
+    ) -> Result<Option<Stretch>, BuildError> {
+        let mut left = Stretch::empty(0..self.cut_cell + self.shared)?;
+        let mut queue = Queue::default();
+        for bucket in 0..self.cut {
+            if !self.add::<ARITY>(bucket, &mut left) {
+                return Ok(None);
+            }
+            // Up to the end of this bucket, no cell gets another user.
+            let start = bucket as u64 * self.buckets.cells;
+            let end = (start + self.buckets.cells).min(self.cut_cell);
+            left.find_single(start..end, &mut queue);
+            peel::<ARITY>(self.geometry, &mut left, &mut queue, 0..end, order);
+        }
+        Ok(Some(left))
+    }
+
+    /// Peels the right side: the same, from its end.
+    fn peel_right<const ARITY: usize>(
+        &self,
+        order: &mut Order<'_>,
+    ) -> Result<Option<Stretch>, BuildError> {
+        let array_length = self.geometry.array_length();
+        let mut right = Stretch::empty(self.cut_cell..array_length)?;
+        let mut queue = Queue::default();
+        let mut end = array_length;
+        for bucket in (self.cut..self.buckets.count).rev() {
+            if !self.add::<ARITY>(bucket, &mut right) {
+                return Ok(None);
+            }
+            // Keys of the buckets before this one do not reach as far as this.
+            let start = bucket as u64 * self.buckets.cells + self.shared;
+            right.find_single(start..end, &mut queue);
+            peel::<ARITY>(self.geometry, &mut right, &mut queue, start..array_length, order);
+            end = start;
+        }
+        Ok(Some(right))
+    }
+}
+
+/// Peels both sides and then what is left of them; after that, gives the cells their values.
+fn solve_parts<const ARITY: usize>(
+    plan: &Plan<'_>,
+    room: &mut [u64],
+    parallel: bool,
+) -> Result<Option<Cells>, BuildError> {
+    let geometry = plan.geometry;
+    let key_count = room.len();
+    let (left_room, right_room) = room.split_at_mut(plan.keys_on_the_left());
+    let (mut left_order, mut right_order) = (Order::new(left_room), Order::new(right_room));
+    let (left, right) = both(
+        parallel,
+        || plan.peel_left::<ARITY>(&mut left_order),
+        || plan.peel_right::<ARITY>(&mut right_order),
+    );
+    let (Some(mut left), Some(mut right)) = (left?, right?) else {
+        return Ok(None);
+    };
+
+    // From now on what is shared belongs to the right.
+    let cut = plan.cut_cell as usize;
+    if !right.take_over(&left.sums[cut..], &left.users[cut..]) {
+        return Ok(None);
+    }
+    let remaining = key_count - left_order.taken().len() - right_order.taken().len();
+    let mut room = zeroed(remaining)?;
+    let mut last_order = Order::new(&mut room);
+    let mut queue = Queue::default();
+    right.find_single(plan.cut_cell..plan.cut_cell + plan.shared, &mut queue);
+    let mut whole = Joined { left: &mut left, right: &mut right };
+    let all_cells = 0..geometry.array_length();
+    peel::<ARITY>(geometry, &mut whole, &mut queue, all_cells, &mut last_order);
+    if last_order.taken().len() < remaining {
+        return Ok(None);
+    }
+
+    // Backwards: what was taken away last comes first; then both sides, which read what they share.
+    assign::<ARITY>(geometry, &mut whole, last_order.taken());
+    left.sums[cut..].copy_from_slice(&right.sums[..plan.shared as usize]);
+    both(
+        parallel,
+        || assign::<ARITY>(geometry, &mut left, left_order.taken()),
+        || assign::<ARITY>(geometry, &mut right, right_order.taken()),
+    );
+    left.sums.truncate(cut);
+    let mut cells = Cells::zeroed(*geometry)?;
+    if plan.is_cut() {
+        // Long segments, of which there are several on each side, begin with a word.
+        let (left_words, right_words) =
+            cells.words_mut().split_at_mut(cut / 64 * geometry.width as usize);
+        both(
+            parallel,
+            || pack(geometry.width, left.sums.into_iter(), left_words),
+            || pack(geometry.width, right.sums.into_iter(), right_words),
+        );
+    } else {
+        pack(geometry.width, left.sums.into_iter().chain(right.sums), cells.words_mut());
+    }
+    Ok(Some(cells))
+}
