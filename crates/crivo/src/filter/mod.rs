@@ -1,8 +1,16 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
+mod atomic;
+pub mod bloom;
+mod growing;
+
 use std::fmt;
 
 use crate::{Digest, Key, KeyHasher};
+
+pub use atomic::AtomicBloom;
+pub use bloom::{Bloom, SeededBloom};
+pub use growing::Growing;
 
 /// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
 ///
