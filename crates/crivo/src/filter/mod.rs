@@ -7,6 +7,9 @@ pub use cuckoo::{Cuckoo, UnionError};
 pub mod fuse;
 
 pub use fuse::{Fuse, FuseError, FuseOptions};
+mod atomic;
+pub mod bloom;
+mod growing;
 
 use std::fmt;
 
@@ -22,6 +25,10 @@ use std::fmt;
 pub use blocked::Blocked;
 
 use crate::{Digest, Key, KeyHasher};
+
+pub use atomic::AtomicBloom;
+pub use bloom::{Bloom, SeededBloom};
+pub use growing::Growing;
 
 /// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
 ///

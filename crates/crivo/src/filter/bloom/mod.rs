@@ -1,0 +1,362 @@
+//! The classic Bloom filter: a key is k bits of a table.
+//!
+//! To insert a key, set its k bits. To ask for a key, look at its k bits: if one is clear, the key
+//! was never inserted; if all are set it probably was, unless other keys happen to have set them.
+//!
+//! ```text
+//!   64 bits, three per key                                        (bit 0 on the left)
+//!
+//!   insert "ana": set 38, 56, 58
+//!   ......................................a.................a.a.....
+//!   insert "rui": set 45, 50, 61
+//!   ......................................a......r....r.....a.a..r..
+//!   ask for "eva": look at 5, 20, 56
+//!   .....?..............?...................................?.......
+//!   56 is set, by "ana", but 5 and 20 are clear: "eva" was certainly never inserted.
+//! ```
+//!
+//! ```
+//! use crivo::filter::{Bloom, DynamicFilter, Filter};
+//!
+//! let mut seen = Bloom::new(1_000_000, 0.01)?; // a million keys, 1% wrong yeses
+//! seen.insert("ana")?;
+//! assert!(seen.contains("ana"));
+//! assert!(!seen.contains("rui"));
+//! assert_eq!(format!("{:.2}", seen.size_in_bits() as f64 / 1e6), "9.59"); // bits per key
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Cost and error
+//!
+//! n keys in m bits are wrongly found at the rate (1 − e^(−kn/m))^k, which is least when half of
+//! the bits are set: 1.44·log2(1/rate) bits per key and k = log2(1/rate), that is 9.59 bits and
+//! k = 7 for 1%. [`theory::bloom`](crate::theory::bloom) tells the whole story. A query is one
+//! hash and up to k loads, each of them from a cache line of its own.
+//!
+//! A Bloom filter is never full. Past its [`capacity`](DynamicFilter::capacity) it takes keys as
+//! before, and [`expected_fpr`](Filter::expected_fpr) rises.
+//!
+//! # When not to use it
+//! - A large table that is asked more often than it is merged: a *blocked* Bloom filter needs 3%
+//!   more bits at 1%, and one cache line instead of k.
+//! - Keys that must be removed again: a counting, cuckoo or quotient filter.
+//! - A set that never changes: a binary fuse filter takes 20% less memory.
+//! - An unknown number of keys: [`Growing`](super::Growing).
+//!
+//! # References
+//! - B. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 1970: the idea,
+//!   with hyphenation as its example.
+//! - A. Kirsch, M. Mitzenmacher, *Less hashing, same performance*, ESA 2006: why one hash per key
+//!   is enough for k positions.
+//! - P. Dillinger, P. Manolios, *Bloom filters in probabilistic verification*, FMCAD 2004: where
+//!   plain double hashing falls short.
+
+mod codec;
+mod seeded;
+mod table;
+
+use super::{DynamicFilter, Filter, Full, Incompatible};
+use crate::bits::Words;
+use crate::theory::check::{
+    check_keys, check_positive, check_positive_real, check_probes, size_from,
+};
+use crate::theory::estimate::{self, Estimate};
+use crate::theory::{bloom, bloom::Size};
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+
+pub use seeded::SeededBloom;
+use table::BitTable;
+pub(super) use table::{Probes, bit};
+
+/// A classic Bloom filter. See [the module](self) for how it works.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::filter::{Bloom, DynamicFilter, Filter};
+///
+/// let hasher = KeyHasher::xxh3(7);
+/// let mut monday = Bloom::with_hasher(1_000, 0.01, hasher)?;
+/// let mut tuesday = Bloom::with_hasher(1_000, 0.01, hasher)?;
+/// monday.insert("ana")?;
+/// tuesday.insert("rui")?;
+///
+/// monday.union_with(&tuesday)?;
+/// assert!(monday.contains("ana") && monday.contains("rui"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bloom {
+    table: BitTable,
+    probes: u32,
+    key_count: u64,
+    capacity: u64,
+    hasher: KeyHasher,
+}
+
+/// How to make one.
+impl Bloom {
+    /// A filter for `capacity` keys with a rate of at most `rate` wrong yeses, by XXH3 with seed 0.
+    ///
+    /// It is the smallest such filter, rounded up to whole words of 64 bits.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, KeyHasher::default())
+    }
+
+    /// [`new`](Self::new) with another hash function.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        let Size { bits, probes, .. } = bloom::size(capacity, rate)?;
+        Self::with_parts(bits, probes, capacity, hasher)
+    }
+
+    /// A filter of `bits` bits (rounded up to a multiple of 64) that sets `probes` of them per key.
+    ///
+    /// Its capacity is the number of keys that set half of the bits, for which that many probes
+    /// are best: m·ln 2/k.
+    ///
+    /// # Errors
+    /// If there are no bits, the probes are not from 1 to 255, or there is no memory.
+    pub fn with_size(bits: u64, probes: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
+        check_positive("m", bits)?;
+        check_probes(probes)?;
+        let half_full = bits as f64 * std::f64::consts::LN_2 / f64::from(probes);
+        Self::with_parts(bits, probes, (half_full as u64).max(1), hasher)
+    }
+
+    /// A filter for `capacity` keys with `bits_per_key` bits for each, and the best k.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the bits per key are not a positive number, or there is no memory.
+    pub fn with_bits_per_key(
+        capacity: u64,
+        bits_per_key: f64,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        check_keys(capacity)?;
+        check_positive_real("bits per key", bits_per_key)?;
+        let bits = size_from("size in bits", capacity as f64 * bits_per_key)?;
+        Self::with_parts(bits, bloom::best_probes(bits, capacity)?, capacity, hasher)
+    }
+
+    /// The best filter for `capacity` keys that fits into `bytes` bytes.
+    ///
+    /// # Errors
+    /// If the capacity is 0, there are fewer than 8 bytes, or there is no memory.
+    pub fn with_memory(bytes: u64, capacity: u64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        let bits = (bytes / 8).checked_mul(64).filter(|&bits| bits > 0).ok_or_else(|| {
+            ParameterError::new("memory in bytes", bytes, "at least 8 and below 2^61")
+        })?;
+        Self::with_parts(bits, bloom::best_probes(bits, capacity)?, capacity, hasher)
+    }
+
+    fn with_parts(
+        bits: u64,
+        probes: u32,
+        capacity: u64,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        Ok(Self { table: BitTable::zeroed(bits)?, probes, key_count: 0, capacity, hasher })
+    }
+}
+
+/// What it is, and how full.
+impl Bloom {
+    /// How many bits are set per key: k.
+    pub fn probes(&self) -> u32 {
+        self.probes
+    }
+
+    /// The k bits of a key, in the order in which they are probed; they may repeat.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{Bloom, Filter};
+    ///
+    /// let filter = Bloom::with_size(64, 3, KeyHasher::default())?;
+    /// let ana = filter.hasher().digest("ana");
+    /// assert_eq!(filter.positions(ana).collect::<Vec<_>>(), [58, 38, 56]);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    pub fn positions(&self, key: Digest) -> impl Iterator<Item = u64> + use<> {
+        let (mut key, word_count) = (Probes::new(key), self.table.words().len());
+        (0..self.probes).map(move |_| {
+            let (word, position) = key.next(word_count);
+            64 * word as u64 + position % 64
+        })
+    }
+
+    /// How many bits are set. It reads the whole table.
+    pub fn count_set_bits(&self) -> u64 {
+        self.table.count_set_bits()
+    }
+
+    /// How many different keys were inserted, estimated from the bits that are set.
+    ///
+    /// Unlike [`key_count`](Filter::key_count) it counts a key once however often it was inserted,
+    /// also after unions.
+    ///
+    /// # Errors
+    /// If all bits are set, which says nothing about the number of keys.
+    pub fn estimated_key_count(&self) -> Result<Estimate, ParameterError> {
+        estimate::cardinality(self.size_in_bits(), self.probes, self.count_set_bits())
+    }
+
+    /// The rate of wrong yeses of this very table: (set bits/bits)^k. It reads the whole table.
+    ///
+    /// [`expected_fpr`](Filter::expected_fpr) is the mean over all tables with as many keys.
+    pub fn fill_fpr(&self) -> f64 {
+        let fill = self.count_set_bits() as f64 / self.size_in_bits() as f64;
+        fill.powf(f64::from(self.probes))
+    }
+
+    /// The filter without its words, and its words.
+    pub(super) fn into_words(self) -> (Shape, Words) {
+        let Self { table, probes, key_count, capacity, hasher } = self;
+        (Shape { probes, key_count, capacity, hasher }, table.into_words())
+    }
+
+    /// The filter of this shape with these words; `None` without words.
+    pub(super) fn from_words(shape: Shape, words: Words) -> Option<Self> {
+        let Shape { probes, key_count, capacity, hasher } = shape;
+        let table = BitTable::from_words(words)?;
+        Some(Self { table, probes, key_count, capacity, hasher })
+    }
+}
+
+/// All of a Bloom filter but its words.
+pub(super) struct Shape {
+    pub(super) probes: u32,
+    pub(super) key_count: u64,
+    pub(super) capacity: u64,
+    pub(super) hasher: KeyHasher,
+}
+
+impl Filter for Bloom {
+    #[inline]
+    fn contains_digest(&self, key: Digest) -> bool {
+        self.table.contains(key, self.probes)
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        self.table.contains_batch(keys, self.probes, hits);
+    }
+
+    fn key_count(&self) -> u64 {
+        self.key_count
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        64 * self.table.words().len() as u64
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        expected_fpr(self.size_in_bits(), self.key_count, self.probes)
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}
+
+/// The rate by theory: exact where that makes a difference and is quick.
+pub(super) fn expected_fpr(bits: u64, keys: u64, probes: u32) -> f64 {
+    const SMALL_BITS: u64 = 1 << 16;
+    const FEW_PROBES: u32 = 32;
+    let rate = if bits <= SMALL_BITS && probes <= FEW_PROBES {
+        bloom::rate_exact(bits, keys, probes)
+    } else {
+        bloom::rate(bits, keys, probes)
+    };
+    // There are bits, and from 1 to 255 probes: this cannot fail. 1 is right for a filter of none.
+    rate.unwrap_or(1.0)
+}
+
+impl DynamicFilter for Bloom {
+    /// Sets the bits of the key with this digest. It never fails.
+    ///
+    /// Every insertion counts as a key, also that of a key which is there already: a filter cannot
+    /// tell.
+    #[inline]
+    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+        self.set(key);
+        Ok(())
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+}
+
+impl Bloom {
+    #[inline(always)]
+    pub(super) fn set(&mut self, key: Digest) {
+        self.table.insert(key, self.probes);
+        self.key_count = self.key_count.saturating_add(1);
+    }
+}
+
+/// Merging.
+impl Bloom {
+    /// Takes in every key of `other`: the filter is as if all had been inserted here.
+    ///
+    /// [`key_count`](Filter::key_count) becomes the sum, an upper bound: keys of both count twice.
+    ///
+    /// # Errors
+    /// If hash function, size or k differ. Nothing has changed.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+        self.check_mergeable(other)?;
+        for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
+            *ours |= theirs;
+        }
+        self.key_count = self.key_count.saturating_add(other.key_count);
+        Ok(())
+    }
+
+    /// Keeps what is in both: every key that was inserted here *and* in `other` is still found.
+    ///
+    /// More is found than in a filter of just the common keys, because a bit may have been set by
+    /// different keys here and there; never more than either filter found.
+    /// [`key_count`](Filter::key_count) becomes the smaller of the two, an upper bound.
+    ///
+    /// # Errors
+    /// If hash function, size or k differ. Nothing has changed.
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+        self.check_mergeable(other)?;
+        for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
+            *ours &= theirs;
+        }
+        self.key_count = self.key_count.min(other.key_count);
+        Ok(())
+    }
+
+    fn check_mergeable(&self, other: &Self) -> Result<(), Incompatible> {
+        let hashers = (self.hasher.identity(), other.hasher.identity());
+        Incompatible::unless_equal("hash function", hashers.0, hashers.1)?;
+        Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
+        Incompatible::unless_equal("k", self.probes, other.probes)
+    }
+}
+
+impl<K: Key> Extend<K> for Bloom {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        let hasher = self.hasher;
+        self.extend(keys.into_iter().map(|key| hasher.digest(&key)));
+    }
+}
+
+impl Extend<Digest> for Bloom {
+    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
+        for key in keys {
+            self.set(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! For keys of which nobody knows how many will come: a chain of Bloom filters.
+//!
+//! A Bloom filter must know its number of keys in advance. A growing one starts small, and adds a
+//! filter of twice the capacity whenever the last is full. A key is in it if it is in any of its
+//! stages, hence their rates of wrong yeses add up; so each stage gets a smaller rate than the one
+//! before, and all of them together, however many there will be, no more than the rate asked for.
+//!
+//! ```text
+//!   stage       0      1      2        3               4
+//!   capacity    c      2c     4c       8c              16c             …
+//!   rate        ε(1−r) ·r     ·r²      ·r³             ·r⁴             …  adds up to ε
+//!             [full] [full] [ full ] [    full     ] [ some        ]
+//!                                                      ↑ insertions go here, queries start here
+//! ```
+//!
+//! ```
+//! use crivo::filter::{DynamicFilter, Filter, Growing};
+//!
+//! let mut seen = Growing::new(1_024, 0.01)?; // begins with 1,024 keys, and never has above 1%
+//! for key in 0..100_000u64 {
+//!     seen.insert(&key)?;
+//! }
+//! assert!(seen.contains(&77_777u64));
+//! assert_eq!(seen.stage_count(), 7); // 1,024 · (1 + 2 + … + 64) = 130,048
+//! assert!(seen.expected_fpr() < 0.01);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What not knowing costs
+//!
+//! Bits per key at 1%, every stage full, by the number of stages and r. A filter that knows its
+//! number of keys has 9.59, whatever it is.
+//!
+//! | stages | keys | r = 0.5 | r = 0.8 | **r = 0.85** | r = 0.9 |
+//! |---|---|---|---|---|---|
+//! | 1 | c | 11.0 | 12.9 | **13.5** | 14.4 |
+//! | 5 | 31c | 15.7 | 14.4 | **14.6** | 15.1 |
+//! | 10 | 1,023c | 22.5 | 16.6 | **16.2** | 16.1 |
+//! | 20 | 1,048,575c | 36.9 | 21.2 | **19.5** | 18.3 |
+//!
+//! r = 0.85 is within 5% of the best of these up to twelve stages (four thousand times the first
+//! capacity), and is what is taken. The rate of the last stage is in proportion to n^(log2 r), and
+//! so the price grows with the logarithm of n: some such growth no scheme can avoid. A stage that
+//! has just begun costs up to as much again.
+//!
+//! # When not to use it
+//! When the number of keys is known, if only within a factor of two: then [`Bloom`], made for the
+//! largest, is smaller and asks one table instead of several.
+//!
+//! # References
+//! - P. Almeida, C. Baquero, N. Preguiça, D. Hutchison, *Scalable Bloom filters*, IPL 2007: the
+//!   construction, and why r from 0.8 to 0.9.
+//! - R. Pagh, G. Segev, U. Wieder, *How to approximate a set without knowing its size in advance*,
+//!   FOCS 2013: what every structure must pay for not knowing n.
+
+mod codec;
+
+use super::{Bloom, DynamicFilter, Filter, Full};
+use crate::theory::check::{check_keys, check_rate};
+use crate::{BuildError, Digest, Key, KeyHasher};
+
+/// r of the module's text.
+const TIGHTENING: f64 = 0.85;
+
+/// The least capacity of the first stage: fewer keys would only lengthen the chain.
+const LEAST_CAPACITY: u64 = 1_024;
+
+/// As many as a file has room to describe: a million times a million keys, of at least 1,024.
+const MOST_STAGES: usize = 31;
+
+/// How many keys of a batch are asked together.
+const BATCH: usize = 256;
+
+/// A Bloom filter that grows with its keys. See [the module](self) for how it works.
+///
+/// Every insertion counts, and takes room, also that of a key that is there already. If many keys
+/// come again, ask before you insert; where the answer is wrongly yes, the key is left out, and
+/// found all the same:
+///
+/// ```
+/// use crivo::filter::{DynamicFilter, Filter, Growing};
+///
+/// let mut seen = Growing::new(1_024, 0.01)?;
+/// for word in ["to", "be", "or", "not", "to", "be"] {
+///     if !seen.contains(word) {
+///         seen.insert(word)?;
+///     }
+/// }
+/// assert_eq!(seen.key_count(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Growing {
+    /// The oldest first; each has twice the capacity of the one before. Never empty.
+    stages: Vec<Bloom>,
+    first_capacity: u64,
+    rate: f64,
+}
+
+impl Growing {
+    /// A filter with at most `rate` wrong yeses for any number of keys, by XXH3 with seed 0. Its
+    /// first stage is for `first_capacity` keys, or 1,024 if that is less.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    pub fn new(first_capacity: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(first_capacity, rate, KeyHasher::default())
+    }
+
+    /// [`new`](Self::new) with another hash function.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(
+        first_capacity: u64,
+        rate: f64,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        check_keys(first_capacity)?;
+        check_rate(rate)?;
+        let first_capacity = first_capacity.max(LEAST_CAPACITY);
+        let first = Bloom::with_hasher(first_capacity, stage_rate(rate, 0), hasher)?;
+        Ok(Self { stages: vec![first], first_capacity, rate })
+    }
+
+    /// How many filters there are in the chain.
+    pub fn stage_count(&self) -> usize {
+        self.stages.len()
+    }
+
+    /// The stages, the oldest first.
+    pub fn stages(&self) -> &[Bloom] {
+        &self.stages
+    }
+
+    /// The rate that it was made for, and keeps.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn newest(&self) -> &Bloom {
+        self.stages.last().expect("there is a first stage from the beginning")
+    }
+
+    #[inline]
+    fn set(&mut self, key: Digest) {
+        let newest = self.newest();
+        if newest.key_count() >= newest.capacity() {
+            self.grow();
+        }
+        if let Some(newest) = self.stages.last_mut() {
+            newest.set(key);
+        }
+    }
+
+    /// Adds a stage. Where there can be none, the last goes on taking keys beyond its capacity.
+    #[cold]
+    fn grow(&mut self) {
+        let index = self.stages.len();
+        if index < MOST_STAGES {
+            let capacity = stage_capacity(self.first_capacity, index);
+            let rate = stage_rate(self.rate, index);
+            self.stages.extend(Bloom::with_hasher(capacity, rate, self.hasher()));
+        }
+    }
+}
+
+/// How many keys stage `index` is for.
+fn stage_capacity(first_capacity: u64, index: usize) -> u64 {
+    first_capacity.saturating_mul(1 << index)
+}
+
+/// The rate of stage `index`: over all indices they add up to `rate`.
+fn stage_rate(rate: f64, index: usize) -> f64 {
+    rate * (1.0 - TIGHTENING) * TIGHTENING.powi(index as i32)
+}
+
+impl Filter for Growing {
+    /// The newest stage is asked first: it is for half of all keys.
+    #[inline]
+    fn contains_digest(&self, key: Digest) -> bool {
+        self.stages.iter().rev().any(|stage| stage.contains_digest(key))
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        let mut answers = [false; BATCH];
+        let mut open = Vec::with_capacity(BATCH);
+        let mut open_keys = Vec::with_capacity(BATCH);
+        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
+            hits.fill(false);
+            open.clear();
+            open.extend(0..keys.len());
+            for stage in self.stages.iter().rev() {
+                open_keys.clear();
+                open_keys.extend(open.iter().map(|&index| keys[index]));
+                let answers = &mut answers[..open.len()];
+                stage.contains_batch(&open_keys, answers);
+                for (&index, &found) in open.iter().zip(&*answers) {
+                    hits[index] = found;
+                }
+                open.retain(|&index| !hits[index]);
+            }
+        }
+    }
+
+    fn key_count(&self) -> u64 {
+        self.stages.iter().fold(0, |sum, stage| sum.saturating_add(stage.key_count()))
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        self.stages.iter().map(Filter::size_in_bits).sum()
+    }
+
+    /// 1 − (1 − f₀)(1 − f₁)…, of the stages' rates.
+    fn expected_fpr(&self) -> f64 {
+        let ln_rejected: f64 =
+            self.stages.iter().map(|stage| (-stage.expected_fpr()).ln_1p()).sum();
+        -ln_rejected.exp_m1()
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        self.newest().hasher()
+    }
+}
+
+impl DynamicFilter for Growing {
+    /// Makes the key with this digest a member. It never fails.
+    ///
+    /// If there is no memory for another stage, the last takes more keys than it is made for: then,
+    /// and only then, [`expected_fpr`](Filter::expected_fpr) rises above [`rate`](Growing::rate).
+    #[inline]
+    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+        self.set(key);
+        Ok(())
+    }
+
+    /// As many as there can be: it is made for any number.
+    fn capacity(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+impl<K: Key> Extend<K> for Growing {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        let hasher = self.hasher();
+        self.extend(keys.into_iter().map(|key| hasher.digest(&key)));
+    }
+}
+
+impl Extend<Digest> for Growing {
+    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
+        keys.into_iter().for_each(|key| self.set(key));
+    }
+}
+
+#[cfg(test)]
+mod tests;
