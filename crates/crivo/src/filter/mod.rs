@@ -4,6 +4,10 @@ use std::fmt;
 
 use crate::{Digest, Key, KeyHasher};
 
+mod quotient;
+
+pub use quotient::{Quotient, RebuildError};
+
 /// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
 ///
 /// Methods on digests exist for every question, so that one hash can probe many filters. A digest
