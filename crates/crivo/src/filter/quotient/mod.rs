@@ -4,6 +4,7 @@ mod geometry;
 mod operations;
 mod processor;
 mod rebuild;
+mod shift;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@
 
 use super::geometry::{BLOCK, Geometry};
 use super::processor::Processor;
+use super::shift;
 use crate::BuildError;
 use crate::bits::Words;
 
@@ -356,6 +357,7 @@ impl Table {
     }
 
     /// Moves the slots from `first` to before `empty` one to the right, and fills the first.
+    #[inline(always)]
     fn push_right(&mut self, first: usize, empty: usize, remainder: u64, run_end: bool) {
         let (mut remainder, mut run_end) = (remainder, run_end);
         for block in first / BLOCK..=empty / BLOCK {
@@ -363,10 +365,9 @@ impl Table {
             let high = if block == empty / BLOCK { empty % BLOCK } else { BLOCK - 1 };
             let last = block * BLOCK + high;
             let pushed_out = (self.remainder(last), self.is_run_end(last));
-            for slot in (block * BLOCK + low..last).rev() {
-                self.set_remainder(slot + 1, self.remainder(slot));
-                self.set_run_end(slot + 1, self.is_run_end(slot));
-            }
+            let (bits, ends, remainders) = self.block_to_change(block);
+            shift::up(remainders, low * bits, (high + 1) * bits, bits as u32);
+            shift::up(ends, low, high + 1, 1);
             self.set_remainder(block * BLOCK + low, remainder);
             self.set_run_end(block * BLOCK + low, run_end);
             (remainder, run_end) = pushed_out;
@@ -374,13 +375,30 @@ impl Table {
     }
 
     /// Moves the slots behind `first` up to `last` one to the left, and empties the last.
+    #[inline(always)]
     fn pull_left(&mut self, first: usize, last: usize) {
-        for slot in first..last {
-            self.set_remainder(slot, self.remainder(slot + 1));
-            self.set_run_end(slot, self.is_run_end(slot + 1));
+        let (mut remainder, mut run_end) = (0, false);
+        for block in (first / BLOCK..=last / BLOCK).rev() {
+            let low = if block == first / BLOCK { first % BLOCK } else { 0 };
+            let high = if block == last / BLOCK { last % BLOCK } else { BLOCK - 1 };
+            let start = block * BLOCK + low;
+            let pulled_out = (self.remainder(start), self.is_run_end(start));
+            let (bits, ends, remainders) = self.block_to_change(block);
+            shift::down(remainders, low * bits, (high + 1) * bits, bits as u32);
+            shift::down(ends, low, high + 1, 1);
+            self.set_remainder(block * BLOCK + high, remainder);
+            self.set_run_end(block * BLOCK + high, run_end);
+            (remainder, run_end) = pulled_out;
         }
-        self.set_remainder(last, 0);
-        self.set_run_end(last, false);
+    }
+
+    /// The bits of a remainder, the word with the ends of a block's runs, and its remainders.
+    #[inline(always)]
+    fn block_to_change(&mut self, block: usize) -> (usize, &mut [u64], &mut [u64]) {
+        let bits = self.geometry.remainder_bits() as usize;
+        let start = self.geometry.runends_word(block);
+        let (ends, remainders) = self.words.to_mut()[start..start + 1 + bits].split_at_mut(1);
+        (bits, ends, remainders)
     }
 }
 
