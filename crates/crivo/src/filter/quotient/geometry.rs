@@ -25,9 +25,13 @@ pub(super) struct Geometry {
     remainder_bits: u32,
     /// One more than the largest fingerprint: slots · 2^r.
     range: u64,
+    /// 95% of the slots, rounded down.
+    capacity: u64,
     /// Blocks, those of the overflow area included.
     blocks: usize,
-    /// A one at the lowest bit of every remainder that fits into a word.
+    /// How many whole remainders a word has.
+    per_word: usize,
+    /// A one at the lowest bit of each of them.
     ones: u64,
 }
 
@@ -47,7 +51,9 @@ impl Geometry {
         }
         let per_word = u64::BITS / remainder_bits;
         let ones = (0..per_word).fold(0, |ones, field| ones | 1 << (field * remainder_bits));
-        Ok(Self { slots, remainder_bits, range, blocks: blocks as usize, ones })
+        let capacity = slots - slots.div_ceil(20);
+        let (blocks, per_word) = (blocks as usize, per_word as usize);
+        Ok(Self { slots, remainder_bits, range, capacity, blocks, per_word, ones })
     }
 
     /// The fewest slots of which `keys` keys fill no more than 95%.
@@ -57,9 +63,9 @@ impl Geometry {
             .ok_or_else(|| ParameterError::new("n", keys, "95% of at most 2^64 slots"))
     }
 
-    /// 95% of the slots, rounded down.
+    #[inline(always)]
     pub(super) fn capacity(&self) -> u64 {
-        self.slots - self.slots.div_ceil(20)
+        self.capacity
     }
 
     pub(super) fn slots(&self) -> u64 {
@@ -113,7 +119,13 @@ impl Geometry {
         (1 << self.remainder_bits) - 1
     }
 
-    /// A one at the lowest bit of each remainder that fits into a word.
+    /// How many whole remainders a word has.
+    #[inline(always)]
+    pub(super) fn remainders_per_word(&self) -> usize {
+        self.per_word
+    }
+
+    /// A one at the lowest bit of each remainder of a word.
     #[inline(always)]
     pub(super) fn ones(&self) -> u64 {
         self.ones

@@ -13,7 +13,6 @@ pub use rebuild::RebuildError;
 
 use self::geometry::Geometry;
 use self::operations::{Contains, ContainsBatch, Count, Insert, Remove};
-use self::processor::dispatch;
 use self::rebuild::{FillError, merged};
 use self::table::{NoPlace, NoSuch, Table};
 use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
@@ -170,7 +169,7 @@ impl Quotient {
 
     /// [`count`](Self::count) for a digest.
     pub fn count_digest(&self, key: Digest) -> u64 {
-        dispatch(Count(&self.table, self.fingerprint(key)))
+        self.table.processor.run(Count(&self.table, self.fingerprint(key)))
     }
 
     #[inline(always)]
@@ -278,12 +277,12 @@ fn filled(
 impl Filter for Quotient {
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
-        dispatch(Contains(&self.table, self.fingerprint(key)))
+        self.table.processor.run(Contains(&self.table, self.fingerprint(key)))
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        dispatch(ContainsBatch { table: &self.table, keys, hits });
+        self.table.processor.run(ContainsBatch { table: &self.table, keys, hits });
     }
 
     fn key_count(&self) -> u64 {
@@ -313,7 +312,8 @@ impl DynamicFilter for Quotient {
             return Err(full);
         }
         let fingerprint = self.fingerprint(key);
-        dispatch(Insert(&mut self.table, fingerprint)).map_err(|NoPlace| full)?;
+        let processor = self.table.processor;
+        processor.run(Insert(&mut self.table, fingerprint)).map_err(|NoPlace| full)?;
         self.key_count += 1;
         Ok(())
     }
@@ -330,7 +330,8 @@ impl RemovableFilter for Quotient {
         // A damaged file may have more fingerprints than it says.
         let fewer = self.key_count.checked_sub(1).ok_or(NotPresent)?;
         let fingerprint = self.fingerprint(key);
-        dispatch(Remove(&mut self.table, fingerprint)).map_err(|NoSuch| NotPresent)?;
+        let processor = self.table.processor;
+        processor.run(Remove(&mut self.table, fingerprint)).map_err(|NoSuch| NotPresent)?;
         self.key_count = fewer;
         Ok(())
     }
@@ -364,7 +365,7 @@ impl Persist for Quotient {
         if key_count > geometry.capacity() {
             return Err(DecodeError::Inconsistent("there are more keys than the table can hold"));
         }
-        Ok(Self { table: Table { geometry, words: payload }, key_count, hasher })
+        Ok(Self { table: Table::of_words(geometry, payload), key_count, hasher })
     }
 }
 

@@ -15,7 +15,7 @@
 //! table, and every index is checked or comes from a quotient in range.
 
 use super::geometry::{BLOCK, Geometry};
-use super::processor::Processor;
+use super::processor::{Best, Processor};
 use super::shift;
 use crate::BuildError;
 use crate::bits::Words;
@@ -25,13 +25,15 @@ use crate::bits::Words;
 pub(super) struct Table {
     pub(super) geometry: Geometry,
     pub(super) words: Words,
+    /// What whoever asks the table may use.
+    pub(super) processor: Best,
 }
 
 /// The largest offset that a table can write down.
 pub(super) const LARGEST_OFFSET: usize = u16::MAX as usize;
 
-/// Whether the occupied bit of the slot itself counts, in [`Table::where_runs_have_ended`].
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What [`Table::where_runs_have_ended`] looks for.
+#[derive(Clone, Copy)]
 enum Wanted {
     /// The first slot that is empty.
     Empty,
@@ -42,7 +44,12 @@ enum Wanted {
 impl Table {
     /// An empty table.
     pub(super) fn new(geometry: Geometry) -> Result<Self, BuildError> {
-        Ok(Self { geometry, words: Words::zeroed(geometry.words())? })
+        Ok(Self::of_words(geometry, Words::zeroed(geometry.words())?))
+    }
+
+    /// The table that these words are, as many as the geometry has.
+    pub(super) fn of_words(geometry: Geometry, words: Words) -> Self {
+        Self { geometry, words, processor: Best::detect() }
     }
 
     // Reading.
@@ -103,7 +110,7 @@ impl Table {
 
     /// The slot of the `number`-th (from 1) end of a run from slot `from` on.
     #[inline(always)]
-    fn nth_run_end(&self, processor: impl Processor, from: usize, number: u32) -> Option<usize> {
+    fn nth_run_end(&self, processor: impl Processor, from: usize, number: usize) -> Option<usize> {
         let mut block = from / BLOCK;
         if block >= self.geometry.blocks() {
             return None;
@@ -113,7 +120,7 @@ impl Table {
         loop {
             let end = processor.select(ends, number - 1);
             if end < 64 {
-                return Some(block * BLOCK + end as usize);
+                return Some(block * BLOCK + end);
             }
             number -= processor.count(ends);
             block += 1;
@@ -162,61 +169,48 @@ impl Table {
         (end > quotient).then(|| self.run_before(quotient, end))
     }
 
+    /// Whether there is this fingerprint: of the slots of its run, does one hold its remainder?
+    ///
+    /// Nearly always the run lies in the block of its quotient, and in no more remainders than a
+    /// word has. Then there is nothing to guess for the processor: no branch depends on whether the
+    /// quotient occurs, how long the run is, or what it holds.
     #[inline(always)]
     pub(super) fn contains(&self, processor: impl Processor, fingerprint: u64) -> bool {
         let (quotient, remainder) = self.geometry.split(fingerprint);
-        let Some(run) = self.run(processor, quotient) else { return false };
-        if run.start / BLOCK != (run.end - 1) / BLOCK {
-            return run.into_iter().any(|slot| self.remainder(slot) == remainder);
+        let (block, home) = (quotient / BLOCK, quotient % BLOCK);
+        let (occupieds, ends, offset) =
+            (self.occupieds(block), self.runends(block), self.offset(block));
+        let begun = processor.count(occupieds << (63 - home));
+        let own_ends = if offset < BLOCK { ends & (u64::MAX << offset) } else { 0 };
+        let last = processor.select(own_ends, begun.wrapping_sub(1));
+        if last == BLOCK {
+            return self.count(processor, fingerprint) > 0;
         }
-        // Several remainders at once, side by side in a word. Their difference with as many copies
-        // of the one sought is 0 in some field if, and only if, subtracting 1 from every field
-        // borrows from the highest bit of one that had it clear; of all such fields, the lowest is
-        // truly 0.
-        let bits = self.geometry.remainder_bits();
+        // If the quotient does not occur this is another's run, or none; the answer will be no.
+        let earlier = ends & !(u64::MAX << last);
+        let start = (BLOCK - earlier.leading_zeros() as usize).max(home).min(last);
+        let fields = last + 1 - start;
+        if fields > self.geometry.remainders_per_word() {
+            return self.count(processor, fingerprint) > 0;
+        }
+        // All remainders at once. Their differences with as many copies of the one sought have a 0
+        // among them if, and only if, subtracting 1 from each sets the highest bit of one that had
+        // it clear. (Of the fields where that happens, only the lowest is sure to be 0.)
         let ones = self.geometry.ones();
-        let copies = ones.wrapping_mul(remainder);
-        let highs = ones << (bits - 1);
-        let per_word = (64 / bits) as usize;
-        let mut start = run.start;
-        loop {
-            let fields = (run.end - start).min(per_word);
-            let differences = self.remainders_from(start) ^ copies;
-            let zeros = differences.wrapping_sub(ones) & !differences & highs;
-            let unused = 64 - fields as u32 * bits;
-            if zeros << unused != 0 {
-                return true;
-            }
-            start += fields;
-            if start == run.end {
-                return false;
-            }
-        }
+        let bits = self.geometry.remainder_bits();
+        let start = block * BLOCK + start;
+        let differences = self.remainders_from(start) ^ ones.wrapping_mul(remainder);
+        let zeros = differences.wrapping_sub(ones) & !differences & ones << (bits - 1);
+        let among_fields = zeros << (64 - fields as u32 * bits);
+        (occupieds >> home & 1 == 1) & (among_fields != 0)
     }
 
     /// How many copies of a fingerprint there are.
+    #[inline(always)]
     pub(super) fn count(&self, processor: impl Processor, fingerprint: u64) -> u64 {
         let (quotient, remainder) = self.geometry.split(fingerprint);
         let run = self.run(processor, quotient).unwrap_or(0..0);
         run.filter(|&slot| self.remainder(slot) == remainder).count() as u64
-    }
-
-    /// How many of these quotients occur; none does behind the last.
-    #[inline(always)]
-    fn occurring(&self, processor: impl Processor, from: usize, to: usize) -> u32 {
-        let mut block = from / BLOCK;
-        let to = to.min(self.geometry.slots_in_blocks());
-        if from >= to {
-            return 0;
-        }
-        let mut occupieds = self.occupieds(block) & (u64::MAX << (from % BLOCK));
-        let mut count = 0u32;
-        while block < (to - 1) / BLOCK {
-            count = count.saturating_add(processor.count(occupieds));
-            block += 1;
-            occupieds = self.occupieds(block);
-        }
-        count.saturating_add(processor.count(occupieds << (63 - (to - 1) % BLOCK)))
     }
 
     /// The first slot from `end` on that is as wanted, `end` being behind all slots of quotients up
@@ -232,16 +226,55 @@ impl Table {
         end: usize,
         wanted: Wanted,
     ) -> Option<usize> {
-        let own = usize::from(wanted == Wanted::Empty);
-        let mut slot = end;
-        let mut counted = quotient + 1;
+        if end >= self.geometry.slots_in_blocks() {
+            return Some(end);
+        }
+        let counted = match wanted {
+            Wanted::Empty => quotient,
+            Wanted::Undisplaced => quotient + 1,
+        };
+        let mut block = counted / BLOCK;
+        let mut to_begin = self.begins(block, wanted) & !through(counted % BLOCK);
+        let mut open = 0;
+        while block < end / BLOCK {
+            open += processor.count(to_begin);
+            block += 1;
+            to_begin = self.begins(block, wanted);
+        }
+        let mut slot = end % BLOCK;
         loop {
-            let open = self.occurring(processor, counted, slot + own);
+            open += processor.count(to_begin & through(slot));
             if open == 0 {
-                return Some(slot);
+                return Some(block * BLOCK + slot);
             }
-            counted = slot + own;
-            slot = self.nth_run_end(processor, slot, open)? + 1;
+            to_begin &= !through(slot);
+            let ends = self.runends(block) & (u64::MAX << slot);
+            let last = processor.select(ends, open - 1);
+            if last < BLOCK - 1 {
+                open = 0;
+                slot = last + 1;
+            } else {
+                open = open - processor.count(ends) + processor.count(to_begin);
+                block += 1;
+                slot = 0;
+                if block == self.geometry.blocks() {
+                    return (open == 0).then_some(block * BLOCK);
+                }
+                to_begin = self.begins(block, wanted);
+            }
+        }
+    }
+
+    /// From which slots of a block on the runs that begin there count: from their quotient, if
+    /// that should be empty, or from the next.
+    #[inline(always)]
+    fn begins(&self, block: usize, wanted: Wanted) -> u64 {
+        match wanted {
+            Wanted::Empty => self.occupieds(block),
+            Wanted::Undisplaced => {
+                let before = if block == 0 { 0 } else { self.occupieds(block - 1) >> 63 };
+                self.occupieds(block) << 1 | before
+            }
         }
     }
 
@@ -409,6 +442,12 @@ pub(super) struct NoPlace;
 /// There is no such fingerprint.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NoSuch;
+
+/// The bits up to this one.
+#[inline(always)]
+fn through(bit: usize) -> u64 {
+    u64::MAX >> (63 - bit)
+}
 
 #[inline(always)]
 fn set_bit(word: &mut u64, bit: usize, yes: bool) {

@@ -4,10 +4,18 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
 use super::geometry::BLOCK;
-use super::processor::portably;
+use super::processor::{Best, Operation};
 use super::*;
 use crate::hash::Family;
 use crate::theory::interval;
+
+fn run<O: Operation>(operation: O) -> O::Answer {
+    Best::detect().run(operation)
+}
+
+fn portably<O: Operation>(operation: O) -> O::Answer {
+    Best::PORTABLE.run(operation)
+}
 
 /// The words that sorted fingerprints must be, put down slot by slot.
 fn laid_out(geometry: Geometry, sorted: &[u64]) -> Vec<u64> {
@@ -88,7 +96,7 @@ proptest! {
                     longer.insert(model.partition_point(|&it| it <= fingerprint), fingerprint);
                     let end = longer.iter().fold(0, |end, &it| geometry.split(it).0.max(end) + 1);
                     let fits = end <= geometry.slots_in_blocks();
-                    prop_assert_eq!(dispatch(Insert(&mut table, fingerprint)).is_ok(), fits);
+                    prop_assert_eq!(run(Insert(&mut table, fingerprint)).is_ok(), fits);
                     prop_assert_eq!(portably(Insert(&mut portable, fingerprint)).is_ok(), fits);
                     if fits {
                         model = longer;
@@ -97,13 +105,13 @@ proptest! {
                 Step::Remove(_) if model.is_empty() => {}
                 Step::Remove(index) => {
                     let fingerprint = model.remove(index.index(model.len()));
-                    prop_assert_eq!(dispatch(Remove(&mut table, fingerprint)), Ok(()));
+                    prop_assert_eq!(run(Remove(&mut table, fingerprint)), Ok(()));
                     prop_assert_eq!(portably(Remove(&mut portable, fingerprint)), Ok(()));
                 }
                 Step::RemoveAny(digest) => {
                     let fingerprint = geometry.fingerprint(digest);
                     let place = model.iter().position(|&it| it == fingerprint);
-                    let removed = dispatch(Remove(&mut table, fingerprint));
+                    let removed = run(Remove(&mut table, fingerprint));
                     prop_assert_eq!(removed.is_ok(), place.is_some());
                     prop_assert_eq!(portably(Remove(&mut portable, fingerprint)), removed);
                     place.map(|place| model.remove(place));
@@ -132,21 +140,21 @@ proptest! {
         let mut model = Vec::new();
         for digest in &members {
             let fingerprint = geometry.fingerprint(*digest);
-            if dispatch(Insert(&mut table, fingerprint)).is_ok() {
+            if run(Insert(&mut table, fingerprint)).is_ok() {
                 model.push(fingerprint);
             }
         }
         for digest in members.iter().chain(&others) {
             let fingerprint = geometry.fingerprint(*digest);
             let copies = model.iter().filter(|&&it| it == fingerprint).count() as u64;
-            prop_assert_eq!(dispatch(Contains(&table, fingerprint)), copies > 0);
+            prop_assert_eq!(run(Contains(&table, fingerprint)), copies > 0);
             prop_assert_eq!(portably(Contains(&table, fingerprint)), copies > 0);
-            prop_assert_eq!(dispatch(Count(&table, fingerprint)), copies);
+            prop_assert_eq!(run(Count(&table, fingerprint)), copies);
             prop_assert_eq!(portably(Count(&table, fingerprint)), copies);
         }
         let keys: Vec<Digest> = members.iter().chain(&others).map(|&it| Digest::new(it)).collect();
         let mut hits = vec![false; keys.len()];
-        dispatch(ContainsBatch { table: &table, keys: &keys, hits: &mut hits });
+        run(ContainsBatch { table: &table, keys: &keys, hits: &mut hits });
         for (key, hit) in keys.iter().zip(hits) {
             prop_assert_eq!(hit, model.contains(&geometry.fingerprint(key.get())));
         }
@@ -250,14 +258,14 @@ fn the_worked_example_of_the_documentation() {
     let geometry = Geometry::new(8, 4).unwrap();
     let mut table = Table::new(geometry).unwrap();
     for fingerprint in [0x3d, 0x1c, 0x6f, 0x2e, 0x1a, 0x2b] {
-        dispatch(Insert(&mut table, fingerprint)).unwrap();
+        run(Insert(&mut table, fingerprint)).unwrap();
     }
     assert_eq!(table.words[geometry.occupieds_word(0)], 0b0100_1110);
     assert_eq!(table.words[geometry.runends_word(0)], 0b0111_0100);
     assert_eq!(table.words[geometry.remainders_word(0)], 0x0fde_bca0);
-    assert!(dispatch(Contains(&table, 0x2e)));
-    assert!(!dispatch(Contains(&table, 0x4e)));
-    let members: Vec<u64> = (0..0x80).filter(|&it| dispatch(Contains(&table, it))).collect();
+    assert!(run(Contains(&table, 0x2e)));
+    assert!(!run(Contains(&table, 0x4e)));
+    let members: Vec<u64> = (0..0x80).filter(|&it| run(Contains(&table, it))).collect();
     assert_eq!(members, [0x1a, 0x1c, 0x2b, 0x2e, 0x3d, 0x6f]);
 }
 
