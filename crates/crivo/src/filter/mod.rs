@@ -29,6 +29,9 @@ use crate::{Digest, Key, KeyHasher};
 pub use atomic::AtomicBloom;
 pub use bloom::{Bloom, SeededBloom};
 pub use growing::Growing;
+mod quotient;
+
+pub use quotient::{Quotient, RebuildError};
 
 /// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
 ///

@@ -1,0 +1,241 @@
+//! How large a table is, and where its parts lie.
+
+use crate::ParameterError;
+use crate::hash::reduce;
+use crate::theory::check::{check_positive, check_range};
+
+/// Slots that share one word of each bitmap.
+pub(super) const BLOCK: usize = 64;
+
+/// Words of a block before its remainders: which quotients occur, and where runs end.
+const BITMAPS: usize = 2;
+
+/// Offsets in a word.
+const OFFSETS_PER_WORD: usize = 4;
+
+/// Quotients below `slots`, remainders of `remainder_bits` bits, and what follows from the two.
+///
+/// ```text
+///   words   | block 0                                | block 1 | … | offsets, four a word |
+///           | occupieds | runends | r words: 64·r bits |
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Geometry {
+    slots: u64,
+    remainder_bits: u32,
+    /// One more than the largest fingerprint: slots · 2^r.
+    range: u64,
+    /// 95% of the slots, rounded down.
+    capacity: u64,
+    /// Blocks, those of the overflow area included.
+    blocks: usize,
+    /// How many whole remainders a word has.
+    per_word: usize,
+    /// A one at the lowest bit of each of them.
+    ones: u64,
+}
+
+impl Geometry {
+    /// The table for quotients below `slots` and remainders of `remainder_bits` bits.
+    pub(super) fn new(slots: u64, remainder_bits: u32) -> Result<Self, ParameterError> {
+        check_range("remainder bits", remainder_bits, 1..=62, "from 1 to 62")?;
+        check_positive("slots", slots)?;
+        let too_large = || ParameterError::new("slots", slots, "below 2^63 with all remainders");
+        let range = slots.checked_mul(1 << remainder_bits).filter(|&range| range <= 1 << 63);
+        let range = range.ok_or_else(too_large)?;
+        let blocks = (slots + overflow_slots(slots)).div_ceil(BLOCK as u64);
+        // In 128 bits, and far below: `range` has bounded both factors.
+        let words = u128::from(blocks) * (BITMAPS as u128 + u128::from(remainder_bits) + 1);
+        if words > (isize::MAX as usize / size_of::<u64>()) as u128 {
+            return Err(too_large());
+        }
+        let per_word = u64::BITS / remainder_bits;
+        let ones = (0..per_word).fold(0, |ones, field| ones | 1 << (field * remainder_bits));
+        let capacity = slots - slots.div_ceil(20);
+        let (blocks, per_word) = (blocks as usize, per_word as usize);
+        Ok(Self { slots, remainder_bits, range, capacity, blocks, per_word, ones })
+    }
+
+    /// The fewest slots of which `keys` keys fill no more than 95%.
+    pub(super) fn slots_for(keys: u64) -> Result<u64, ParameterError> {
+        check_positive("n", keys)?;
+        keys.checked_add(keys.div_ceil(19))
+            .ok_or_else(|| ParameterError::new("n", keys, "95% of at most 2^64 slots"))
+    }
+
+    #[inline(always)]
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    pub(super) fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    #[inline(always)]
+    pub(super) fn remainder_bits(&self) -> u32 {
+        self.remainder_bits
+    }
+
+    pub(super) fn range(&self) -> u64 {
+        self.range
+    }
+
+    #[inline(always)]
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Slots of all blocks: quotients, overflow area, and what rounding added.
+    #[inline(always)]
+    pub(super) fn slots_in_blocks(&self) -> usize {
+        self.blocks * BLOCK
+    }
+
+    pub(super) fn words(&self) -> usize {
+        self.offset_word(self.blocks.next_multiple_of(OFFSETS_PER_WORD))
+    }
+
+    /// The fingerprint of 64 random bits.
+    #[inline(always)]
+    pub(super) fn fingerprint(&self, digest: u64) -> u64 {
+        reduce(digest, self.range)
+    }
+
+    /// Quotient and remainder of a fingerprint.
+    #[inline(always)]
+    pub(super) fn split(&self, fingerprint: u64) -> (usize, u64) {
+        let quotient = fingerprint >> self.remainder_bits;
+        (quotient as usize, fingerprint & self.remainder_mask())
+    }
+
+    /// The fingerprint with this quotient and remainder.
+    pub(super) fn join(&self, quotient: usize, remainder: u64) -> u64 {
+        (quotient as u64) << self.remainder_bits | remainder
+    }
+
+    #[inline(always)]
+    pub(super) fn remainder_mask(&self) -> u64 {
+        (1 << self.remainder_bits) - 1
+    }
+
+    /// How many whole remainders a word has.
+    #[inline(always)]
+    pub(super) fn remainders_per_word(&self) -> usize {
+        self.per_word
+    }
+
+    /// A one at the lowest bit of each remainder of a word.
+    #[inline(always)]
+    pub(super) fn ones(&self) -> u64 {
+        self.ones
+    }
+
+    /// The first word of a block.
+    #[inline(always)]
+    fn block_word(&self, block: usize) -> usize {
+        block * (BITMAPS + self.remainder_bits as usize)
+    }
+
+    /// The word that tells which quotients of a block occur.
+    #[inline(always)]
+    pub(super) fn occupieds_word(&self, block: usize) -> usize {
+        self.block_word(block)
+    }
+
+    /// The word that tells in which slots of a block a run ends.
+    #[inline(always)]
+    pub(super) fn runends_word(&self, block: usize) -> usize {
+        self.block_word(block) + 1
+    }
+
+    /// The first word of a block's remainders, of which there are as many as a remainder has bits.
+    #[inline(always)]
+    pub(super) fn remainders_word(&self, block: usize) -> usize {
+        self.block_word(block) + BITMAPS
+    }
+
+    /// The word with the offset of a block.
+    #[inline(always)]
+    pub(super) fn offset_word(&self, block: usize) -> usize {
+        self.block_word(self.blocks) + block / OFFSETS_PER_WORD
+    }
+
+    /// By how many bits the offset of a block is shifted in its word.
+    #[inline(always)]
+    pub(super) fn offset_shift(&self, block: usize) -> usize {
+        block % OFFSETS_PER_WORD * 16
+    }
+}
+
+/// Slots behind the last quotient, so that a filter with as many keys as it is made for has no
+/// place for the last of them with a chance of 10^−9.
+///
+/// Keys run over the end by x slots if, for some k, the last k quotients have k + x keys. Their
+/// number is a random walk, whose steps have the variance 1, and that is known to be 5% of the
+/// slots behind at the beginning of the table: a Brownian bridge, for which the chance is
+///
+/// ```text
+///   e^(−2x·(x + s/20)/s)      s slots;      10^−9 at x = (√(1/100 + 8·ln 10^9/s) − 1/10)·s/4
+/// ```
+///
+/// which grows to 208 slots for large s. More than all keys cannot run over.
+fn overflow_slots(slots: u64) -> u64 {
+    let s = slots as f64;
+    let x = ((0.01 + 8.0 * 1e9f64.ln() / s).sqrt() - 0.1) * s / 4.0;
+    // The root loses its digits where s is large; there x has long come to its limit.
+    (x.min(10.0 * 1e9f64.ln()).ceil() as u64).min(slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_slots_as_the_load_asks_for_and_no_more() {
+        for keys in (1..2000).chain([1 << 20, 10_000_000_019, 1 << 50]) {
+            let slots = Geometry::slots_for(keys).unwrap();
+            let capacity = |slots| Geometry::new(slots, 1).unwrap().capacity();
+            assert!(capacity(slots) >= keys && slots * 95 / 100 >= keys, "{keys}");
+            assert!(slots == 1 || capacity(slots - 1) < keys, "{keys}");
+        }
+        assert!(Geometry::slots_for(0).is_err());
+        assert!(Geometry::slots_for(u64::MAX).is_err());
+    }
+
+    #[test]
+    fn the_overflow_area_is_small_where_the_table_is() {
+        let areas: Vec<u64> =
+            [1, 2, 20, 100, 1000, 10_000, 1_000_000, 1 << 40, 1 << 62].map(overflow_slots).to_vec();
+        assert_eq!(areas, [1, 2, 14, 30, 80, 158, 207, 208, 208]);
+    }
+
+    #[test]
+    fn parts_lie_side_by_side() {
+        for (slots, bits) in [(1, 1), (64, 7), (1000, 13), (1 << 33, 30), (1, 62)] {
+            let geometry = Geometry::new(slots, bits).unwrap();
+            let last = geometry.blocks() - 1;
+            assert_eq!(geometry.occupieds_word(0), 0);
+            assert_eq!(geometry.runends_word(last), geometry.occupieds_word(last) + 1);
+            let remainders = geometry.remainders_word(last);
+            assert_eq!(remainders + bits as usize, geometry.offset_word(0));
+            assert_eq!(geometry.words(), geometry.offset_word(last) + 1);
+            assert!(geometry.slots_in_blocks() as u64 > slots);
+            assert_eq!(geometry.fingerprint(u64::MAX), (slots << bits) - 1);
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_named() {
+        let parameter =
+            |slots, bits| Geometry::new(slots, bits).map(|_| ()).map_err(|error| error.parameter);
+        assert_eq!(parameter(0, 5), Err("slots"));
+        for bits in [0, 63, 64, u32::MAX] {
+            assert_eq!(parameter(100, bits), Err("remainder bits"));
+        }
+        for (slots, bits) in [(u64::MAX, 1), (1 << 63, 1), (1 << 60, 4), (3, 62)] {
+            assert_eq!(parameter(slots, bits), Err("slots"));
+        }
+        assert!(Geometry::new(2, 62).is_ok());
+    }
+}

@@ -1,0 +1,380 @@
+//! The quotient filter, with rank and select.
+
+mod geometry;
+mod operations;
+mod processor;
+mod rebuild;
+mod shift;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use rebuild::RebuildError;
+
+use self::geometry::Geometry;
+use self::operations::{Contains, ContainsBatch, Count, Insert, Remove};
+use self::rebuild::{FillError, merged};
+use self::table::{NoPlace, NoSuch, Table};
+use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
+use crate::bits::Words;
+use crate::codec::{DecodeError, Kind, Persist};
+use crate::theory::quotient;
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+
+/// The quotient filter: fingerprints in sorted order, each in a few bits more than its tail.
+///
+/// # The problem
+/// A set of fingerprints answers "have I seen this key?" with as few errors as the fingerprints
+/// have collisions. Written out, a fingerprint of 27 bits costs 27 bits. But in a sorted list of a
+/// million of them the first 20 bits tell next to nothing: they grow from 0 to 2^20 in small steps.
+/// The quotient filter writes only the last 7 bits, and lets the *place* stand for the others.
+///
+/// # How it works
+/// The digest is reduced to a fingerprint, and that is cut in two: the *quotient* is the slot where
+/// the fingerprint would like to be, the *remainder* is what stands there. Fingerprints with one
+/// quotient form a *run*, in order. A run whose slots are taken moves to the right, and the runs
+/// keep their order. Two bits a slot are enough to find everything again: whether a quotient
+/// *occurs*, and whether a run *ends* in this slot.
+///
+/// Six fingerprints of two hexadecimal digits, the first of which is the quotient: 1a, 1c, 2b, 2e,
+/// 3d and 6f.
+///
+/// ```text
+///   slot         0   1   2   3   4   5   6   7
+///   occurs       ·   1   1   1   ·   ·   1   ·      quotients 1, 2, 3 and 6 occur
+///   ends         ·   ·   1   ·   1   1   1   ·      four runs, four ends
+///   remainder    ·   a   c   b   e   d   f   ·
+///                    └─1─┘   └─2─┘   3   6
+/// ```
+///
+/// Is 2e there? Quotient 2 occurs, and it is the second that does; the second end is in slot 4, and
+/// the end before is in slot 2. So its run is in the slots 3 and 4, with the remainders b and e:
+/// yes. Is 4e there? Quotient 4 does not occur: no, and nothing else had to be read.
+///
+/// To begin the counting at a block of 64 slots instead of the beginning of the table, each block
+/// has an *offset* of 16 bits: how many slots from its first on belong to quotients of the blocks
+/// before.
+///
+/// # What it costs
+/// ```text
+///   fingerprints   slots · 2^r, for any number of slots (no power of two)
+///   rate           1 − e^(−n/(slots·2^r)) ≈ load · 2^−r
+///   bits           (r + 2.25) per slot, at most 95% of which are filled
+///                  and, once for the table, up to 208 slots more behind the last
+/// ```
+///
+/// 1% takes r = 7 and 9.74 bits per key. As r is whole the rate comes in steps of a factor two: at
+/// 95% load 0.74% is what 9.74 bits give, and a wish of 0.7% costs a bit more.
+///
+/// # What it can do that others cannot
+/// - It **counts**: a key inserted three times is there three times, and is removed three times.
+/// - It **grows without the keys**: [`Quotient::expand`] moves a bit from the remainders to the
+///   quotients. That doubles the slots, and not one fingerprint changes; the rate, at a given
+///   number of keys, neither.
+/// - It **merges**: two filters of one shape unite in a single pass over both.
+/// - It has **no history**: the same fingerprints give the same bytes, in whatever order they came
+///   and whatever was removed in between.
+///
+/// # When not to use it
+/// If nothing is counted, merged or grown, a cuckoo filter is faster, and a Bloom filter smaller at
+/// rates above 1%. Inserting slows down as the filter fills, as in any table with linear probing. A
+/// key with thousands of copies makes its whole neighbourhood slow, and 65,535 slots is the
+/// farthest that anything may be displaced: then the filter is [`Full`] for it.
+///
+/// ```
+/// use crivo::filter::{DynamicFilter, Filter, Quotient, RemovableFilter};
+///
+/// let mut seen = Quotient::new(1000, 0.01)?;
+/// seen.insert("ana")?;
+/// seen.insert("ana")?;
+/// assert!(seen.contains("ana"));
+/// assert_eq!(seen.count("ana"), 2);
+///
+/// seen.expand()?; // place for 2,000 keys
+/// seen.remove("ana")?;
+/// assert_eq!(seen.count("ana"), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # References
+/// - P. Pandey, M. Bender, R. Johnson, R. Patro, *A general-purpose counting filter: making every
+///   bit count*, SIGMOD 2017: two bitmaps with rank and select; this design.
+/// - M. Bender et al., *Don't thrash: how to cache your hash on flash*, PVLDB 2012: the first one,
+///   with expansion and merging.
+/// - D. Knuth, *The Art of Computer Programming* 3, §6.4, exercise 13: quotients in the place of
+///   keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quotient {
+    table: Table,
+    key_count: u64,
+    hasher: KeyHasher,
+}
+
+impl Quotient {
+    /// A filter for `capacity` keys with at most this rate of wrong yeses, hashed by XXH3.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the rate is not strictly between 0 and 1 or too small for the 64 bits
+    /// of a digest, or there is no memory.
+    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, KeyHasher::default())
+    }
+
+    /// A filter for `capacity` keys with at most this rate of wrong yeses.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        let slots = Geometry::slots_for(capacity)?;
+        let bits = quotient::remainder_bits(rate, capacity as f64 / slots as f64)?;
+        if u64::from(bits) + u64::from(slots.ilog2()) >= 63 {
+            let allowed = "such that slots · 2^r, about n/rate, is below 2^63";
+            return Err(ParameterError::new("rate", rate, allowed).into());
+        }
+        Self::with_remainder_bits(capacity, bits, hasher)
+    }
+
+    /// A filter for `capacity` keys that stores `remainder_bits` bits of each, besides its place.
+    ///
+    /// The rate of wrong yeses is 0.95 · 2^−bits when it is full. Bits beyond what the rate needs
+    /// are bits for [`expand`](Self::expand) to use.
+    ///
+    /// # Errors
+    /// If the capacity is 0, there are not from 1 to 62 remainder bits, the slots times 2^bits are
+    /// more than 2^63, or there is no memory.
+    pub fn with_remainder_bits(
+        capacity: u64,
+        remainder_bits: u32,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        let geometry = Geometry::new(Geometry::slots_for(capacity)?, remainder_bits)?;
+        Ok(Self { table: Table::new(geometry)?, key_count: 0, hasher })
+    }
+
+    /// How many quotients there are.
+    pub fn slot_count(&self) -> u64 {
+        self.table.geometry.slots()
+    }
+
+    /// How many bits of a key are stored, besides its place.
+    pub fn remainder_bits(&self) -> u32 {
+        self.table.geometry.remainder_bits()
+    }
+
+    /// How often `key` was inserted, less removals: never too few, and too many if it shares its
+    /// fingerprint with others.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.count_digest(self.hasher.digest(key))
+    }
+
+    /// [`count`](Self::count) for a digest.
+    pub fn count_digest(&self, key: Digest) -> u64 {
+        self.table.processor.run(Count(&self.table, self.fingerprint(key)))
+    }
+
+    #[inline(always)]
+    fn fingerprint(&self, key: Digest) -> u64 {
+        self.table.geometry.fingerprint(key.get())
+    }
+
+    /// Doubles the slots, without the keys: each remainder gives one bit to its quotient.
+    ///
+    /// The fingerprints stay what they are, and so does the rate for as many keys as there are. In
+    /// memory there are both tables for a moment.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{DynamicFilter, Filter, Quotient};
+    ///
+    /// let mut seen = Quotient::with_remainder_bits(1000, 10, KeyHasher::default())?;
+    /// (0..1000u32).try_for_each(|key| seen.insert(&key))?;
+    /// let rate = seen.expected_fpr();
+    ///
+    /// seen.expand()?;
+    /// assert_eq!((seen.capacity(), seen.remainder_bits()), (2001, 9));
+    /// assert!((0..1000u32).all(|key| seen.contains(&key)));
+    /// assert_eq!(seen.expected_fpr(), rate);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the remainders have a single bit, if there is no memory, or if one key has so many copies
+    /// that the new table has no place for them. Nothing has changed.
+    pub fn expand(&mut self) -> Result<(), RebuildError> {
+        let (slots, bits) = (self.slot_count(), self.remainder_bits());
+        if bits == 1 {
+            let allowed = "at least 2, so that one can be given away";
+            let error = ParameterError::new("remainder bits", bits, allowed);
+            return Err(BuildError::from(error).into());
+        }
+        let geometry = Geometry::new(2 * slots, bits - 1).map_err(BuildError::from)?;
+        self.table = filled(geometry, self.table.fingerprints(), self.key_count)?;
+        Ok(())
+    }
+
+    /// Takes in every key of `other`, as often as it is there.
+    ///
+    /// The filters need the same fingerprints: the same hasher, and slots · 2^r. One may have been
+    /// expanded more often than the other. The shape stays that of `self`.
+    ///
+    /// ```
+    /// use crivo::filter::{DynamicFilter, Filter, Quotient};
+    ///
+    /// let mut left = Quotient::new(100, 0.01)?;
+    /// let mut right = Quotient::new(100, 0.01)?;
+    /// left.insert("ana")?;
+    /// right.insert("ana")?;
+    /// right.insert("rui")?;
+    /// left.union_with(&right)?;
+    /// assert!(left.contains("rui"));
+    /// assert_eq!(left.count("ana"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the fingerprints differ, there is no place for all keys, or no memory. Nothing has
+    /// changed.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
+        if self.hasher != other.hasher {
+            let describe = |hasher: KeyHasher| format!("{:?}", hasher.identity());
+            let (ours, theirs) = (describe(self.hasher), describe(other.hasher));
+            return Err(Incompatible::new("hasher", ours, theirs).into());
+        }
+        Incompatible::unless_equal(
+            "slots · 2^r",
+            self.table.geometry.range(),
+            other.table.geometry.range(),
+        )?;
+        let key_count = self.key_count.saturating_add(other.key_count);
+        if key_count > self.capacity() {
+            return Err(RebuildError::Full(Full::new(key_count, self.capacity())));
+        }
+        let fingerprints = merged(self.table.fingerprints(), other.table.fingerprints());
+        self.table = filled(self.table.geometry, fingerprints, key_count)?;
+        self.key_count = key_count;
+        Ok(())
+    }
+}
+
+/// The table of `key_count` sorted fingerprints.
+fn filled(
+    geometry: Geometry,
+    fingerprints: impl Iterator<Item = u64>,
+    key_count: u64,
+) -> Result<Table, RebuildError> {
+    let mut found = 0;
+    let counted = fingerprints.inspect(|_| found += 1);
+    match Table::filled(geometry, counted) {
+        Ok(table) if found == key_count => Ok(table),
+        Ok(_) | Err(FillError::Unsorted) => Err(RebuildError::Damaged),
+        Err(FillError::Memory(error)) => Err(error.into()),
+        Err(FillError::NoPlace) => {
+            Err(RebuildError::Full(Full::new(key_count, geometry.capacity())))
+        }
+    }
+}
+
+impl Filter for Quotient {
+    #[inline]
+    fn contains_digest(&self, key: Digest) -> bool {
+        self.table.processor.run(Contains(&self.table, self.fingerprint(key)))
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        self.table.processor.run(ContainsBatch { table: &self.table, keys, hits });
+    }
+
+    fn key_count(&self) -> u64 {
+        self.key_count
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        self.table.words.len() as u64 * 64
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        // The load is above 0 and below 1, as the capacity is; of an empty filter it is 0.
+        let load = self.key_count as f64 / self.slot_count() as f64;
+        quotient::rate(self.remainder_bits(), load).unwrap_or(0.0)
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}
+
+impl DynamicFilter for Quotient {
+    #[inline]
+    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+        let full = Full::new(self.key_count, self.capacity());
+        if full.key_count >= full.capacity {
+            return Err(full);
+        }
+        let fingerprint = self.fingerprint(key);
+        let processor = self.table.processor;
+        processor.run(Insert(&mut self.table, fingerprint)).map_err(|NoPlace| full)?;
+        self.key_count += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn capacity(&self) -> u64 {
+        self.table.geometry.capacity()
+    }
+}
+
+impl RemovableFilter for Quotient {
+    #[inline]
+    fn remove_digest(&mut self, key: Digest) -> Result<(), NotPresent> {
+        // A damaged file may have more fingerprints than it says.
+        let fewer = self.key_count.checked_sub(1).ok_or(NotPresent)?;
+        let fingerprint = self.fingerprint(key);
+        let processor = self.table.processor;
+        processor.run(Remove(&mut self.table, fingerprint)).map_err(|NoSuch| NotPresent)?;
+        self.key_count = fewer;
+        Ok(())
+    }
+}
+
+impl Persist for Quotient {
+    const KIND: Kind = Kind::Quotient;
+
+    fn parameters(&self) -> Vec<u64> {
+        vec![self.slot_count(), u64::from(self.remainder_bits())]
+    }
+
+    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
+        Ok(geometry_from(parameters)?.words() as u64)
+    }
+
+    fn payload(&self) -> Vec<&[u64]> {
+        vec![&self.table.words]
+    }
+
+    fn from_parts(
+        hasher: KeyHasher,
+        key_count: u64,
+        parameters: &[u64],
+        payload: Words,
+    ) -> Result<Self, DecodeError> {
+        let geometry = geometry_from(parameters)?;
+        if payload.len() != geometry.words() {
+            return Err(DecodeError::Inconsistent("the table has not as many words as its slots"));
+        }
+        if key_count > geometry.capacity() {
+            return Err(DecodeError::Inconsistent("there are more keys than the table can hold"));
+        }
+        Ok(Self { table: Table::of_words(geometry, payload), key_count, hasher })
+    }
+}
+
+/// The geometry that a file's parameters describe: slots and remainder bits.
+fn geometry_from(parameters: &[u64]) -> Result<Geometry, DecodeError> {
+    let &[slots, remainder_bits] = parameters else {
+        return Err(DecodeError::Inconsistent("a quotient filter has two parameters"));
+    };
+    // What no u32 holds is refused like any other number above 62.
+    let remainder_bits = u32::try_from(remainder_bits).unwrap_or(u32::MAX);
+    Ok(Geometry::new(slots, remainder_bits)?)
+}

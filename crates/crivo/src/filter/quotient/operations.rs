@@ -1,0 +1,81 @@
+//! What a filter asks its table, each compiled once for every kind of processor.
+
+use super::processor::{Operation, Processor};
+use super::table::{NoPlace, NoSuch, Table};
+use crate::Digest;
+
+/// Keys that are fetched ahead in a batch.
+const AHEAD: usize = 32;
+
+/// Whether there is this fingerprint.
+pub(super) struct Contains<'a>(pub(super) &'a Table, pub(super) u64);
+
+impl Operation for Contains<'_> {
+    type Answer = bool;
+
+    #[inline(always)]
+    fn run(self, processor: impl Processor) -> bool {
+        self.0.contains(processor, self.1)
+    }
+}
+
+/// Whether there are the fingerprints of these digests.
+pub(super) struct ContainsBatch<'a> {
+    pub(super) table: &'a Table,
+    pub(super) keys: &'a [Digest],
+    pub(super) hits: &'a mut [bool],
+}
+
+impl Operation for ContainsBatch<'_> {
+    type Answer = ();
+
+    #[inline(always)]
+    fn run(self, processor: impl Processor) {
+        let mut fingerprints = [0; AHEAD];
+        for (keys, hits) in self.keys.chunks(AHEAD).zip(self.hits.chunks_mut(AHEAD)) {
+            for (fingerprint, key) in fingerprints.iter_mut().zip(keys) {
+                *fingerprint = self.table.geometry.fingerprint(key.get());
+                self.table.prefetch(*fingerprint);
+            }
+            for (hit, fingerprint) in hits.iter_mut().zip(&fingerprints) {
+                *hit = self.table.contains(processor, *fingerprint);
+            }
+        }
+    }
+}
+
+/// How often there is this fingerprint.
+pub(super) struct Count<'a>(pub(super) &'a Table, pub(super) u64);
+
+impl Operation for Count<'_> {
+    type Answer = u64;
+
+    #[inline(always)]
+    fn run(self, processor: impl Processor) -> u64 {
+        self.0.count(processor, self.1)
+    }
+}
+
+/// Adds a fingerprint.
+pub(super) struct Insert<'a>(pub(super) &'a mut Table, pub(super) u64);
+
+impl Operation for Insert<'_> {
+    type Answer = Result<(), NoPlace>;
+
+    #[inline(always)]
+    fn run(self, processor: impl Processor) -> Result<(), NoPlace> {
+        self.0.insert(processor, self.1)
+    }
+}
+
+/// Takes out a fingerprint.
+pub(super) struct Remove<'a>(pub(super) &'a mut Table, pub(super) u64);
+
+impl Operation for Remove<'_> {
+    type Answer = Result<(), NoSuch>;
+
+    #[inline(always)]
+    fn run(self, processor: impl Processor) -> Result<(), NoSuch> {
+        self.0.remove(processor, self.1)
+    }
+}

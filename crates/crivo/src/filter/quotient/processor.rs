@@ -1,0 +1,167 @@
+//! Counting and selecting bits of a word, as well as the processor can.
+//!
+//! ```text
+//!   select(word, k):  repeat k times { word &= word − 1 }     clear the k lowest ones
+//!                     trailing zeros of word                  64 if there are not so many
+//! ```
+//!
+//! With BMI2 that is two instructions: scatter the single bit 2^k to the ones of `word`, and count
+//! zeros. Code for it must be compiled apart, and is not inlined into code that is not; therefore
+//! whole operations are compiled twice, and [`Best::run`] picks one.
+
+#![allow(unsafe_code)]
+
+/// What the operations of the table need of a processor.
+pub(super) trait Processor: Copy {
+    /// The number of ones.
+    fn count(self, word: u64) -> usize;
+
+    /// Where the one is that has `rank` ones below it, or 64 if there is none.
+    fn select(self, word: u64, rank: usize) -> usize;
+}
+
+/// Any processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Portable(());
+
+impl Processor for Portable {
+    #[inline(always)]
+    fn count(self, word: u64) -> usize {
+        word.count_ones() as usize
+    }
+
+    /// Counts of ones in bytes, then in all bytes up to each; the byte where they exceed the rank;
+    /// and in that byte one by one.
+    #[inline(always)]
+    fn select(self, word: u64, rank: usize) -> usize {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGHS: u64 = ONES << 7;
+        if rank > 63 {
+            return 64;
+        }
+        let pairs = word - ((word >> 1) & (ONES * 0x55));
+        let fours = (pairs & (ONES * 0x33)) + ((pairs >> 2) & (ONES * 0x33));
+        let through = ((fours + (fours >> 4)) & (ONES * 0x0f)).wrapping_mul(ONES);
+        // Both sides are at most 64: each byte says for itself whether its count is at most the
+        // rank, and those that do come first.
+        let not_beyond = ((rank as u64 * ONES) | HIGHS).wrapping_sub(through) & HIGHS;
+        let shift = not_beyond.count_ones() * 8;
+        if shift == 64 {
+            return 64;
+        }
+        let before = (through << 8) >> shift & 0xff;
+        let mut byte = word >> shift & 0xff;
+        for _ in before..rank as u64 {
+            byte &= byte.wrapping_sub(1);
+        }
+        (shift + byte.trailing_zeros()) as usize
+    }
+}
+
+/// A processor with BMI1, BMI2 and POPCNT: whoever has one of these has found them there.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bmi2(());
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+impl Processor for Bmi2 {
+    #[inline(always)]
+    fn count(self, word: u64) -> usize {
+        word.count_ones() as usize
+    }
+
+    #[inline(always)]
+    fn select(self, word: u64, rank: usize) -> usize {
+        let one = if rank > 63 { 0 } else { 1 << rank };
+        // SAFETY: a `Bmi2` exists only where the processor has the instruction.
+        unsafe { std::arch::x86_64::_pdep_u64(one, word) }.trailing_zeros() as usize
+    }
+}
+
+/// Something to be done on the processor at hand.
+pub(super) trait Operation {
+    /// What comes of it.
+    type Answer;
+
+    /// Does it. To be of use this, and all that it calls, must be inlined: what is not is compiled
+    /// for any processor.
+    fn run(self, processor: impl Processor) -> Self::Answer;
+}
+
+/// The best that has been found on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Best {
+    Portable(Portable),
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Bmi2(Bmi2),
+}
+
+impl Best {
+    /// Any processor can do it.
+    pub(super) const PORTABLE: Self = Self::Portable(Portable(()));
+
+    /// Looks what the processor has.
+    pub(super) fn detect() -> Self {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt") {
+                return Self::Bmi2(Bmi2(()));
+            }
+        }
+        Self::PORTABLE
+    }
+
+    /// Does it with what the processor has.
+    #[inline(always)]
+    pub(super) fn run<O: Operation>(self, operation: O) -> O::Answer {
+        match self {
+            Self::Portable(portable) => operation.run(portable),
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Self::Bmi2(bmi2) => {
+                #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+                fn run<O: Operation>(operation: O, bmi2: Bmi2) -> O::Answer {
+                    operation.run(bmi2)
+                }
+                // SAFETY: there is a `Bmi2`: all four have been found.
+                unsafe { run(operation, bmi2) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The pseudocode above.
+    fn naive(mut word: u64, rank: usize) -> usize {
+        for _ in 0..rank {
+            word &= word.wrapping_sub(1);
+        }
+        word.trailing_zeros() as usize
+    }
+
+    struct SelectAndCount(u64, usize);
+
+    impl Operation for SelectAndCount {
+        type Answer = (usize, usize);
+
+        fn run(self, processor: impl Processor) -> (usize, usize) {
+            (processor.select(self.0, self.1), processor.count(self.0))
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn selection_is_that_of_the_pseudocode(a: u64, b: u64, c: u64, rank in 0usize..70) {
+            for word in [a, a & b, a | b, a & b & c, a | b | c, 0, u64::MAX] {
+                let expected = (naive(word, rank), word.count_ones() as usize);
+                for processor in [Best::PORTABLE, Best::detect()] {
+                    prop_assert_eq!(processor.run(SelectAndCount(word, rank)), expected);
+                }
+            }
+        }
+    }
+}
