@@ -74,11 +74,9 @@ fn batches_answer_like_single_questions<F: Filter>(build: impl Build<F>) {
 }
 
 fn survives_a_file<F: Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
-    for (n, hasher) in [
-        (1, KeyHasher::xxh3(3)),
-        (1_000, KeyHasher::farm(4)),
-        (20_000, KeyHasher::murmur3(5)),
-    ] {
+    for (n, hasher) in
+        [(1, KeyHasher::xxh3(3)), (1_000, KeyHasher::farm(4)), (20_000, KeyHasher::murmur3(5))]
+    {
         let keys = digests(hasher, 0, n);
         let filter = build(n, 0.01, hasher, &keys);
         let bytes = filter.to_bytes();
@@ -337,11 +335,28 @@ fn counting(width: CounterWidth) -> impl Fn(u64, f64, KeyHasher) -> CountingBloo
 }
 
 dynamic!(bloom, Bloom, |n, rate, hasher| Bloom::with_hasher(n, rate, hasher).unwrap(), union());
-dynamic!(blocked, Blocked, |n, rate, hasher| Blocked::with_hasher(n, rate, hasher).unwrap(), union());
+dynamic!(
+    blocked,
+    Blocked,
+    |n, rate, hasher| Blocked::with_hasher(n, rate, hasher).unwrap(),
+    union()
+);
 dynamic!(counting_4, CountingBloom, counting(CounterWidth::Four), remove(), union());
 dynamic!(counting_8, CountingBloom, counting(CounterWidth::Eight), remove(), union());
-dynamic!(cuckoo, Cuckoo, |n, rate, hasher| Cuckoo::with_hasher(n, rate, hasher).unwrap(), remove(), union());
-dynamic!(quotient, Quotient, |n, rate, hasher| Quotient::with_hasher(n, rate, hasher).unwrap(), remove(), union());
+dynamic!(
+    cuckoo,
+    Cuckoo,
+    |n, rate, hasher| Cuckoo::with_hasher(n, rate, hasher).unwrap(),
+    remove(),
+    union()
+);
+dynamic!(
+    quotient,
+    Quotient,
+    |n, rate, hasher| Quotient::with_hasher(n, rate, hasher).unwrap(),
+    remove(),
+    union()
+);
 dynamic!(growing, Growing, |n, rate, hasher| Growing::with_hasher(n, rate, hasher).unwrap());
 
 mod fuse {
@@ -377,8 +392,7 @@ fn keys_collected_against_a_public_seed_gain_nothing_under_a_secret_key() {
         public.insert(&key).unwrap();
         keyed.insert(&key).unwrap();
     }
-    let collected: Vec<u64> =
-        (10_000..).filter(|key| public.contains(key)).take(10_000).collect();
+    let collected: Vec<u64> = (10_000..).filter(|key| public.contains(key)).take(10_000).collect();
     assert!(collected.iter().all(|key| public.contains(key)));
     let wrong = collected.iter().filter(|key| keyed.contains(*key)).count() as u64;
     // One filter's rate, by chance outside this interval once in a million.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::Filter;
+use super::{Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, Quotient};
 use crate::bits::Words;
 use crate::codec::{DecodeError, FileError, Kind, Persist, Save, Stored};
 use crate::{Digest, KeyHasher};
@@ -27,46 +27,45 @@ macro_rules! filters {
             )*
         }
 
-        // Matching on the place itself, with `ref`, compiles for a list without filters too.
         impl Filter for AnyFilter {
             #[inline]
             fn contains_digest(&self, key: Digest) -> bool {
-                match *self { $(Self::$kind(ref filter) => filter.contains_digest(key),)* }
+                match self { $(Self::$kind(filter) => filter.contains_digest(key),)* }
             }
 
             fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
-                match *self { $(Self::$kind(ref filter) => filter.contains_batch(keys, hits),)* }
+                match self { $(Self::$kind(filter) => filter.contains_batch(keys, hits),)* }
             }
 
             fn key_count(&self) -> u64 {
-                match *self { $(Self::$kind(ref filter) => filter.key_count(),)* }
+                match self { $(Self::$kind(filter) => filter.key_count(),)* }
             }
 
             fn size_in_bits(&self) -> u64 {
-                match *self { $(Self::$kind(ref filter) => filter.size_in_bits(),)* }
+                match self { $(Self::$kind(filter) => filter.size_in_bits(),)* }
             }
 
             fn expected_fpr(&self) -> f64 {
-                match *self { $(Self::$kind(ref filter) => filter.expected_fpr(),)* }
+                match self { $(Self::$kind(filter) => filter.expected_fpr(),)* }
             }
 
             #[inline]
             fn hasher(&self) -> KeyHasher {
-                match *self { $(Self::$kind(ref filter) => filter.hasher(),)* }
+                match self { $(Self::$kind(filter) => filter.hasher(),)* }
             }
         }
 
         impl Stored for AnyFilter {
             fn stored_kind(&self) -> Kind {
-                match *self { $(Self::$kind(_) => Kind::$kind,)* }
+                match self { $(Self::$kind(_) => Kind::$kind,)* }
             }
 
             fn stored_parameters(&self) -> Vec<u64> {
-                match *self { $(Self::$kind(ref filter) => filter.parameters(),)* }
+                match self { $(Self::$kind(filter) => filter.parameters(),)* }
             }
 
             fn stored_payload(&self) -> Vec<&[u64]> {
-                match *self { $(Self::$kind(ref filter) => filter.payload(),)* }
+                match self { $(Self::$kind(filter) => filter.payload(),)* }
             }
 
             fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError> {
@@ -113,7 +112,15 @@ macro_rules! filters {
     };
 }
 
-filters! {}
+filters! {
+    Bloom(Bloom),
+    Blocked(Blocked),
+    Counting(CountingBloom),
+    Cuckoo(Cuckoo),
+    Quotient(Quotient),
+    Fuse(Fuse),
+    Growing(Growing),
+}
 
 impl AnyFilter {
     /// The kind.

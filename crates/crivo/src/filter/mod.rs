@@ -1,37 +1,29 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
 
 mod any;
-pub mod cuckoo;
-
-pub use cuckoo::{Cuckoo, UnionError};
-pub mod fuse;
-
-pub use fuse::{Fuse, FuseError, FuseOptions};
 mod atomic;
+pub mod blocked;
 pub mod bloom;
-mod growing;
+pub mod choose;
+pub mod counting;
+pub mod cuckoo;
+pub mod fuse;
+pub mod growing;
+pub mod quotient;
 
 use std::fmt;
 
 pub use any::AnyFilter;
-pub mod choose;
-mod counting;
-
-pub use counting::{Count, CounterWidth, CountingBloom};
-mod blocked;
-
-use std::fmt;
-
+pub use atomic::AtomicBloom;
 pub use blocked::Blocked;
+pub use bloom::{Bloom, SeededBloom};
+pub use counting::{Count, CounterWidth, CountingBloom};
+pub use cuckoo::{Cuckoo, UnionError};
+pub use fuse::{Fuse, FuseError, FuseOptions};
+pub use growing::Growing;
+pub use quotient::{Quotient, RebuildError};
 
 use crate::{Digest, Key, KeyHasher};
-
-pub use atomic::AtomicBloom;
-pub use bloom::{Bloom, SeededBloom};
-pub use growing::Growing;
-mod quotient;
-
-pub use quotient::{Quotient, RebuildError};
 
 /// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
 ///

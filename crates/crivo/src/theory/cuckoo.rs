@@ -64,9 +64,6 @@ pub fn rate(
     Ok(-(compared * (-1.0 / distinct_fingerprints as f64).ln_1p()).exp_m1())
 }
 
-<<<<<<< HEAD
-/// An upper bound on the rate at any load: 2b/D, and no more than 1.
-=======
 /// The mean rate of a filter with so many buckets and keys, exactly: 1 − (1 − 2/(D·buckets))^keys.
 ///
 /// Under partial-key hashing a stored key answers for an absent one if it has the same fingerprint
@@ -97,8 +94,7 @@ pub fn mean_rate(
     Ok(-(keys as f64 * (-coincidence).ln_1p()).exp_m1())
 }
 
-/// An upper bound on the rate at any load: 2b/D.
->>>>>>> f-cuckoo
+/// An upper bound on the rate at any load: 2b/D, and no more than 1.
 ///
 /// # Errors
 /// If there are fewer than two fingerprints, or the bucket size is not from 1 to 64.
