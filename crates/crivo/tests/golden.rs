@@ -14,15 +14,51 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crivo::KeyHasher;
 use crivo::codec::{Header, Open, Save};
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::{
+    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
+    FuseOptions, Growing, Quotient,
+};
 use crivo::hash::{Family, SecretKey};
+use crivo::theory::fuse::Arity;
 
 const SECRET: SecretKey = SecretKey::new([7; 16]);
 
 /// The files, and the filters in them: each with the keys 0, 1, 2, … as u64.
 fn recipes() -> Vec<(&'static str, AnyFilter)> {
-    Vec::new()
+    fn filled<F: DynamicFilter>(mut filter: F, keys: u64) -> F {
+        for key in 0..keys {
+            filter.insert(&key).unwrap();
+        }
+        filter
+    }
+    let seeded = KeyHasher::xxh3(42);
+    let fuse = |arity| {
+        let options = FuseOptions { arity: Some(arity), ..FuseOptions::with_rate(0.01).unwrap() };
+        options.build(0..500u64).unwrap()
+    };
+    let counting = |width| CountingBloom::with_width(500, 0.01, width, seeded).unwrap();
+    vec![
+        ("bloom.crivo", filled(Bloom::new(500, 0.01).unwrap(), 500).into()),
+        ("bloom-farm.crivo", {
+            filled(Bloom::with_hasher(100, 0.05, KeyHasher::farm(7)).unwrap(), 100).into()
+        }),
+        ("bloom-murmur3.crivo", {
+            filled(Bloom::with_hasher(100, 0.05, KeyHasher::murmur3(7)).unwrap(), 100).into()
+        }),
+        ("bloom-secret.crivo", {
+            filled(Bloom::with_hasher(100, 0.05, KeyHasher::sip24(SECRET)).unwrap(), 100).into()
+        }),
+        ("blocked.crivo", filled(Blocked::with_hasher(500, 0.01, seeded).unwrap(), 500).into()),
+        ("counting-4.crivo", filled(counting(CounterWidth::Four), 500).into()),
+        ("counting-8.crivo", filled(counting(CounterWidth::Eight), 500).into()),
+        ("cuckoo.crivo", filled(Cuckoo::with_hasher(500, 0.01, seeded).unwrap(), 500).into()),
+        ("quotient.crivo", filled(Quotient::with_hasher(500, 0.01, seeded).unwrap(), 500).into()),
+        ("fuse-3.crivo", fuse(Arity::Three).into()),
+        ("fuse-4.crivo", fuse(Arity::Four).into()),
+        ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
+    ]
 }
 
 fn folder() -> PathBuf {

@@ -142,6 +142,7 @@ mod tests {
     use super::*;
     use crate::codec::Header;
     use crate::codec::mock::Folder;
+    use crate::filter::DynamicFilter;
 
     /// What `AnyFilter` makes of a filter's file must be that filter.
     fn is_opened_as_itself<F: Save + Clone + Into<AnyFilter>>(filter: F) {
@@ -173,5 +174,21 @@ mod tests {
             let wrong = DecodeError::WrongKind { expected: kind, found: other };
             assert_eq!(F::stored_length(other, &filter.stored_parameters()), Err(wrong));
         }
+    }
+
+    fn filled<F: DynamicFilter>(mut filter: F) -> F {
+        (0..300u64).for_each(|key| filter.insert(&key).unwrap());
+        filter
+    }
+
+    #[test]
+    fn every_kind_is_opened_as_itself() {
+        is_opened_as_itself(filled(Bloom::new(300, 0.01).unwrap()));
+        is_opened_as_itself(filled(Blocked::new(300, 0.01).unwrap()));
+        is_opened_as_itself(filled(CountingBloom::new(300, 0.01).unwrap()));
+        is_opened_as_itself(filled(Cuckoo::new(300, 0.01).unwrap()));
+        is_opened_as_itself(filled(Quotient::new(300, 0.01).unwrap()));
+        is_opened_as_itself(Fuse::build(0..300u64, 0.01).unwrap());
+        is_opened_as_itself(filled(Growing::new(100, 0.01).unwrap()));
     }
 }

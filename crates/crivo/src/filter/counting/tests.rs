@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::filter::*;
-use crate::theory::{counting, interval};
+use crate::theory::{bloom, counting, interval};
 
 const WIDTHS: [CounterWidth; 2] = [CounterWidth::Four, CounterWidth::Eight];
 
