@@ -277,7 +277,11 @@ fn filled(
 impl Filter for Quotient {
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
-        self.table.processor.run(Contains(&self.table, self.fingerprint(key)))
+        let fingerprint = self.fingerprint(key);
+        // Here, where it is inlined, so that the quick no costs neither a call nor a cache line
+        // more. In a batch, where all lines are on their way, guessing costs more than it saves.
+        self.table.may_contain(fingerprint)
+            && self.table.processor.run(Contains(&self.table, fingerprint))
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {

@@ -64,7 +64,8 @@ impl Table {
         geometry: Geometry,
         fingerprints: impl Iterator<Item = u64>,
     ) -> Result<Self, FillError> {
-        let mut table = Self::new(geometry).map_err(FillError::Memory)?;
+        let mut whole = Self::new(geometry).map_err(FillError::Memory)?;
+        let mut table = whole.to_mut();
         let mut previous = None;
         let mut end = 0;
         let mut offsets = 1;
@@ -89,9 +90,11 @@ impl Table {
             previous = Some(fingerprint);
         }
         table.set_offsets(&mut offsets, geometry.blocks() - 1, end)?;
-        Ok(table)
+        Ok(whole)
     }
+}
 
+impl Table<&mut [u64]> {
     /// Writes the offsets of the blocks from `next` through `last`: all keys of quotients before
     /// them lie before `end`.
     fn set_offsets(&mut self, next: &mut usize, last: usize, end: usize) -> Result<(), FillError> {

@@ -300,6 +300,13 @@ fn a_filter_takes_as_many_keys_as_it_is_made_for() {
 }
 
 #[test]
+fn sizes_are_those_of_the_documentation() {
+    let filter = Quotient::new(1_000_000, 0.01).unwrap();
+    assert_eq!(filter.remainder_bits(), 7);
+    assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e6), "9.74");
+}
+
+#[test]
 fn one_key_many_times() {
     let mut filter = Quotient::new(300_000, 0.01).unwrap();
     for other in 0..1000u32 {
