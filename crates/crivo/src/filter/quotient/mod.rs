@@ -191,7 +191,7 @@ impl Quotient {
     /// let rate = seen.expected_fpr();
     ///
     /// seen.expand()?;
-    /// assert_eq!((seen.capacity(), seen.remainder_bits()), (2001, 9));
+    /// assert_eq!((seen.capacity(), seen.remainder_bits()), (2000, 9));
     /// assert!((0..1000u32).all(|key| seen.contains(&key)));
     /// assert_eq!(seen.expected_fpr(), rate);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -393,6 +393,16 @@ fn filters_with_other_fingerprints_are_not_united() {
 }
 
 #[test]
+fn too_many_keys_are_not_united() {
+    let mut filter = Quotient::new(10, 0.01).unwrap();
+    (0..6u32).for_each(|key| filter.insert(&key).unwrap());
+    let before = filter.clone();
+    let error = filter.union_with(&before).unwrap_err();
+    assert_eq!(error.to_string(), "there are 12 keys, and the filter is made for 10");
+    assert_eq!(filter, before);
+}
+
+#[test]
 fn what_is_written_is_read() {
     let mut filter = Quotient::with_hasher(1000, 0.001, Family::Farm.with_seed(4)).unwrap();
     (0..900u32).for_each(|key| filter.insert(&key).unwrap());
