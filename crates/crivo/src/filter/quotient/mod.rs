@@ -191,7 +191,7 @@ impl Quotient {
     /// let rate = seen.expected_fpr();
     ///
     /// seen.expand()?;
-    /// assert_eq!((seen.capacity(), seen.remainder_bits()), (2001, 9));
+    /// assert_eq!((seen.capacity(), seen.remainder_bits()), (2000, 9));
     /// assert!((0..1000u32).all(|key| seen.contains(&key)));
     /// assert_eq!(seen.expected_fpr(), rate);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -277,7 +277,11 @@ fn filled(
 impl Filter for Quotient {
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
-        self.table.processor.run(Contains(&self.table, self.fingerprint(key)))
+        let fingerprint = self.fingerprint(key);
+        // Here, where it is inlined, so that the quick no costs neither a call nor a cache line
+        // more. In a batch, where all lines are on their way, guessing costs more than it saves.
+        self.table.may_contain(fingerprint)
+            && self.table.processor.run(Contains(&self.table, fingerprint))
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {

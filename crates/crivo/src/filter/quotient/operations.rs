@@ -64,7 +64,7 @@ impl Operation for Insert<'_> {
 
     #[inline(always)]
     fn run(self, processor: impl Processor) -> Result<(), NoPlace> {
-        self.0.insert(processor, self.1)
+        self.0.to_mut().insert(processor, self.1)
     }
 }
 
@@ -76,6 +76,6 @@ impl Operation for Remove<'_> {
 
     #[inline(always)]
     fn run(self, processor: impl Processor) -> Result<(), NoSuch> {
-        self.0.remove(processor, self.1)
+        self.0.to_mut().remove(processor, self.1)
     }
 }

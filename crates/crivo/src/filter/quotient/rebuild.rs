@@ -15,7 +15,7 @@ pub enum RebuildError {
     Build(BuildError),
     /// The other filter's fingerprints mean something else.
     Incompatible(Incompatible),
-    /// There is no place for all keys.
+    /// There is no place for all keys, of which it tells the number.
     Full(Full),
     /// The table contradicts itself, as one that was read from a damaged file may.
     Damaged,
@@ -26,7 +26,10 @@ impl fmt::Display for RebuildError {
         match self {
             Self::Build(error) => error.fmt(f),
             Self::Incompatible(error) => error.fmt(f),
-            Self::Full(error) => error.fmt(f),
+            Self::Full(Full { key_count, capacity }) if key_count > capacity => {
+                write!(f, "there are {key_count} keys, and the filter is made for {capacity}")
+            }
+            Self::Full(_) => f.write_str("one key has more copies than there is place for"),
             Self::Damaged => f.write_str("the table of the filter is damaged"),
         }
     }
@@ -64,7 +67,8 @@ impl Table {
         geometry: Geometry,
         fingerprints: impl Iterator<Item = u64>,
     ) -> Result<Self, FillError> {
-        let mut table = Self::new(geometry).map_err(FillError::Memory)?;
+        let mut whole = Self::new(geometry).map_err(FillError::Memory)?;
+        let mut table = whole.to_mut();
         let mut previous = None;
         let mut end = 0;
         let mut offsets = 1;
@@ -89,9 +93,11 @@ impl Table {
             previous = Some(fingerprint);
         }
         table.set_offsets(&mut offsets, geometry.blocks() - 1, end)?;
-        Ok(table)
+        Ok(whole)
     }
+}
 
+impl Table<&mut [u64]> {
     /// Writes the offsets of the blocks from `next` through `last`: all keys of quotients before
     /// them lie before `end`.
     fn set_offsets(&mut self, next: &mut usize, last: usize, end: usize) -> Result<(), FillError> {

@@ -14,6 +14,8 @@
 //! Nothing here trusts the words. Whatever they are, every loop goes forward and ends with the
 //! table, and every index is checked or comes from a quotient in range.
 
+use std::ops::{Deref, Range};
+
 use super::geometry::{BLOCK, Geometry};
 use super::processor::{Best, Processor};
 use super::shift;
@@ -21,10 +23,12 @@ use crate::BuildError;
 use crate::bits::Words;
 
 /// Fingerprints in a sorted, packed order. The same fingerprints are always the same words.
+///
+/// The words are [`Words`], or a slice of them while they are changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct Table<W = Words> {
     pub(super) geometry: Geometry,
-    pub(super) words: Words,
+    pub(super) words: W,
     /// What whoever asks the table may use.
     pub(super) processor: Best,
 }
@@ -52,8 +56,27 @@ impl Table {
         Self { geometry, words, processor: Best::detect() }
     }
 
-    // Reading.
+    /// Fetches what a question about this fingerprint will read.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, fingerprint: u64) {
+        let (quotient, _) = self.geometry.split(fingerprint);
+        let block = quotient / BLOCK;
+        let bit = quotient % BLOCK * self.geometry.remainder_bits() as usize;
+        self.words.prefetch(self.geometry.occupieds_word(block));
+        self.words.prefetch(self.geometry.remainders_word(block) + bit / 64);
+        self.words.prefetch(self.geometry.offset_word(block));
+    }
 
+    /// The table, to be changed.
+    #[inline(always)]
+    pub(super) fn to_mut(&mut self) -> Table<&mut [u64]> {
+        let Self { geometry, processor, .. } = *self;
+        Table { geometry, words: self.words.to_mut(), processor }
+    }
+}
+
+/// Reading.
+impl<W: Deref<Target = [u64]>> Table<W> {
     #[inline(always)]
     pub(super) fn occupieds(&self, block: usize) -> u64 {
         self.words[self.geometry.occupieds_word(block)]
@@ -97,17 +120,6 @@ impl Table {
         self.remainders_from(slot) & self.geometry.remainder_mask()
     }
 
-    /// Fetches what a question about this fingerprint will read.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, fingerprint: u64) {
-        let (quotient, _) = self.geometry.split(fingerprint);
-        let block = quotient / BLOCK;
-        let bit = quotient % BLOCK * self.geometry.remainder_bits() as usize;
-        self.words.prefetch(self.geometry.occupieds_word(block));
-        self.words.prefetch(self.geometry.remainders_word(block) + bit / 64);
-        self.words.prefetch(self.geometry.offset_word(block));
-    }
-
     /// The slot of the `number`-th (from 1) end of a run from slot `from` on.
     #[inline(always)]
     fn nth_run_end(&self, processor: impl Processor, from: usize, number: usize) -> Option<usize> {
@@ -146,7 +158,7 @@ impl Table {
 
     /// The slots of the run that ends before `end`, the run of `quotient`.
     #[inline(always)]
-    fn run_before(&self, quotient: usize, end: usize) -> std::ops::Range<usize> {
+    fn run_before(&self, quotient: usize, end: usize) -> Range<usize> {
         let last = end - 1;
         let mut block = last / BLOCK;
         let mut earlier = self.runends(block) & !(u64::MAX << (last % BLOCK));
@@ -160,13 +172,19 @@ impl Table {
 
     /// The slots of the run of a quotient.
     #[inline(always)]
-    fn run(&self, processor: impl Processor, quotient: usize) -> Option<std::ops::Range<usize>> {
+    fn run(&self, processor: impl Processor, quotient: usize) -> Option<Range<usize>> {
         if !self.is_occupied(quotient) {
             return None;
         }
         let end = self.end_through(processor, quotient)?;
         // Only a table that contradicts itself has a run before its home.
         (end > quotient).then(|| self.run_before(quotient, end))
+    }
+
+    /// Whether the quotient of this fingerprint occurs: if not, it is not there.
+    #[inline(always)]
+    pub(super) fn may_contain(&self, fingerprint: u64) -> bool {
+        self.is_occupied(self.geometry.split(fingerprint).0)
     }
 
     /// Whether there is this fingerprint: of the slots of its run, does one hold its remainder?
@@ -229,17 +247,26 @@ impl Table {
         if end >= self.geometry.slots_in_blocks() {
             return Some(end);
         }
-        let counted = match wanted {
-            Wanted::Empty => quotient,
-            Wanted::Undisplaced => quotient + 1,
+        // A run counts from its quotient on, if that should be empty, or else from the next slot:
+        // then all bits are one place farther.
+        let farther = match wanted {
+            Wanted::Empty => 0,
+            Wanted::Undisplaced => 1,
         };
+        let counted = quotient + farther;
         let mut block = counted / BLOCK;
-        let mut to_begin = self.begins(block, wanted) & !through(counted % BLOCK);
+        let mut occupieds = self.occupieds(block);
+        let mut to_begin = occupieds << farther & !through(counted % BLOCK);
+        let mut next_block = |block: usize| {
+            let carried = occupieds >> 1 >> (63 - farther);
+            occupieds = self.occupieds(block);
+            occupieds << farther | carried
+        };
         let mut open = 0;
         while block < end / BLOCK {
             open += processor.count(to_begin);
             block += 1;
-            to_begin = self.begins(block, wanted);
+            to_begin = next_block(block);
         }
         let mut slot = end % BLOCK;
         loop {
@@ -260,36 +287,24 @@ impl Table {
                 if block == self.geometry.blocks() {
                     return (open == 0).then_some(block * BLOCK);
                 }
-                to_begin = self.begins(block, wanted);
+                to_begin = next_block(block);
             }
         }
     }
+}
 
-    /// From which slots of a block on the runs that begin there count: from their quotient, if
-    /// that should be empty, or from the next.
-    #[inline(always)]
-    fn begins(&self, block: usize, wanted: Wanted) -> u64 {
-        match wanted {
-            Wanted::Empty => self.occupieds(block),
-            Wanted::Undisplaced => {
-                let before = if block == 0 { 0 } else { self.occupieds(block - 1) >> 63 };
-                self.occupieds(block) << 1 | before
-            }
-        }
-    }
-
-    // Writing.
-
+/// Writing.
+impl Table<&mut [u64]> {
     #[inline(always)]
     pub(super) fn set_occupied(&mut self, quotient: usize, yes: bool) {
         let word = self.geometry.occupieds_word(quotient / BLOCK);
-        set_bit(&mut self.words.to_mut()[word], quotient % BLOCK, yes);
+        set_bit(&mut self.words[word], quotient % BLOCK, yes);
     }
 
     #[inline(always)]
     pub(super) fn set_run_end(&mut self, slot: usize, yes: bool) {
         let word = self.geometry.runends_word(slot / BLOCK);
-        set_bit(&mut self.words.to_mut()[word], slot % BLOCK, yes);
+        set_bit(&mut self.words[word], slot % BLOCK, yes);
     }
 
     #[inline(always)]
@@ -299,7 +314,7 @@ impl Table {
         let shift = bit % 64;
         let mask = u128::from(self.geometry.remainder_mask()) << shift;
         let value = u128::from(remainder) << shift;
-        let words = self.words.to_mut();
+        let words = &mut *self.words;
         words[word] = words[word] & !(mask as u64) | value as u64;
         // Not where the remainder ends with the word: the next may be of another kind.
         if mask >> 64 != 0 {
@@ -310,7 +325,7 @@ impl Table {
     /// Puts an offset in place of one that is 0.
     pub(super) fn set_offset(&mut self, block: usize, offset: u16) {
         let word = self.geometry.offset_word(block);
-        self.words.to_mut()[word] |= u64::from(offset) << self.geometry.offset_shift(block);
+        self.words[word] |= u64::from(offset) << self.geometry.offset_shift(block);
     }
 
     /// Adds a fingerprint, unless there is no place for it.
@@ -352,7 +367,7 @@ impl Table {
         }
         for block in pushed {
             let word = self.geometry.offset_word(block);
-            self.words.to_mut()[word] += 1 << self.geometry.offset_shift(block);
+            self.words[word] += 1 << self.geometry.offset_shift(block);
         }
         self.push_right(place, empty, remainder, place == end);
         Ok(())
@@ -378,7 +393,7 @@ impl Table {
         }
         for block in pulled {
             let word = self.geometry.offset_word(block);
-            self.words.to_mut()[word] -= 1 << self.geometry.offset_shift(block);
+            self.words[word] -= 1 << self.geometry.offset_shift(block);
         }
         self.pull_left(place, stays - 1);
         if run.len() == 1 {
@@ -430,7 +445,7 @@ impl Table {
     fn block_to_change(&mut self, block: usize) -> (usize, &mut [u64], &mut [u64]) {
         let bits = self.geometry.remainder_bits() as usize;
         let start = self.geometry.runends_word(block);
-        let (ends, remainders) = self.words.to_mut()[start..start + 1 + bits].split_at_mut(1);
+        let (ends, remainders) = self.words[start..start + 1 + bits].split_at_mut(1);
         (bits, ends, remainders)
     }
 }

@@ -300,6 +300,13 @@ fn a_filter_takes_as_many_keys_as_it_is_made_for() {
 }
 
 #[test]
+fn sizes_are_those_of_the_documentation() {
+    let filter = Quotient::new(1_000_000, 0.01).unwrap();
+    assert_eq!(filter.remainder_bits(), 7);
+    assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e6), "9.74");
+}
+
+#[test]
 fn one_key_many_times() {
     let mut filter = Quotient::new(300_000, 0.01).unwrap();
     for other in 0..1000u32 {
@@ -383,6 +390,16 @@ fn filters_with_other_fingerprints_are_not_united() {
     assert_eq!(parameter(filter.union_with(&other)), "slots · 2^r");
     let other = Quotient::new(100, 0.001).unwrap();
     assert_eq!(parameter(filter.union_with(&other)), "slots · 2^r");
+}
+
+#[test]
+fn too_many_keys_are_not_united() {
+    let mut filter = Quotient::new(10, 0.01).unwrap();
+    (0..6u32).for_each(|key| filter.insert(&key).unwrap());
+    let before = filter.clone();
+    let error = filter.union_with(&before).unwrap_err();
+    assert_eq!(error.to_string(), "there are 12 keys, and the filter is made for 10");
+    assert_eq!(filter, before);
 }
 
 #[test]
