@@ -40,6 +40,7 @@ enum Owner {
     /// `start` is the first line of this vector, which only `to_mut` changes.
     Lines(Vec<Line>),
     /// `start` lies in memory that this keeps alive and unchanged.
+    #[cfg_attr(not(feature = "mmap"), allow(dead_code))]
     Lent(Arc<dyn Any + Send + Sync>),
 }
 
@@ -85,6 +86,7 @@ impl Words {
     /// # Safety
     /// What `words` answers must stay where it is, unchanged, as long as any clone of `owner` lives,
     /// even if the `Arc` is moved.
+    #[cfg_attr(not(feature = "mmap"), allow(dead_code))]
     pub(crate) unsafe fn lent<T: Any + Send + Sync>(
         owner: Arc<T>,
         words: impl FnOnce(&T) -> &[u64],
