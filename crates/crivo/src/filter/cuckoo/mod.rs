@@ -71,8 +71,9 @@
 //! | made for so many keys | 8 | 10 | 24 | 53 | 111 | 231 | 474 | 942 | 95% |
 //!
 //! In fresh tables, filled thousands of times, so many keys found room 999 times in 1,000 or more
-//! often. Fingerprints of 4 bits are counted on to fill only 92% of a table for a million keys and 69% of one for ten million, those of 5 bits 95% up to
-//! 200 million keys: nine keys with the same fingerprint and buckets come too easily.
+//! often. Fingerprints of 4 bits are counted on to fill only 92% of a table for a million keys and
+//! 69% of one for ten million, those of 5 bits 95% up to 200 million keys: nine keys with the same
+//! fingerprint and buckets come too easily.
 //!
 //! A search for room never moves anything until it has found it. **An insertion that fails has not
 //! changed a bit**, and every key is still there.
@@ -98,7 +99,8 @@
 //! # References
 //! - B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, *Cuckoo filter: practically better than
 //!   Bloom*, CoNEXT 2014: the structure, and the first study of its load.
-//! - D. Eppstein, *Cuckoo filter: simplification and analysis*, SWAT 2016: an analysis of a simplified variant.
+//! - D. Eppstein, *Cuckoo filter: simplification and analysis*, SWAT 2016: an analysis of
+//!   a simplified variant.
 
 mod codec;
 mod evict;
