@@ -62,17 +62,18 @@
 //!
 //! # How full it gets
 //!
-//! Tables of 1,000 slots or more with fingerprints of 6 bits or more fill up to 95% at least, and
-//! to 97% as a rule, before an insertion is [`Full`]; smaller ones less, and they are made larger to
-//! make up for it:
+//! Tables of 1,000 slots or more with fingerprints of 6 bits or more fill up to 95%, and to 97% as
+//! a rule, before an insertion is [`Full`] (at 1,000 slots, one in a thousand may stop earlier).
+//! Smaller ones fill less, and are made larger to make up for it:
 //!
 //! | slots | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 1,000 | 1,600 and more |
 //! |---|---|---|---|---|---|---|---|---|---|
 //! | made for so many keys | 8 | 10 | 24 | 53 | 111 | 231 | 474 | 942 | 95% |
 //!
-//! Such a number of keys finds room with a probability above 99.9%. Fingerprints of 4 bits fill
-//! only 92% of a table for a million keys and 69% of one for ten million, those of 5 bits 95% up to
-//! 200 million keys: nine keys with the same fingerprint and buckets come too easily.
+//! In fresh tables, filled thousands of times, so many keys found room 999 times in 1,000 or more
+//! often. Fingerprints of 4 bits are counted on to fill only 92% of a table for a million keys and
+//! 69% of one for ten million, those of 5 bits 95% up to 200 million keys: nine keys with the same
+//! fingerprint and buckets come too easily.
 //!
 //! A search for room never moves anything until it has found it. **An insertion that fails has not
 //! changed a bit**, and every key is still there.
@@ -91,14 +92,15 @@
 //! - One key more than eight times: its two buckets are full, the ninth copy is [`Full`]. For
 //!   multisets take a counting filter.
 //! - A set that never changes is better off in a fuse filter.
-//! - Buckets have four slots, always. With two, tables fill only to 86%; with eight, a query
-//!   compares twice as many fingerprints, which costs another bit. From a rate of 1% down, four
-//!   take the fewest bits, or at most 1% more than the fewest.
+//! - Buckets have four slots, always. With two, tables fill to less than 90%; with eight, a
+//!   query compares twice as many fingerprints, which costs another bit. At loads of 86%, 95% and
+//!   98% the formula above gives four the fewest bits from a rate of 1% down, to within 1.5%.
 //!
 //! # References
 //! - B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, *Cuckoo filter: practically better than
 //!   Bloom*, CoNEXT 2014: the structure, and the first study of its load.
-//! - D. Eppstein, *Cuckoo filter: simplification and analysis*, SWAT 2016: why partial keys suffice.
+//! - D. Eppstein, *Cuckoo filter: simplification and analysis*, SWAT 2016: an analysis of
+//!   a simplified variant.
 
 mod codec;
 mod evict;
