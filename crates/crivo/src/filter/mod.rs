@@ -2,7 +2,7 @@
 
 mod atomic;
 pub mod bloom;
-mod growing;
+pub mod growing;
 
 use std::fmt;
 

@@ -85,7 +85,7 @@ impl AtomicBloom {
     pub fn into_bloom(self) -> Bloom {
         let Self { words, probes, capacity, hasher, key_count } = self;
         let shape = Shape { probes, key_count: key_count.0.into_inner(), capacity, hasher };
-        Bloom::from_words(shape, words.into_words()).expect("these are the words of a Bloom filter")
+        Bloom::from_words(shape, words.into_words())
     }
 
     /// How many keys it is made for. It accepts more, at a higher rate of wrong yeses.
