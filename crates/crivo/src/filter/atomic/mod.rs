@@ -46,7 +46,7 @@ use table::AtomicWords;
 /// sign that other data of the inserting thread are ready.
 ///
 /// # When not to use it
-/// When one thread does all insertions: an atomic bit costs some ten times a plain one. And if
+/// When one thread does all insertions: an insertion costs some five times a plain one. And if
 /// every thread can have a filter of its own, fill those and
 /// [`union_with`](Bloom::union_with) them at the end.
 pub struct AtomicBloom {
