@@ -46,7 +46,7 @@ use table::AtomicWords;
 /// sign that other data of the inserting thread are ready.
 ///
 /// # When not to use it
-/// When one thread does all insertions: an atomic bit costs some ten times a plain one. And if
+/// When one thread does all insertions: an insertion costs some five times a plain one. And if
 /// every thread can have a filter of its own, fill those and
 /// [`union_with`](Bloom::union_with) them at the end.
 pub struct AtomicBloom {
@@ -85,7 +85,7 @@ impl AtomicBloom {
     pub fn into_bloom(self) -> Bloom {
         let Self { words, probes, capacity, hasher, key_count } = self;
         let shape = Shape { probes, key_count: key_count.0.into_inner(), capacity, hasher };
-        Bloom::from_words(shape, words.into_words()).expect("these are the words of a Bloom filter")
+        Bloom::from_words(shape, words.into_words())
     }
 
     /// How many keys it is made for. It accepts more, at a higher rate of wrong yeses.

@@ -220,11 +220,11 @@ impl Bloom {
         (Shape { probes, key_count, capacity, hasher }, table.into_words())
     }
 
-    /// The filter of this shape with these words; `None` without words.
-    pub(super) fn from_words(shape: Shape, words: Words) -> Option<Self> {
+    /// The filter that was taken apart with `into_words`, and whose words may have changed.
+    pub(super) fn from_words(shape: Shape, words: Words) -> Self {
         let Shape { probes, key_count, capacity, hasher } = shape;
-        let table = BitTable::from_words(words)?;
-        Some(Self { table, probes, key_count, capacity, hasher })
+        let table = BitTable::from_words(words).expect("a filter has words");
+        Self { table, probes, key_count, capacity, hasher }
     }
 }
 
@@ -273,8 +273,9 @@ pub(super) fn expected_fpr(bits: u64, keys: u64, probes: u32) -> f64 {
     } else {
         bloom::rate(bits, keys, probes)
     };
-    // There are bits, and from 1 to 255 probes: this cannot fail. 1 is right for a filter of none.
-    rate.unwrap_or(1.0)
+    // There are bits, and from 1 to 255 probes: this cannot fail. 1 is right for a filter of none,
+    // and rounding may lift the rate of a full one beyond it.
+    rate.map_or(1.0, |rate| rate.min(1.0))
 }
 
 impl DynamicFilter for Bloom {
@@ -290,6 +291,12 @@ impl DynamicFilter for Bloom {
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    // Without the copy of the hasher that the trait's own method makes.
+    #[inline]
+    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full> {
+        self.insert_digest(self.hasher.digest(key))
     }
 }
 
@@ -352,9 +359,8 @@ impl<K: Key> Extend<K> for Bloom {
 
 impl Extend<Digest> for Bloom {
     fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
-        for key in keys {
-            self.set(key);
-        }
+        let count = self.table.insert_all(keys.into_iter(), self.probes);
+        self.key_count = self.key_count.saturating_add(count);
     }
 }
 

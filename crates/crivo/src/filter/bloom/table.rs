@@ -170,18 +170,42 @@ impl BitTable {
     /// Sets the first `probes` bits of `key`.
     #[inline(always)]
     pub(super) fn insert(&mut self, key: Digest, probes: u32) {
-        let mut key = Probes::new(key);
+        // SAFETY: a table has words.
+        unsafe { set_bits(self.words.to_mut(), key, probes) };
+    }
+
+    /// `insert` for many keys; answers how many there were. The table's address and size stay in
+    /// registers, which saves a tenth of the time.
+    #[inline]
+    pub(super) fn insert_all(&mut self, keys: impl Iterator<Item = Digest>, probes: u32) -> u64 {
         let words = self.words.to_mut();
-        for _ in 0..probes {
-            let (word, position) = key.next(words.len());
-            // SAFETY: as in `all_set`.
-            unsafe { *words.get_unchecked_mut(word) |= bit(position) };
+        let mut count = 0;
+        for key in keys {
+            // SAFETY: a table has words.
+            unsafe { set_bits(words, key, probes) };
+            count += 1;
         }
+        count
     }
 
     /// How many bits are set.
     pub(super) fn count_set_bits(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// Sets the first `probes` bits of `key`.
+///
+/// # Safety
+/// There is a word at least.
+#[inline(always)]
+unsafe fn set_bits(words: &mut [u64], key: Digest, probes: u32) {
+    let mut key = Probes::new(key);
+    for _ in 0..probes {
+        let (word, position) = key.next(words.len());
+        debug_assert!(word < words.len());
+        // SAFETY: `reduce` answers less than the number of words, which is not 0.
+        unsafe { *words.get_unchecked_mut(word) |= bit(position) };
     }
 }
 

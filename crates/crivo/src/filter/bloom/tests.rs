@@ -101,6 +101,13 @@ proptest! {
     }
 }
 
+/// Rounding once gave 1.0000000000000002 here.
+#[test]
+fn the_rate_of_an_overfull_filter_is_no_more_than_1() {
+    let rate = expected_fpr(512, 3_213, 6);
+    assert!(rate > 0.999 && rate <= 1.0, "{rate}");
+}
+
 #[test]
 fn parts_that_contradict_each_other_are_named() {
     let parse = |parameters: &[u64]| Bloom::payload_length(parameters).unwrap_err();
@@ -192,9 +199,10 @@ fn a_filter_keeps_its_rate_up_to_its_capacity_and_rises_beyond() {
         let mut filter = Bloom::new(n, rate).unwrap();
         assert_eq!((filter.capacity(), filter.expected_fpr(), filter.fill_fpr()), (n, 0.0, 0.0));
         filter.extend(0..n);
-        assert!(filter.expected_fpr() <= rate, "{} of {rate}", filter.expected_fpr());
+        let at_capacity = filter.expected_fpr();
+        assert!(at_capacity <= rate, "{at_capacity} of {rate}");
         filter.extend(n..2 * n);
-        assert!(filter.expected_fpr() > rate);
+        assert!(filter.expected_fpr() > 1.5 * at_capacity);
         assert!((0..2 * n).all(|key| filter.contains(&key)));
         assert_eq!(filter.key_count(), 2 * n);
     }

@@ -35,9 +35,8 @@ fn stages_double_and_all_together_stay_below_the_rate() {
     }
 }
 
-/// Twenty filters of seven full stages, within five standard errors of theory, which is below the
-/// rate asked for: it fails by chance once in a million times for normal means, and a few times as
-/// often for the mean of twenty.
+/// Twenty filters of seven full stages, within six standard errors of theory, which is below the
+/// rate asked for: by Student's distribution it fails by chance once in 100,000 times.
 #[test]
 fn the_measured_rate_is_that_of_theory() {
     let (n, queries) = (1_024 * 127, 200_000u64);
