@@ -3,7 +3,14 @@
 
 #![no_main]
 
+use crivo::filter::{Blocked, Bloom, CountingBloom, Cuckoo, Growing, Quotient};
 use libfuzzer_sys::fuzz_target;
 
-// One line for each filter: `crivo_fuzz::insert(…, input)` or `crivo_fuzz::insert_and_remove(…, input)`.
-fuzz_target!(|_input: &[u8]| {});
+fuzz_target!(|input: &[u8]| {
+    crivo_fuzz::insert(Bloom::new(30, 0.01).unwrap(), input);
+    crivo_fuzz::insert(Blocked::new(30, 0.01).unwrap(), input);
+    crivo_fuzz::insert(Growing::new(30, 0.01).unwrap(), input);
+    crivo_fuzz::insert_and_remove(CountingBloom::new(30, 0.01).unwrap(), input);
+    crivo_fuzz::insert_and_remove(Cuckoo::new(30, 0.01).unwrap(), input);
+    crivo_fuzz::insert_and_remove(Quotient::new(30, 0.01).unwrap(), input);
+});

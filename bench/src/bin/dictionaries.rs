@@ -149,7 +149,8 @@ fn measure(entries: usize, results: &mut Vec<Vec<String>>) {
             })
         })
         .collect();
-    let insert = interleave(&mut filling, entries, if entries > 2_000_000 { 2 } else { 5 }, Some(0));
+    let insert =
+        interleave(&mut filling, entries, if entries > 2_000_000 { 2 } else { 5 }, Some(0));
     drop(filling);
     let ask = |keys, expected| {
         let mut asking: Vec<Contender<'_>> = subjects

@@ -21,13 +21,8 @@ struct Settings {
 }
 
 fn settings() -> Result<Settings, String> {
-    let mut settings = Settings {
-        rate: 0.01,
-        sizes: Vec::new(),
-        groups: Vec::new(),
-        keys: Vec::new(),
-        csv: None,
-    };
+    let mut settings =
+        Settings { rate: 0.01, sizes: Vec::new(), groups: Vec::new(), keys: Vec::new(), csv: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -38,7 +33,9 @@ fn settings() -> Result<Settings, String> {
             "--keys" => settings.keys.push(value()?),
             number => match number.replace('_', "").parse() {
                 Ok(n) => settings.sizes.push(n),
-                Err(_) => return Err(format!("{number} is neither an option nor a number of keys")),
+                Err(_) => {
+                    return Err(format!("{number} is neither an option nor a number of keys"));
+                }
             },
         }
     }
@@ -122,8 +119,12 @@ fn measure<K: BenchKey>(settings: &Settings, results: &mut Vec<Vec<String>>) {
                 let times = [insert[i], hit[i], miss[i]];
                 row.extend(times.iter().map(|time| format!("{time:.1}")));
                 let ours = [insert[0], hit[0], miss[0]];
-                row.extend(times.iter().zip(ours).map(|(time, ours)| format!("{:.2}", time / ours)));
-                results.push([vec![K::NAME.into(), n.to_string(), group.into()], row.clone()].concat());
+                row.extend(
+                    times.iter().zip(ours).map(|(time, ours)| format!("{:.2}", time / ours)),
+                );
+                results.push(
+                    [vec![K::NAME.into(), n.to_string(), group.into()], row.clone()].concat(),
+                );
                 rows.push(row);
             }
             println!("\n{group}, {n} keys ({})", K::NAME);

@@ -106,16 +106,13 @@ pub fn cuckoo<K: BenchKey>(rate: f64) -> Subjects<K> {
         Contestant::boxed(
             "autoscale_cuckoo_filter",
             move |keys: &[K]| {
-                let mut filter =
-                    autoscale_cuckoo_filter::CuckooFilter::<K>::new(keys.len(), rate);
+                let mut filter = autoscale_cuckoo_filter::CuckooFilter::<K>::new(keys.len(), rate);
                 for key in keys {
                     filter.add(key);
                 }
                 filter
             },
-            each(|filter: &autoscale_cuckoo_filter::CuckooFilter<K>, key: &K| {
-                filter.contains(key)
-            }),
+            each(|filter: &autoscale_cuckoo_filter::CuckooFilter<K>, key: &K| filter.contains(key)),
             |filter| filter.bits() as f64,
         ),
         Contestant::boxed(
@@ -140,10 +137,9 @@ pub fn cuckoo<K: BenchKey>(rate: f64) -> Subjects<K> {
         Contestant::boxed(
             "cuckoofilter, 8 bits only",
             move |keys: &[K]| {
-                let mut filter =
-                    cuckoofilter::CuckooFilter::<DefaultFold>::with_capacity(
-                        (keys.len() as f64 / 0.95) as usize,
-                    );
+                let mut filter = cuckoofilter::CuckooFilter::<DefaultFold>::with_capacity(
+                    (keys.len() as f64 / 0.95) as usize,
+                );
                 for key in keys {
                     let _ = filter.add(key);
                 }
