@@ -59,7 +59,7 @@ pub trait Filter {
     fn hasher(&self) -> KeyHasher;
 
     /// Whether `key` may be a member. `false` is certain.
-    #[inline]
+    #[inline(always)]
     fn contains<K: Key + ?Sized>(&self, key: &K) -> bool
     where
         Self: Sized,
@@ -88,7 +88,7 @@ pub trait DynamicFilter: Filter {
     ///
     /// # Errors
     /// If there is no place for it. The filter is as it was.
-    #[inline]
+    #[inline(always)]
     fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full>
     where
         Self: Sized,
@@ -113,7 +113,7 @@ pub trait RemovableFilter: DynamicFilter {
     ///
     /// # Errors
     /// If the key is certainly not a member. Nothing has changed.
-    #[inline]
+    #[inline(always)]
     fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), NotPresent>
     where
         Self: Sized,

@@ -20,23 +20,62 @@ pub const fn reduce(hash: u64, m: u64) -> u64 {
     ((hash as u128 * m as u128) >> 64) as u64
 }
 
-/// k indices in `0..m` from one digest, by enhanced double hashing.
+/// The points of a digest: an endless sequence of 64-bit numbers, each as good as random.
 ///
 /// ```text
-///   index_i = reduce(a + i·b + c·(i³ − i)/6, m)      a = digest, b = remix(digest), mod 2^64
+///   point_0 = digest        point_(i+1) = rotate_left(point_i, 39) + digest · c        mod 2^64
 /// ```
 ///
-/// Plain double hashing, `a + i·b`, has keys whose indices all coincide (b near 0) or come in a
-/// short cycle, which lifts a filter's error rate above theory. The cubic term, due to Dillinger
-/// and Manolios, breaks the cycles at the price of one addition. Their unit is 1, modulo m; here
-/// the high bits decide, where a small number would vanish, so that the unit is an odd constant c
-/// spread over all 64 bits. Indices may repeat, just as k independent ones would.
+/// It is double hashing with a turn. Plain double hashing adds the same number k times, so that a
+/// key's points are an arithmetic progression: some keys fall on few places, and two keys that share
+/// two are likely to share all. *Enhanced* double hashing (Dillinger and Manolios) adds a cubic term
+/// against that, and still leaves the points of a key to two numbers. The turn brings bits of the
+/// digest to the front that have had no say so far, which makes the points of a small table as good
+/// as independent ones. 39 is odd, so that no turn comes back within 64 steps, and close to 64 over
+/// the golden ratio, so that the first turns lie far apart.
 ///
-/// What is left of the dependence: two keys share *all* k indices with probability about 1/(k·m²)
-/// instead of 1/m^k. It shows in small tables: at 960 bits, 50 keys and k = 13 a Bloom filter on these
-/// indices errs 2.8% more often than theory says, at 128 bits, 10 keys and k = 6 2.7%, and with a
-/// single key in 64 bits the textbook's rate means nothing. [`Bloom`](crate::filter::Bloom) derives its
-/// positions in another way for that reason.
+/// Measured against the exact rate for independent points, a Bloom filter of 960 bits with 50 keys
+/// and k = 13 errs 2.8% too often by enhanced double hashing, and 6.6% with a turn by 40, which comes
+/// back at every eighth step; with the turn by 39 no case differed by more than 1.8 standard errors.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Points {
+    point: u64,
+    step: u64,
+}
+
+impl Points {
+    /// c of the formula above: 2^64 over the golden ratio, odd.
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    const TURN: u32 = 39;
+
+    #[inline(always)]
+    pub(crate) const fn new(digest: Digest) -> Self {
+        Self { point: digest.get(), step: digest.get().wrapping_mul(Self::STEP) }
+    }
+
+    /// The next point.
+    #[inline(always)]
+    pub(crate) const fn advance(&mut self) -> u64 {
+        let point = self.point;
+        self.point = point.rotate_left(Self::TURN).wrapping_add(self.step);
+        point
+    }
+}
+
+/// k indices in `0..m` from one digest: double hashing without its bias.
+///
+/// ```text
+///   index_i = reduce(point_i, m)
+///   point_0 = digest        point_(i+1) = rotate_left(point_i, 39) + digest · c        mod 2^64
+/// ```
+///
+/// Plain double hashing, `point_i = digest + i · step`, makes a key's indices an arithmetic
+/// progression, which lifts a filter's error rate above theory: keys with a small step fall on few
+/// places, and two keys that share two places share all. The usual remedy is *enhanced* double
+/// hashing, with a cubic term. In small tables it still shows: at 960 bits, 50 keys and k = 13 a Bloom
+/// filter errs 2.8% more often than with independent indices. Turning the running point by 39 bits
+/// at every step brings other bits of the digest to the front, costs no more than the cubic term,
+/// and leaves no difference that we could measure. Indices may repeat, just as independent ones do.
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -49,20 +88,15 @@ pub const fn reduce(hash: u64, m: u64) -> u64 {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Indices {
-    position: u64,
-    step: u64,
-    step_growth: u64,
+    points: Points,
     m: u64,
 }
-
-/// c of the formula above: 2^64 over the golden ratio, whose small multiples lie far apart.
-const CUBIC_UNIT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Indices {
     /// The endless sequence of indices of `digest` in `0..m`; take k of them.
     #[inline]
     pub const fn new(digest: Digest, m: u64) -> Self {
-        Self { position: digest.get(), step: digest.remix().get(), step_growth: 0, m }
+        Self { points: Points::new(digest), m }
     }
 }
 
@@ -71,11 +105,7 @@ impl Iterator for Indices {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        let index = reduce(self.position, self.m);
-        self.position = self.position.wrapping_add(self.step);
-        self.step_growth = self.step_growth.wrapping_add(CUBIC_UNIT);
-        self.step = self.step.wrapping_add(self.step_growth);
-        Some(index)
+        Some(reduce(self.points.advance(), self.m))
     }
 }
 
@@ -130,14 +160,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_closed_form_of_the_documentation_holds() {
+    fn the_formula_of_the_documentation_holds() {
         let digest = Digest::new(0x0123_4567_89ab_cdef);
-        let (a, b) = (digest.get(), digest.remix().get());
         let m = 1 << 40;
-        for (i, index) in (0..20u64).zip(Indices::new(digest, m)) {
-            let cubic = CUBIC_UNIT.wrapping_mul((i * i * i - i) / 6);
-            let expected = a.wrapping_add(i.wrapping_mul(b)).wrapping_add(cubic);
-            assert_eq!(index, reduce(expected, m));
+        let mut point = digest.get();
+        for index in Indices::new(digest, m).take(200) {
+            assert_eq!(index, reduce(point, m));
+            let step = digest.get().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            point = point.rotate_left(39).wrapping_add(step);
         }
     }
 
@@ -172,11 +202,11 @@ mod tests {
 
     /// Bits set and asked at these indices err like independent ones: the mean over many small
     /// tables, each with a seed of its own, against the exact rate for independent indices. Their
-    /// scatter gives the standard error; five of them apart has a chance of 2e-6 for the three.
+    /// scatter gives the standard error; five of them apart has a chance of 3e-6 for the four.
     #[test]
     fn a_bloom_filter_on_these_indices_has_the_rate_of_theory() {
-        for (m, n, k) in [(960, 100, 7), (4_800, 500, 7), (10_000, 2_000, 3)] {
-            let (tables, questions) = (400, 4_000);
+        for (m, n, k) in [(128, 10, 6), (960, 50, 13), (4_800, 500, 7), (10_000, 2_000, 3)] {
+            let (tables, questions) = (2_000, 2_000);
             let rates: Vec<f64> = (0..tables)
                 .map(|seed| {
                     let hasher = KeyHasher::xxh3(seed);

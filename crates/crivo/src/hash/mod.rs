@@ -63,6 +63,7 @@ mod key;
 pub mod quality;
 
 pub use hasher::{Family, HashIdentity, KeyHasher, SecretKey, WrongKey};
+pub(crate) use index::Points;
 pub use index::{Indices, SeededIndices, reduce};
 pub use key::Key;
 

@@ -86,16 +86,30 @@ macro_rules! at_level {
     };
 }
 
+/// [`line::contains`] without any special instruction: out of the way of callers' loops where
+/// processors mostly have some.
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
+fn contains_without(line: &Line, key: Digest, probes: u32) -> bool {
+    line::contains(line, key, probes)
+}
+
+/// [`line::insert`], likewise.
+#[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
+fn insert_without(line: &mut Line, key: Digest, probes: u32) {
+    line::insert(line, key, probes);
+}
+
 impl Level {
     /// [`line::contains`].
     #[inline(always)]
     pub(super) fn contains(self, line: &Line, key: Digest, probes: u32) -> bool {
-        let scalar = line::contains;
         at_level!(
             self,
             contains_avx512,
             contains_avx2,
-            scalar(line, key, probes),
+            contains_without(line, key, probes),
             (line, key, probes)
         )
     }
@@ -103,8 +117,13 @@ impl Level {
     /// [`line::insert`].
     #[inline(always)]
     pub(super) fn insert(self, line: &mut Line, key: Digest, probes: u32) {
-        let scalar = line::insert;
-        at_level!(self, insert_avx512, insert_avx2, scalar(line, key, probes), (line, key, probes));
+        at_level!(
+            self,
+            insert_avx512,
+            insert_avx2,
+            insert_without(line, key, probes),
+            (line, key, probes)
+        );
     }
 
     /// [`line::contains`] for each key and its line; there are as many hits as keys.

@@ -235,7 +235,7 @@ impl Blocked {
 }
 
 impl Filter for Blocked {
-    #[inline]
+    #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         let lines = self.lines();
         Level::best().contains(&lines[line_of(key, lines)], key, self.probes)
@@ -267,7 +267,7 @@ impl Filter for Blocked {
 
 impl DynamicFilter for Blocked {
     /// Never [`Full`]: past its capacity it accepts, at a higher rate of wrong yeses.
-    #[inline]
+    #[inline(always)]
     fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
         let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
         let index = line_of(key, lines);

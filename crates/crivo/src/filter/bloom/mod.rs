@@ -237,7 +237,7 @@ pub(super) struct Shape {
 }
 
 impl Filter for Bloom {
-    #[inline]
+    #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         self.table.contains(key, self.probes)
     }
@@ -283,7 +283,7 @@ impl DynamicFilter for Bloom {
     ///
     /// Every insertion counts as a key, also that of a key which is there already: a filter cannot
     /// tell.
-    #[inline]
+    #[inline(always)]
     fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
         self.set(key);
         Ok(())
@@ -294,7 +294,7 @@ impl DynamicFilter for Bloom {
     }
 
     // Without the copy of the hasher that the trait's own method makes.
-    #[inline]
+    #[inline(always)]
     fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full> {
         self.insert_digest(self.hasher.digest(key))
     }

@@ -3,21 +3,11 @@
 //! What it does, before any thought of speed:
 //!
 //! ```text
-//!   position = digest                                    64 bits, all as good as random
-//!   repeat k times:
-//!       word = ⌊position · words / 2^64⌋                 the high bits choose the word,
-//!       bit  = position mod 64                           the low bits choose the bit in it
+//!   for each of the first k points of the digest (see `hash::Indices`):
+//!       word = ⌊point · words / 2^64⌋                    the high bits choose the word,
+//!       bit  = point mod 64                              the low bits choose the bit in it
 //!       … set it, or look at it …
-//!       position = rotate_left(position, 39) + digest · c              mod 2^64
 //! ```
-//!
-//! This is double hashing whose running position is turned by 39 bits at every step. Plain double
-//! hashing adds the same number k times, so that a key's positions are an arithmetic progression,
-//! and two keys that share two of them are likely to share more. The turn brings bits of the
-//! digest to the front that have had no say so far, which makes the positions of a small table as
-//! good as independent ones. 39 is odd, so that no turn comes back within 64 steps, and close to
-//! 64 over the golden ratio, so that the first turns lie far apart. (With 40 every eighth step
-//! comes back: at k = 13 the rate of small filters was 7% above theory.)
 //!
 //! *Why no branch.* Half of the bits of a full filter are set, hence a query that stops at the
 //! first clear bit ends at a place that no processor can predict, and a wrong guess costs more
@@ -28,13 +18,8 @@
 #![allow(unsafe_code)]
 
 use crate::bits::Words;
-use crate::hash::reduce;
+use crate::hash::{Points, reduce};
 use crate::{BuildError, Digest, ParameterError};
-
-/// c above: 2^64 over the golden ratio, odd.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-const TURN: u32 = 39;
 
 /// Up to this many words (2 MiB) a table is taken to lie in a cache of the core.
 const CACHED_WORDS: usize = 1 << 18;
@@ -47,24 +32,20 @@ const KEYS_AHEAD: usize = 32;
 
 /// The endless sequence of a key's positions.
 #[derive(Clone, Copy)]
-pub(in crate::filter) struct Probes {
-    position: u64,
-    step: u64,
-}
+pub(in crate::filter) struct Probes(Points);
 
 impl Probes {
     #[inline(always)]
     pub(in crate::filter) fn new(key: Digest) -> Self {
-        Self { position: key.get(), step: key.get().wrapping_mul(STEP) }
+        Self(Points::new(key))
     }
 
     /// The next word, below `word_count` unless that is 0, and a number whose low six bits are the
     /// bit in it.
     #[inline(always)]
     pub(in crate::filter) fn next(&mut self, word_count: usize) -> (usize, u64) {
-        let position = self.position;
-        self.position = position.rotate_left(TURN).wrapping_add(self.step);
-        (reduce(position, word_count as u64) as usize, position)
+        let point = self.0.advance();
+        (reduce(point, word_count as u64) as usize, point)
     }
 }
 
@@ -142,7 +123,7 @@ impl BitTable {
         }
         let first = probes.min(FIRST_PROBES);
         for (keys, hits) in keys.chunks(KEYS_AHEAD).zip(hits.chunks_mut(KEYS_AHEAD)) {
-            let mut after_first = [Probes { position: 0, step: 0 }; KEYS_AHEAD];
+            let mut after_first = [Probes::new(Digest::new(0)); KEYS_AHEAD];
             for key in keys {
                 self.prefetch(Probes::new(*key), first);
             }
@@ -225,7 +206,9 @@ mod tests {
                 let (found, low_bits) = probes.next(word_count);
                 assert_eq!((found as u128, low_bits % 64), (word, position % 64));
                 assert!(found < word_count);
-                position = position.rotate_left(39).wrapping_add(digest.get().wrapping_mul(STEP));
+                position = position
+                    .rotate_left(39)
+                    .wrapping_add(digest.get().wrapping_mul(0x9e37_79b9_7f4a_7c15));
             }
         }
     }

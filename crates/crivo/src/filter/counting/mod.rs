@@ -301,7 +301,7 @@ impl CountingBloom {
 const BATCH: usize = 16;
 
 impl Filter for CountingBloom {
-    #[inline]
+    #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         self.counters.contains(key)
     }

@@ -259,7 +259,7 @@ impl Cuckoo {
 }
 
 impl Filter for Cuckoo {
-    #[inline]
+    #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         let place = self.table.place(key);
         if self.table.fields().are_narrow() {

@@ -275,7 +275,7 @@ fn filled(
 }
 
 impl Filter for Quotient {
-    #[inline]
+    #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         let fingerprint = self.fingerprint(key);
         // Here, where it is inlined, so that the quick no costs neither a call nor a cache line
