@@ -78,13 +78,13 @@ impl fmt::Display for Count {
 /// inserted *at most*: others may have raised it too, but nobody lowers it.
 ///
 /// ```text
-///   twelve counters, three places per key      ana: 4 11 2      rui: 9 5 8
+///   twelve counters, three places per key      ana: 4 2 5      ida: 10 8 0
 ///
 ///   index            0  1  2  3  4  5  6  7  8  9 10 11
-///   insert ana       .  .  1  .  1  .  .  .  .  .  .  1
-///   insert rui       .  .  1  .  1  1  .  .  1  1  .  1
-///   insert ana       .  .  2  .  2  1  .  .  1  1  .  2      ana: at most 2
-///   remove rui       .  .  2  .  2  .  .  .  .  .  .  2      rui: certainly not
+///   insert ana       .  .  1  .  1  1  .  .  .  .  .  .
+///   insert ida       1  .  1  .  1  1  .  .  1  .  1  .
+///   insert ana       1  .  2  .  2  2  .  .  1  .  1  .      ana: at most 2
+///   remove ida       .  .  2  .  2  2  .  .  .  .  .  .      ida: certainly not
 /// ```
 ///
 /// ```
@@ -92,12 +92,12 @@ impl fmt::Display for Count {
 ///
 /// let mut words = CountingBloom::new(1_000, 0.01)?;
 /// words.insert("ana")?;
-/// words.insert("rui")?;
+/// words.insert("ida")?;
 /// words.insert("ana")?;
 /// assert_eq!(words.count("ana"), Count::AtMost(2));
-/// words.remove("rui")?;
-/// assert!(!words.contains("rui"));
-/// assert!(words.remove("rui").is_err());               // nothing changes
+/// words.remove("ida")?;
+/// assert!(!words.contains("ida"));
+/// assert!(words.remove("ida").is_err());               // nothing changes
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
