@@ -268,6 +268,20 @@ fn errs_as_theory_says_when_large<F: Filter>(build: impl Build<F>) {
     }
 }
 
+/// Ten million keys: no false negative, and the rate of theory by the exact binomial interval.
+fn ten_million_keys<F: Filter>(build: impl Build<F>) {
+    let hasher = KeyHasher::xxh3(200);
+    let n = 10_000_000;
+    let keys = digests(hasher, 0, n);
+    let filter = build(n, 0.01, hasher, &keys);
+    assert_eq!(filter.key_count(), n);
+    assert_all_found(&filter, &keys);
+    let wrong = (n..2 * n).filter(|key| filter.contains_digest(hasher.digest(key))).count() as u64;
+    let interval = interval::exact(wrong, n, 1.0 - CHANCE / CELLS).unwrap();
+    let expected = filter.expected_fpr();
+    assert!(interval.contains(expected), "{wrong} wrong, {interval:?}, {expected} expected");
+}
+
 macro_rules! every_filter {
     ($name:ident, $filter:ty, $build:expr) => {
         #[test]
@@ -298,6 +312,12 @@ macro_rules! every_filter {
         #[test]
         fn errs_as_theory_says_when_large() {
             super::errs_as_theory_says_when_large::<$filter>($build);
+        }
+
+        #[test]
+        #[ignore = "a minute for all: cargo test -p crivo --test filters -- --ignored"]
+        fn ten_million_keys() {
+            super::ten_million_keys::<$filter>($build);
         }
     };
 }
