@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::BuildError;
@@ -95,6 +96,24 @@ impl Words {
         let (start, length) = (slice.as_ptr(), slice.len());
         start.addr().is_multiple_of(align_of::<Line>()).then_some(())?;
         Some(Self { start, length, owner: Owner::Lent(owner) })
+    }
+
+    /// Some of the words: borrowed, if they are so themselves and the range begins at a multiple of
+    /// 64 bytes, and else copied.
+    ///
+    /// # Errors
+    /// If there is no memory for a copy.
+    ///
+    /// # Panics
+    /// If the range is not within the words.
+    pub(crate) fn part_of(whole: &Arc<Self>, range: Range<usize>) -> Result<Self, BuildError> {
+        let part = &whole[range];
+        let (start, length) = (part.as_ptr(), part.len());
+        if whole.is_lent() && start.addr().is_multiple_of(align_of::<Line>()) {
+            // The part keeps the whole alive, and nobody can change what has two owners.
+            return Ok(Self { start, length, owner: Owner::Lent(Arc::clone(whole) as _) });
+        }
+        Self::copied(part)
     }
 
     /// The words, to be changed; borrowed words are copied first.
@@ -221,6 +240,21 @@ mod tests {
         assert_eq!((*again).to_vec(), [1, 2, 3]);
         drop(owner);
         assert_eq!((*again).to_vec(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn parts_of_lent_words_are_lent_and_others_copied() {
+        let owner = Arc::new(Words::copied(&[7; 20]).unwrap());
+        // SAFETY: as above.
+        let lent = unsafe { Words::lent(Arc::clone(&owner), |owner| owner) };
+        let lent = Arc::new(lent.expect("words begin at a cache line"));
+        for (whole, range, is_lent) in
+            [(&owner, 8..12, false), (&lent, 8..12, true), (&lent, 9..12, false)]
+        {
+            let part = Words::part_of(whole, range.clone()).unwrap();
+            assert_eq!((part.len(), part.is_lent()), (range.len(), is_lent));
+            assert!(part.iter().all(|&word| word == 7));
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! A stage's shape is 256 times its number of words, plus its probes. Both are written, although
 //! they follow from capacity and rate: a reader need not know how the writer rounds.
 
+use std::sync::Arc;
+
 use super::{Growing, MOST_STAGES, stage_capacity};
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
@@ -104,11 +106,16 @@ impl Persist for Growing {
         }
         let Parameters { first_capacity, rate, stages } = Parameters::parse(parameters)?;
         let mut filter = Self { stages: Vec::with_capacity(stages.len()), first_capacity, rate };
-        let mut rest = &*payload;
+        // The stages of a mapped file stay in it; those of one that was read get their own memory.
+        let payload = Arc::new(payload);
+        let mut start = 0;
         for Stage { word_count, probes, capacity, key_count } in stages {
-            let (words, after) = rest.split_at(word_count as usize);
-            rest = &after[padding_after(word_count)..];
-            let words = Words::copied(words).map_err(out_of_memory)?;
+            let table = start..start + word_count as usize;
+            start = table.end + padding_after(word_count);
+            if payload[table.end..start].iter().any(|&word| word != 0) {
+                return Err(DecodeError::Inconsistent("there is something between the stages"));
+            }
+            let words = Words::part_of(&payload, table).map_err(out_of_memory)?;
             let parameters = [word_count, probes, capacity];
             filter.stages.push(Bloom::from_parts(hasher, key_count, &parameters, words)?);
         }

@@ -163,3 +163,16 @@ proptest! {
         }
     }
 }
+
+/// Found by fuzzing: words between the stages that were not zeros were read, and written as zeros.
+#[test]
+fn nothing_may_lie_between_the_stages() {
+    let filter = Growing::new(1_024, 0.01).unwrap();
+    let mut words: Vec<u64> = filter.payload().concat();
+    let table = (filter.stages[0].size_in_bits() / 64) as usize;
+    assert!(table < words.len(), "there is padding to spoil");
+    words[table] = 1;
+    let words = Words::copied(&words).unwrap();
+    let read = Growing::from_parts(filter.hasher(), 0, &filter.parameters(), words);
+    assert!(matches!(read, Err(DecodeError::Inconsistent(_))));
+}
