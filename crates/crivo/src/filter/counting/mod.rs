@@ -1,7 +1,7 @@
 //! The counting Bloom filter: counters where the Bloom filter has bits.
 
+mod codec;
 mod counters;
-mod persist;
 
 #[cfg(test)]
 mod tests;

@@ -73,11 +73,11 @@
 //!   overlapping segments can be so full.
 
 mod cells;
+mod codec;
 mod equation;
 mod options;
 mod partition;
 mod peel;
-mod persist;
 mod solve;
 #[cfg(test)]
 mod tests;
