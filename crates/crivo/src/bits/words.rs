@@ -38,7 +38,7 @@ pub struct Words {
 }
 
 enum Owner {
-    /// `start` is the first line of this vector, which only `to_mut` changes.
+    /// `start` is the first line of this vector, through which alone it is changed.
     Lines(Vec<Line>),
     /// `start` lies in memory that this keeps alive and unchanged.
     #[cfg_attr(not(feature = "mmap"), allow(dead_code))]
@@ -75,9 +75,10 @@ impl Words {
         Ok(copy)
     }
 
-    fn of_lines(lines: Vec<Line>, length: usize) -> Self {
+    fn of_lines(mut lines: Vec<Line>, length: usize) -> Self {
         debug_assert!(lines.len() * WORDS_PER_LINE >= length);
-        Self { start: lines.as_ptr().cast(), length, owner: Owner::Lines(lines) }
+        // The pointer must be one that may write: `to_mut` gives it away.
+        Self { start: lines.as_mut_ptr().cast(), length, owner: Owner::Lines(lines) }
     }
 
     /// Words that lie in the memory of `owner`: `words` is asked for them once.
@@ -121,17 +122,12 @@ impl Words {
     /// Without memory for the copy the program ends, as it does when a `Vec` grows.
     #[inline]
     pub fn to_mut(&mut self) -> &mut [u64] {
-        if let Owner::Lent(_) = self.owner {
+        if self.is_lent() {
             self.own();
         }
-        match &mut self.owner {
-            // SAFETY: the lines hold at least `length` words without gaps, and are borrowed here
-            // for as long as the slice; the pointer comes from them, so that it may write.
-            Owner::Lines(lines) => unsafe {
-                std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), self.length)
-            },
-            Owner::Lent(_) => &mut [],
-        }
+        // SAFETY: the words are owned now: `start` comes from a mutable borrow of the lines, which
+        // hold at least `length` words without gaps, and whoever reads them borrows `self`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.cast_mut(), self.length) }
     }
 
     #[cold]
@@ -146,6 +142,7 @@ impl Words {
     }
 
     /// Whether the words belong to somebody else.
+    #[inline]
     pub fn is_lent(&self) -> bool {
         matches!(self.owner, Owner::Lent(_))
     }

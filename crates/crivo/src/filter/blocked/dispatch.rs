@@ -1,16 +1,23 @@
 //! The one place that asks what the processor can do.
 //!
-//! The processor is asked once, and the answer is kept. Where the program is compiled for a
+//! The processor is asked when a filter is made, and the answer is kept. Where the program is compiled for a
 //! processor that has the instructions, there is no question at all, and the code is inlined into
 //! the caller's loop.
 
 #![allow(unsafe_code)] // Calls of functions that need instructions, after asking for them.
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use super::batch;
 use super::line::{self, Line};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::x86;
 use crate::Digest;
+
+/// How many levels the processor has; 0 until it has been asked.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 /// A set of instructions that this processor has. No other is ever made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,40 +33,33 @@ pub(super) enum Level {
 }
 
 impl Level {
-    /// The best that this processor has.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    /// The best that this processor has, once it has been [asked](Self::ask); before, the scalar
+    /// code, which gives the same answers. Queries are thus spared the question.
     #[inline(always)]
     pub(super) fn best() -> Self {
-        use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-        /// 0 until the processor has been asked.
-        static LEVEL: AtomicU8 = AtomicU8::new(0);
-
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         if cfg!(all(target_feature = "avx512f", target_feature = "bmi2")) {
             return Self::Avx512;
         }
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         match LEVEL.load(Relaxed) {
-            3 => Self::Avx512,
-            2 => Self::Avx2,
-            1 => Self::Scalar,
-            _ => {
-                let all = Self::all();
-                // Two threads that come here at once find the same.
-                LEVEL.store(all.len() as u8, Relaxed);
-                all[all.len() - 1]
-            }
+            3 => return Self::Avx512,
+            2 => return Self::Avx2,
+            _ => {}
         }
+        Self::Scalar
     }
 
-    /// The best that this processor has.
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    #[inline(always)]
-    pub(super) fn best() -> Self {
-        Self::Scalar
+    /// Asks the processor what it has, for [`best`](Self::best): to be called by whatever makes a
+    /// filter.
+    pub(super) fn ask() {
+        // Two threads that come here at once find the same.
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        LEVEL.store(Self::all().len() as u8, Relaxed);
     }
 
     /// All that this processor has, the best last.
     #[cfg(any(test, all(target_arch = "x86_64", not(miri))))]
-    #[cold]
     pub(super) fn all() -> &'static [Self] {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if is_x86_feature_detected!("avx2") {

@@ -24,7 +24,7 @@ use crate::theory::blocked::{self, Block};
 use crate::theory::bloom;
 use crate::theory::check::{check_keys, check_positive, check_probes};
 use crate::theory::estimate::{self, Estimate};
-use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// What theory must know about the lines: positions are independent, and may repeat.
 const BLOCK: Block = Block::CACHE_LINE;
@@ -169,6 +169,7 @@ impl Blocked {
         // A length beyond the address space is more than any allocator has.
         let length = usize::try_from(payload_length(blocks, probes)?).unwrap_or(usize::MAX);
         let words = Words::zeroed(length)?;
+        Level::ask();
         Ok(Self { hasher, words, probes, key_count: 0, capacity })
     }
 
@@ -238,7 +239,8 @@ impl Filter for Blocked {
     #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         let lines = self.lines();
-        Level::best().contains(&lines[line_of(key, lines)], key, self.probes)
+        let line = &lines[line_of(key, lines)];
+        Level::best().contains(line, key, self.probes)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
@@ -271,13 +273,20 @@ impl DynamicFilter for Blocked {
     fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
         let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
         let index = line_of(key, lines);
-        Level::best().insert(&mut lines[index], key, self.probes);
+        let line = &mut lines[index];
+        Level::best().insert(line, key, self.probes);
         self.key_count = self.key_count.saturating_add(1);
         Ok(())
     }
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    // Without the copy of the hasher that the trait's own method makes.
+    #[inline(always)]
+    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full> {
+        self.insert_digest(self.hasher.digest(key))
     }
 }
 
@@ -368,6 +377,7 @@ impl Persist for Blocked {
         if <Self as Persist>::payload_length(parameters)? != payload.len() as u64 {
             return Err(DecodeError::Inconsistent("its words are not as many as its blocks need"));
         }
+        Level::ask();
         Ok(Self { hasher, words: payload, probes, key_count, capacity })
     }
 }

@@ -13,15 +13,15 @@
 //! of the eight words lie in one register, the upper halves in another; both are permuted, and the
 //! highest bit of the position says which of the two a lane takes.
 //!
-//! Insertion: the line lies in one register, and lines with one bit are added to it from a
-//! [table](BIT_LINES); the instruction PEXT finds a position in the pattern.
+//! Insertion with AVX-512: the line lies in one register, and lines with one bit are added to it.
+//! They are made without a table: 1 shifted by the position's bit, in the lane that is its word.
 
 #![allow(unsafe_code)] // Intrinsics that read and write memory through pointers.
 
 use std::arch::x86_64::*;
 
 use super::batch;
-use super::line::{self, BIT_LINES, LINE_BITS, Line, PER_PATTERN};
+use super::line::{self, Line, PER_PATTERN};
 use super::line::{first_pattern, next_pattern, shift_of};
 use crate::Digest;
 
@@ -32,20 +32,17 @@ struct Lanes {
     to_position: [u64; 8],
     /// By how much to bring the bit within the word there.
     to_bit: [u64; 8],
-    /// Where the position is.
-    position: [u64; 8],
 }
 
 impl Lanes {
     const fn new(probes: usize) -> Self {
         let zeros = [0; 8];
-        let mut lanes = Self { to_position: zeros, to_bit: zeros, position: zeros };
+        let mut lanes = Self { to_position: zeros, to_bit: zeros };
         let mut lane = 0;
         while lane < 8 {
             let shift = shift_of(if lane < probes { lane as u32 } else { 0 }) as u64;
             lanes.to_position[lane] = shift;
             lanes.to_bit[lane] = shift + 3;
-            lanes.position[lane] = (LINE_BITS as u64 - 1) << shift;
             lane += 1;
         }
         lanes
@@ -84,7 +81,7 @@ fn all_patterns(key: Digest, probes: u32, are_set: impl Fn(u64, u32) -> bool) ->
 
 /// [`line::contains`].
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 pub(super) fn contains_avx512(line: &Line, key: Digest, probes: u32) -> bool {
     let words = load_avx512(line);
     all_patterns(key, probes, |pattern, probes| {
@@ -92,12 +89,13 @@ pub(super) fn contains_avx512(line: &Line, key: Digest, probes: u32) -> bool {
         // Rotated, not shifted: a rotation has no counts that are too large, against which the
         // compiler would guard. The permutation looks at the low three bits of a lane, the second
         // rotation at the low six.
-        let lanes = Lanes::of(probes);
+        let lanes = Lanes::of(PER_PATTERN);
         let word = _mm512_rorv_epi64(fields, load_avx512(&lanes.to_position));
         let bit = _mm512_rorv_epi64(fields, load_avx512(&lanes.to_bit));
         let chosen = _mm512_permutexvar_epi64(word, words);
         let mask = _mm512_rolv_epi64(_mm512_set1_epi64(1), bit);
-        _mm512_testn_epi64_mask(chosen, mask) == 0
+        // Lanes beyond the probes are left out of the answer.
+        _bzhi_u32(_mm512_testn_epi64_mask(chosen, mask).into(), probes) == 0
     })
 }
 
@@ -156,22 +154,36 @@ pub(super) fn insert_avx512(line: &mut Line, key: Digest, probes: u32) {
     let mut words = load_avx512(line);
     let mut pattern = first_pattern(key);
     let mut left = probes;
-    loop {
-        let lanes = Lanes::of(left.min(PER_PATTERN));
-        for &position in &lanes.position[..PER_PATTERN as usize] {
-            let complement = _pext_u64(!pattern, position) as usize;
-            // SAFETY: nine bits were extracted, and eight words begin at every number of nine bits.
-            let bit = unsafe { _mm512_loadu_si512(BIT_LINES.as_ptr().add(complement).cast()) };
-            words = _mm512_or_si512(words, bit);
+    'all: loop {
+        let fields = _mm512_set1_epi64(pattern.cast_signed());
+        /// Sets one bit, and leaves when it was the last.
+        macro_rules! set {
+            ($($probe:literal)*) => {$(
+                let turned = _mm512_ror_epi64::<{ shift_of($probe) as i32 + 3 }>(fields);
+                words = _mm512_or_si512(words, one_bit(turned));
+                left -= 1;
+                if left == 0 {
+                    break 'all;
+                }
+            )*};
         }
-        if left <= PER_PATTERN {
-            break;
-        }
-        left -= PER_PATTERN;
+        set!(0 1 2 3 4 5 6);
         pattern = next_pattern(pattern);
     }
     // SAFETY: a line is 64 bytes.
     unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), words) };
+}
+
+/// The line with one bit: its six low bits are the bit and its three high bits the word.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn one_bit(turned: __m512i) -> __m512i {
+    const WORD: u32 = 61;
+    let kept = _mm512_set1_epi64((7 << WORD | 63_u64).cast_signed());
+    let lane = _mm512_slli_epi64::<WORD>(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+    // (turned & kept) ^ lane: below 64 in the lane of the word alone, and a shift by more gives 0.
+    let shift = _mm512_ternarylogic_epi64::<0x6a>(turned, kept, lane);
+    _mm512_sllv_epi64(_mm512_set1_epi64(1), shift)
 }
 
 /// [`line::insert`], which the compiler turns into instructions on half lines.
@@ -181,7 +193,7 @@ pub(super) fn insert_avx2(line: &mut Line, key: Digest, probes: u32) {
 }
 
 /// [`batch::contains`].
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,bmi2")]
 pub(super) fn batch_avx512(lines: &[Line], probes: u32, keys: &[Digest], hits: &mut [bool]) {
     batch::contains(lines, keys, hits, |line, key| contains_avx512(line, key, probes));
 }
