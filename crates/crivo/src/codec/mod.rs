@@ -36,8 +36,8 @@
 //!
 //! # What can be trusted
 //!
-//! Reading is total: whatever the bytes, the answer is a filter or a typed error, and no more memory
-//! is asked for than there are bytes. Also a mapped payload that was never verified is safe to ask.
+//! Reading is total: whatever the bytes, the answer is a filter or a typed error, and memory is
+//! asked for only in proportion to the bytes that there are. Also a mapped payload that was never verified is safe to ask.
 //! But checksums find damage, not malice: the answers of a filter are as honest as whoever could
 //! write its file.
 

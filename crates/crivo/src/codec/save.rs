@@ -14,7 +14,7 @@ use crate::hash::{HashIdentity, SecretKey};
 /// Saving and loading: every filter can, and nothing else (the trait is sealed).
 ///
 /// Reading verifies both checksums, and never trusts a length: hostile bytes are a typed error,
-/// and cost no more memory than there are bytes. A filter with a secret key is read through
+/// and cost memory only in proportion to the bytes that there are. A filter with a secret key is read through
 /// [`Open`]; a file is mapped instead of read through `Mapped` (feature `mmap`).
 pub trait Save: Stored {
     /// The filter as bytes: what [`save`](Self::save) writes to a file.

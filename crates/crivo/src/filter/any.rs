@@ -1,8 +1,5 @@
 //! A filter of whatever kind a file has.
 
-// The list is still empty; this goes when the first filter is in it.
-#![allow(unused_imports, unused_variables, unreachable_code, dead_code)]
-
 use std::path::Path;
 
 use super::{Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, Quotient};

@@ -188,6 +188,15 @@ impl Incompatible {
         Self { parameter, ours: ours.to_string(), theirs: theirs.to_string() }
     }
 
+    /// An error unless the two hashers are the same.
+    pub(crate) fn unless_same_hasher(ours: KeyHasher, theirs: KeyHasher) -> Result<(), Self> {
+        if ours == theirs {
+            Ok(())
+        } else {
+            Err(Self::new("hash function", ours.identity(), theirs.identity()))
+        }
+    }
+
     /// An error unless the two values are equal.
     pub(crate) fn unless_equal<T: PartialEq + fmt::Display>(
         parameter: &'static str,

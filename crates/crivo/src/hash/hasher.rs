@@ -229,24 +229,12 @@ impl KeyHasher {
         key.digest_with(self)
     }
 
-    // The seed 0 is asked for by a branch, which is predicted, and not loaded: after an insertion a
-    // load may wait until the processor knows where the filter's memory was written.
     #[inline]
     pub(super) fn digest_bytes(&self, bytes: &[u8]) -> Digest {
         Digest::new(match self.function {
-            Function::Xxh3 { seed: 0 } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, 0),
-            // By value, so that a key in a register need not be written to memory for the families
-            // below, whichever is used.
-            _ => match <[u8; 8]>::try_from(bytes) {
-                Ok(bytes) => (*self).digest_word_other(u64::from_le_bytes(bytes)),
-                Err(_) => (*self).digest_bytes_other(bytes),
-            },
+            Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
+            _ => (*self).digest_bytes_other(bytes),
         })
-    }
-
-    #[inline(never)]
-    fn digest_word_other(self, word: u64) -> u64 {
-        self.digest_bytes_other(&word.to_le_bytes())
     }
 
     // Out of line, so that the default family is all that is inlined into callers' loops. By value,

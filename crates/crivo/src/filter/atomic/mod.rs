@@ -167,7 +167,8 @@ impl From<Bloom> for AtomicBloom {
     /// mapped file.
     fn from(filter: Bloom) -> Self {
         let (Shape { probes, key_count, capacity, hasher }, words) = filter.into_words();
-        let key_count = Counter(AtomicU64::new(key_count));
+        // Half of the range is beyond all counting, and leaves room for not saturating.
+        let key_count = Counter(AtomicU64::new(key_count.min(u64::MAX / 2)));
         Self { words: AtomicWords::new(words), probes, capacity, hasher, key_count }
     }
 }

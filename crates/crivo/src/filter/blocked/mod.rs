@@ -319,12 +319,9 @@ impl Blocked {
     }
 
     fn combine(&mut self, other: &Self, rule: fn(u64, u64) -> u64) -> Result<(), Incompatible> {
-        if self.hasher != other.hasher {
-            let [ours, theirs] = [self, other].map(|filter| filter.hasher.identity());
-            return Err(Incompatible::new("the hasher", ours, theirs));
-        }
-        Incompatible::unless_equal("the number of blocks", self.blocks(), other.blocks())?;
-        Incompatible::unless_equal("the number of probes", self.probes, other.probes)?;
+        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
+        Incompatible::unless_equal("number of blocks", self.blocks(), other.blocks())?;
+        Incompatible::unless_equal("k", self.probes, other.probes)?;
         for (ours, theirs) in self.words.to_mut().iter_mut().zip(&*other.words) {
             *ours = rule(*ours, *theirs);
         }
@@ -379,6 +376,22 @@ impl Persist for Blocked {
         }
         Level::ask();
         Ok(Self { hasher, words: payload, probes, key_count, capacity })
+    }
+}
+
+impl<K: Key> Extend<K> for Blocked {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        let hasher = self.hasher;
+        self.extend(keys.into_iter().map(|key| hasher.digest(&key)));
+    }
+}
+
+impl Extend<Digest> for Blocked {
+    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
+        for key in keys {
+            // Never full.
+            let _ = self.insert_digest(key);
+        }
     }
 }
 

@@ -243,9 +243,9 @@ fn only_like_filters_are_merged() {
     ours.insert("ana").unwrap();
     let before = ours.clone();
     for (other, parameter) in [
-        (filter(11, 5, hasher), "the number of blocks"),
-        (filter(10, 6, hasher), "the number of probes"),
-        (filter(10, 5, KeyHasher::xxh3(2)), "the hasher"),
+        (filter(11, 5, hasher), "number of blocks"),
+        (filter(10, 6, hasher), "k"),
+        (filter(10, 5, KeyHasher::xxh3(2)), "hash function"),
     ] {
         assert_eq!(ours.union_with(&other).unwrap_err().parameter, parameter);
         assert_eq!(ours.intersect_with(&other).unwrap_err().parameter, parameter);

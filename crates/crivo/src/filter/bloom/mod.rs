@@ -343,8 +343,7 @@ impl Bloom {
     }
 
     fn check_mergeable(&self, other: &Self) -> Result<(), Incompatible> {
-        let hashers = (self.hasher.identity(), other.hasher.identity());
-        Incompatible::unless_equal("hash function", hashers.0, hashers.1)?;
+        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
         Incompatible::unless_equal("k", self.probes, other.probes)
     }

@@ -373,10 +373,7 @@ impl CountingBloom {
     /// changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
         let unless_equal = Incompatible::unless_equal::<u64>;
-        if self.hasher != other.hasher {
-            let describe = |filter: &Self| format!("{:?}", filter.hasher);
-            return Err(Incompatible::new("hasher", describe(self), describe(other)));
-        }
+        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         unless_equal("number of counters", self.counter_count(), other.counter_count())?;
         unless_equal("k", self.probes().into(), other.probes().into())?;
         Incompatible::unless_equal("width of a counter", self.width(), other.width())?;

@@ -145,7 +145,7 @@ fn only_equals_are_united() {
         CountingBloom::with_dimensions(counters, probes, width, KeyHasher::xxh3(seed)).unwrap()
     };
     for (other, parameter) in [
-        (other(97, 5, CounterWidth::Four, 6), "hasher"),
+        (other(97, 5, CounterWidth::Four, 6), "hash function"),
         (other(98, 5, CounterWidth::Four, 5), "number of counters"),
         (other(97, 6, CounterWidth::Four, 5), "k"),
         (other(97, 5, CounterWidth::Eight, 5), "width of a counter"),

@@ -232,13 +232,7 @@ impl Cuckoo {
     /// If the filters differ in their hash function, their number of slots or their fingerprints,
     /// or if there is no room. The filter is as it was.
     pub fn union_with(&mut self, other: &Self) -> Result<(), UnionError> {
-        if self.hasher != other.hasher {
-            let [ours, theirs] = [&*self, other].map(|filter| {
-                let identity = filter.hasher.identity();
-                format!("{} with {:#x}", identity.family(), identity.value())
-            });
-            return Err(Incompatible::new("hash function", ours, theirs).into());
-        }
+        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("slot count", self.slot_count(), other.slot_count())?;
         let (ours, theirs) = (self.fingerprint_bits(), other.fingerprint_bits());
         Incompatible::unless_equal("fingerprint bits", ours, theirs)?;
@@ -249,7 +243,7 @@ impl Cuckoo {
             }
         }
         self.table = table;
-        self.key_count = self.key_count.saturating_add(other.key_count);
+        self.key_count = self.key_count.saturating_add(other.key_count).min(self.slot_count());
         Ok(())
     }
 
@@ -304,7 +298,8 @@ impl DynamicFilter for Cuckoo {
         if !insert_into(&mut self.table, &place) {
             return Err(self.full());
         }
-        self.key_count += 1;
+        // A hostile file may have claimed more keys than it has.
+        self.key_count = (self.key_count + 1).min(self.slot_count());
         Ok(())
     }
 

@@ -381,8 +381,8 @@ fn filters_that_differ_are_not_merged() {
     let error = ours.union_with(&with_slots(800, 8, 8)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the filters cannot be merged: hash function is xxh3 with 0x7 in one and xxh3 with 0x8 in \
-         the other"
+        "the filters cannot be merged: hash function is xxh3 with seed 7 in one and xxh3 with \
+         seed 8 in the other"
     );
 }
 

@@ -51,10 +51,11 @@ impl Cells {
     /// Whether the cells of this key xor to its fingerprint. There must be cells.
     #[inline(always)]
     pub(super) fn satisfy<const ARITY: usize>(&self, mixed: u64) -> bool {
-        debug_assert!(self.geometry.first_cells > 0);
+        assert!(self.geometry.first_cells > 0, "an empty filter has no cells");
         let mut sum = self.geometry.wide_fingerprint(mixed);
         for cell in self.geometry.cells::<ARITY>(mixed) {
-            // SAFETY: a geometry that passes its check has cells only within the array.
+            // SAFETY: a geometry that passes its check, and has any cells, has them all within the
+            // array.
             sum ^= unsafe { self.get_unchecked(cell) };
         }
         sum & self.geometry.mask() == 0

@@ -184,7 +184,7 @@ impl Filter for Fuse {
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         match self.arity() {
-            _ if self.key_count == 0 => hits.fill(false),
+            _ if self.cells.geometry().first_cells == 0 => hits.fill(false),
             Arity::Three => self.contains_each::<3>(keys, hits),
             Arity::Four => self.contains_each::<4>(keys, hits),
         }

@@ -60,7 +60,13 @@ impl Parameters {
             capacity: stage_capacity(first_capacity, index),
             key_count,
         };
-        Ok(Self { first_capacity, rate, stages: stages.iter().enumerate().map(stage).collect() })
+        let stages: Vec<Stage> = stages.iter().enumerate().map(stage).collect();
+        // No stage has less than a bit for a key. The next one is made for twice as many keys, so
+        // that a file can ask for memory only in proportion to what it brings.
+        if stages.iter().any(|stage| stage.word_count.saturating_mul(64) < stage.capacity) {
+            return Err(DecodeError::Inconsistent("a stage is too small for its capacity"));
+        }
+        Ok(Self { first_capacity, rate, stages })
     }
 }
 

@@ -176,3 +176,10 @@ fn nothing_may_lie_between_the_stages() {
     let read = Growing::from_parts(filter.hasher(), 0, &filter.parameters(), words);
     assert!(matches!(read, Err(DecodeError::Inconsistent(_))));
 }
+
+/// A small file must not make the first insertion allocate gigabytes for the next stage.
+#[test]
+fn a_stage_that_is_too_small_for_its_capacity_is_refused() {
+    let parameters = [1 << 30, 0.01f64.to_bits(), 1 << 8 | 7, 1 << 30];
+    assert!(matches!(Growing::payload_length(&parameters), Err(DecodeError::Inconsistent(_))));
+}

@@ -235,11 +235,7 @@ impl Quotient {
     /// If the fingerprints differ, there is no place for all keys, or no memory. Nothing has
     /// changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
-        if self.hasher != other.hasher {
-            let describe = |hasher: KeyHasher| format!("{:?}", hasher.identity());
-            let (ours, theirs) = (describe(self.hasher), describe(other.hasher));
-            return Err(Incompatible::new("hasher", ours, theirs).into());
-        }
+        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal(
             "slots · 2^r",
             self.table.geometry.range(),

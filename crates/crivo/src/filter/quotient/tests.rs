@@ -385,7 +385,7 @@ fn filters_with_other_fingerprints_are_not_united() {
         other => panic!("{other:?}"),
     };
     let other = Quotient::with_hasher(100, 0.01, KeyHasher::xxh3(1)).unwrap();
-    assert_eq!(parameter(filter.union_with(&other)), "hasher");
+    assert_eq!(parameter(filter.union_with(&other)), "hash function");
     let other = Quotient::new(101, 0.01).unwrap();
     assert_eq!(parameter(filter.union_with(&other)), "slots · 2^r");
     let other = Quotient::new(100, 0.001).unwrap();
