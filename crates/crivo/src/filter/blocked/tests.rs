@@ -356,7 +356,7 @@ proptest! {
 /// `cargo test -p crivo --lib blocked -- --ignored`: 600 MB, 10 million keys, a few seconds.
 /// A rate per line of so few keys would be all luck: what is asked is that the last lines are used.
 #[test]
-#[ignore = "600 MB of memory"]
+#[ignore = "600 MB of memory: cargo test -p crivo --lib blocked -- --ignored"]
 fn more_than_2_to_the_32_bits() {
     let n = 10_000_000u64;
     let mut filter = Blocked::with_size(9_000_000, 6, KeyHasher::default()).unwrap();

@@ -288,7 +288,7 @@ fn filters_that_differ_are_not_merged_and_stay_as_they_were() {
 
 /// 640 MB: `cargo test -p crivo --lib beyond_32_bits -- --ignored`
 #[test]
-#[ignore = "takes 640 MB"]
+#[ignore = "640 MB of memory: cargo test -p crivo --lib bloom -- --ignored"]
 fn a_table_beyond_32_bits_is_used_to_its_end() {
     let mut filter = Bloom::with_size(5_000_000_000, 7, KeyHasher::default()).unwrap();
     filter.extend(0..100_000u64);

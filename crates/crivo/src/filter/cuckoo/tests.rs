@@ -446,7 +446,7 @@ fn bad_parameters_are_named() {
 /// More than 2^32 bits, about a minute:
 /// `cargo test --release -p crivo --lib cuckoo::tests::more_than -- --ignored`
 #[test]
-#[ignore = "takes 550 MB and a minute"]
+#[ignore = "550 MB and a minute: cargo test -p crivo --lib cuckoo -- --ignored"]
 fn more_than_2_to_the_32_bits() {
     let keys = 300_000_000u64;
     let mut filter = Cuckoo::with_fingerprint_bits(keys, 14, KeyHasher::default()).unwrap();
