@@ -4,7 +4,7 @@
 //! batches answer like single questions; a failed operation changes nothing; counts are right; and
 //! the observed rate of wrong yeses is that of theory.
 
-use crivo::codec::{Open, Save};
+use crivo::codec::{Mapped, Open, Save};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse,
     FuseOptions, Growing, Quotient, RemovableFilter,
@@ -95,6 +95,25 @@ fn survives_a_file<F: Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
         assert_eq!(any.to_bytes(), bytes);
         assert_eq!(filter.into().to_bytes(), bytes);
     }
+}
+
+/// From the file itself; the first change copies what it needs, and leaves the file as it is.
+#[allow(unsafe_code)]
+fn answers_from_a_mapped_file<F: Save + Clone>(build: impl Build<F>, name: &str) {
+    let hasher = KeyHasher::xxh3(11);
+    let keys = digests(hasher, 0, 3_000);
+    let filter = build(3_000, 0.01, hasher, &keys);
+    let path = std::env::temp_dir().join(format!("crivo-{}-{name}.crivo", std::process::id()));
+    filter.save(&path).unwrap();
+    // SAFETY: nobody else knows the file, and it is not changed while it is mapped.
+    let mapped = unsafe { Mapped::<F>::open(&path) }.unwrap();
+    mapped.verify().unwrap();
+    assert_all_found(&*mapped, &keys);
+    for key in digests(hasher, 3_000, 6_000) {
+        assert_eq!(mapped.contains_digest(key), filter.contains_digest(key));
+    }
+    assert_eq!(mapped.into_filter().to_bytes(), filter.to_bytes());
+    std::fs::remove_file(path).unwrap();
 }
 
 fn keeps_its_secret<F: Save + Clone>(build: impl Build<F>) {
@@ -297,6 +316,11 @@ macro_rules! every_filter {
         #[test]
         fn survives_a_file() {
             super::survives_a_file::<$filter>($build);
+        }
+
+        #[test]
+        fn answers_from_a_mapped_file() {
+            super::answers_from_a_mapped_file::<$filter>($build, stringify!($name));
         }
 
         #[test]

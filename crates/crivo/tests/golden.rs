@@ -57,6 +57,9 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         ("quotient.crivo", filled(Quotient::with_hasher(500, 0.01, seeded).unwrap(), 500).into()),
         ("fuse-3.crivo", fuse(Arity::Three).into()),
         ("fuse-4.crivo", fuse(Arity::Four).into()),
+        ("growing-3-stages.crivo", {
+            filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
+        }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
     ]
 }
