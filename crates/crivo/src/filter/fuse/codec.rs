@@ -6,7 +6,7 @@
 //! | width of a fingerprint | 1 to 32 |
 //! | segment length | a power of two, at most 2^18 |
 //! | segment count | at most 2^58 cells in all; 0 exactly if there are no keys |
-//! | seed | any |
+//! | seed | odd |
 //!
 //! The words are the packed cells.
 
