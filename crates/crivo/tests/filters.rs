@@ -7,7 +7,7 @@
 use crivo::codec::{Mapped, Open, Save};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse,
-    FuseOptions, Growing, Quotient, RemovableFilter,
+    FuseOptions, Growing, GrowingBlocked, Quotient, RemovableFilter,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -410,6 +410,9 @@ dynamic!(
     union()
 );
 dynamic!(growing, Growing, |n, rate, hasher| Growing::with_hasher(n, rate, hasher).unwrap());
+dynamic!(growing_blocked, GrowingBlocked, |n, rate, hasher| {
+    Growing::blocked_with_hasher(n, rate, hasher).unwrap()
+});
 
 mod fuse {
     use super::*;

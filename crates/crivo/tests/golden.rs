@@ -60,6 +60,9 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         ("growing-3-stages.crivo", {
             filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
         }),
+        ("growing-blocked.crivo", {
+            filled(Growing::blocked_with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
+        }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
     ]
 }

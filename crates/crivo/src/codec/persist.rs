@@ -23,13 +23,15 @@ pub enum Kind {
     Quotient,
     /// The binary fuse filter.
     Fuse,
-    /// A growing chain of filters.
+    /// A growing chain of Bloom filters.
     Growing,
+    /// A growing chain of blocked Bloom filters.
+    GrowingBlocked,
 }
 
 impl Kind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -37,6 +39,7 @@ impl Kind {
         Self::Quotient,
         Self::Fuse,
         Self::Growing,
+        Self::GrowingBlocked,
     ];
 
     /// The number that stands for this kind in files. It never changes.
@@ -49,6 +52,7 @@ impl Kind {
             Self::Quotient => 5,
             Self::Fuse => 6,
             Self::Growing => 7,
+            Self::GrowingBlocked => 9,
         }
     }
 
@@ -67,6 +71,7 @@ impl Kind {
             Self::Quotient => "quotient",
             Self::Fuse => "fuse",
             Self::Growing => "growing",
+            Self::GrowingBlocked => "growing-blocked",
         }
     }
 }

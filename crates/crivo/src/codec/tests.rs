@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::mock::{Folder, Mock};
 use super::*;
 use crate::KeyHasher;
-use crate::filter::{DynamicFilter, Filter};
+use crate::filter::{Bloom, DynamicFilter, Filter};
 use crate::hash::{Family, SecretKey};
 
 /// A filter with `keys` keys, from 0 on.
@@ -113,13 +113,11 @@ fn the_bytes_of_the_document_are_those_of_the_code() {
     let bytes: Vec<u8> = dump
         .lines()
         .filter_map(|line| line.trim().split_once(": "))
-        .flat_map(|(_, line)| line.split("  ").next().unwrap().split(' '))
+        .flat_map(|(_, line)| line.split("  ").next().unwrap().split_whitespace())
         .map(|byte| u8::from_str_radix(byte, 16).unwrap())
         .collect();
-    let mut filter = Mock::with_hasher(10, 0.1, KeyHasher::xxh3(42)).unwrap();
-    for key in ["ana", "bia"] {
-        filter.insert(key).unwrap();
-    }
+    let mut filter = Bloom::with_size(128, 3, KeyHasher::xxh3(42)).unwrap();
+    filter.extend(["ana", "bia"]);
     assert_eq!(bytes, filter.to_bytes());
 }
 

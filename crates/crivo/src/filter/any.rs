@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, Quotient};
+use super::{
+    Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Quotient,
+};
 use crate::bits::Words;
 use crate::codec::{DecodeError, FileError, Kind, Persist, Save, Stored};
 use crate::{Digest, KeyHasher};
@@ -117,6 +119,7 @@ filters! {
     Quotient(Quotient),
     Fuse(Fuse),
     Growing(Growing),
+    GrowingBlocked(GrowingBlocked),
 }
 
 impl AnyFilter {
@@ -187,5 +190,6 @@ mod tests {
         is_opened_as_itself(filled(Quotient::new(300, 0.01).unwrap()));
         is_opened_as_itself(Fuse::build(0..300u64, 0.01).unwrap());
         is_opened_as_itself(filled(Growing::new(100, 0.01).unwrap()));
+        is_opened_as_itself(filled(Growing::blocked(100, 0.01).unwrap()));
     }
 }

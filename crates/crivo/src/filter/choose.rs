@@ -135,7 +135,7 @@ impl Abilities {
             Kind::Cuckoo => Self { remove: true, ..none },
             Kind::Quotient => Self { remove: true, count: true, merge: true, grow: true, ..none },
             Kind::Fuse => Self { dynamic: false, ..none },
-            Kind::Growing => Self { grow: true, ..none },
+            Kind::Growing | Kind::GrowingBlocked => Self { grow: true, ..none },
         }
     }
 }
@@ -283,14 +283,15 @@ fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, Paramet
     // Without a number of keys: of so many that rounding to whole filters does not show.
     let n = keys.unwrap_or(1 << 32);
     let classic = || Ok::<_, ParameterError>(bloom::size(n, rate)?.bits as f64 / n as f64);
+    let in_blocks = |rate| {
+        let block = Block::CACHE_LINE;
+        let blocks = blocked::size(block, n, rate)?.blocks as f64;
+        Ok::<_, ParameterError>(blocks * f64::from(block.bits) / n as f64)
+    };
     Ok(match kind {
         Kind::Bloom => classic()?,
         Kind::Counting => COUNTER * classic()?,
-        Kind::Blocked => {
-            let block = Block::CACHE_LINE;
-            let blocks = blocked::size(block, n, rate)?.blocks as f64;
-            blocks * f64::from(block.bits) / n as f64
-        }
+        Kind::Blocked => in_blocks(rate)?,
         Kind::Cuckoo => f64::from(cuckoo::fingerprint_bits(rate, BUCKET, LOAD)?) / LOAD,
         Kind::Quotient => {
             let slot = f64::from(quotient::remainder_bits(rate, LOAD)?) + METADATA;
@@ -298,6 +299,7 @@ fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, Paramet
         }
         Kind::Fuse => fuse::bits_per_key(n, rate, Arity::Three)?,
         Kind::Growing => limits::bloom(rate * FIRST_SHARE)?,
+        Kind::GrowingBlocked => in_blocks(rate * FIRST_SHARE)?,
     })
 }
 

@@ -20,7 +20,7 @@ pub use bloom::{Bloom, SeededBloom};
 pub use counting::{Count, CounterWidth, CountingBloom};
 pub use cuckoo::{Cuckoo, UnionError};
 pub use fuse::{Fuse, FuseError, FuseOptions};
-pub use growing::Growing;
+pub use growing::{Growing, GrowingBlocked};
 pub use quotient::{Quotient, RebuildError};
 
 use crate::{Digest, Key, KeyHasher};

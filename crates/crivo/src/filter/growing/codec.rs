@@ -10,10 +10,10 @@
 
 use std::sync::Arc;
 
-use super::{Growing, MOST_STAGES, stage_capacity};
+use super::{Growing, MOST_STAGES, Stage as ChainStage, stage_capacity};
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
-use crate::filter::{Bloom, Filter};
+use crate::filter::Filter;
 use crate::theory::check::{check_keys, check_rate};
 use crate::{BuildError, KeyHasher};
 
@@ -70,13 +70,12 @@ impl Parameters {
     }
 }
 
-impl Persist for Growing {
-    const KIND: Kind = Kind::Growing;
+impl<F: ChainStage> Persist for Growing<F> {
+    const KIND: Kind = F::CHAIN;
 
     fn parameters(&self) -> Vec<u64> {
-        let stage = |stage: &Bloom| {
-            let word_count = stage.size_in_bits() / 64;
-            [word_count << PROBES_BITS | u64::from(stage.probes()), stage.key_count()]
+        let stage = |stage: &F| {
+            [stage.word_count() << PROBES_BITS | u64::from(stage.probes()), stage.key_count()]
         };
         let mut parameters = vec![self.first_capacity, self.rate.to_bits()];
         parameters.extend(self.stages.iter().flat_map(stage));
@@ -96,7 +95,7 @@ impl Persist for Growing {
         let mut payload = Vec::with_capacity(2 * self.stages.len());
         for stage in &self.stages {
             payload.extend(stage.payload());
-            payload.push(&PADDING[..padding_after(stage.size_in_bits() / 64)]);
+            payload.push(&PADDING[..padding_after(stage.word_count())]);
         }
         payload
     }
@@ -122,8 +121,9 @@ impl Persist for Growing {
                 return Err(DecodeError::Inconsistent("there is something between the stages"));
             }
             let words = Words::part_of(&payload, table).map_err(out_of_memory)?;
-            let parameters = [word_count, probes, capacity];
-            filter.stages.push(Bloom::from_parts(hasher, key_count, &parameters, words)?);
+            // A table that is no whole number of units has words left over, which is refused.
+            let parameters = [word_count / F::WORDS_PER_UNIT, probes, capacity];
+            filter.stages.push(F::from_parts(hasher, key_count, &parameters, words)?);
         }
         if filter.key_count() != key_count {
             return Err(DecodeError::Inconsistent(

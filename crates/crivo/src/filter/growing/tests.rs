@@ -35,23 +35,37 @@ fn stages_double_and_all_together_stay_below_the_rate() {
     }
 }
 
-/// Twenty filters of seven full stages, within six standard errors of theory, which is below the
-/// rate asked for: by Student's distribution it fails by chance once in 100,000 times.
-#[test]
-fn the_measured_rate_is_that_of_theory() {
-    let (n, queries) = (1_024 * 127, 200_000u64);
+/// Twenty filters of `n` keys lie within six standard errors of theory, which is below 2%: by
+/// Student's distribution this fails by chance once in 100,000 times.
+fn has_the_rate_of_theory<F: Stage>(n: u64, queries: u64, begin: impl Fn(KeyHasher) -> Growing<F>) {
+    let filled = |seed| {
+        let mut filter = begin(KeyHasher::xxh3(seed));
+        filter.extend(0..n);
+        filter
+    };
     let rates: Vec<f64> = (0..20)
         .map(|seed| {
-            let filter = grown(n, 0.02, seed);
+            let filter = filled(seed);
+            assert!((0..n).all(|key| filter.contains(&key)));
             (n..n + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64
         })
         .collect();
-    let theory = grown(n, 0.02, 0).expected_fpr();
+    let theory = filled(0).expected_fpr();
     let mean = rates.iter().sum::<f64>() / 20.0;
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / 19.0;
     let error = (variance / 20.0).sqrt();
     assert!((mean - theory).abs() < 6.0 * error, "{mean} ± {error}, by theory {theory}");
     assert!(theory < 0.02);
+}
+
+#[test]
+fn the_measured_rate_is_that_of_theory() {
+    has_the_rate_of_theory(1_024 * 127, 200_000, |hasher| {
+        Growing::with_hasher(1_024, 0.02, hasher).unwrap()
+    });
+    has_the_rate_of_theory(1_024 * 15, 50_000, |hasher| {
+        Growing::blocked_with_hasher(1_024, 0.02, hasher).unwrap()
+    });
 }
 
 #[test]
@@ -92,6 +106,28 @@ fn a_chain_that_cannot_grow_takes_more_and_says_so() {
 }
 
 #[test]
+fn the_documentation_tells_what_blocks_cost() {
+    let text = include_str!("mod.rs").replace("\n//! ", " ");
+    let bits_per_key = |stages| {
+        let block = crate::theory::blocked::Block::CACHE_LINE;
+        let (mut bits, mut keys) = (0.0, 0.0);
+        for index in 0..stages {
+            let capacity = 1_000_000u64 << index;
+            let size = crate::theory::blocked::size(block, capacity, stage_rate(0.01, index));
+            bits += 512.0 * size.unwrap().blocks as f64;
+            keys += capacity as f64;
+        }
+        bits / keys
+    };
+    let told = format!(
+        "{:.1} bits per key after one stage, {:.1} after ten",
+        bits_per_key(1),
+        bits_per_key(10)
+    );
+    assert!(text.contains(&told), "{told}");
+}
+
+#[test]
 fn bad_parameters_are_named() {
     for bad in [Growing::new(0, 0.01), Growing::new(1, 0.0), Growing::new(1, f64::NAN)] {
         assert!(matches!(bad, Err(BuildError::Parameter(_))), "{bad:?}");
@@ -122,15 +158,15 @@ proptest! {
         let mut filter = grown(keys, 0.01, 2);
         let (parameters, words) = taken_apart(&filter);
         prop_assert!(parameters.len() <= 64);
-        prop_assert_eq!(Growing::payload_length(&parameters).unwrap(), words.len() as u64);
+        prop_assert_eq!(<Growing>::payload_length(&parameters).unwrap(), words.len() as u64);
         let mut again =
-            Growing::from_parts(filter.hasher(), keys, &parameters, words.clone()).unwrap();
+            <Growing>::from_parts(filter.hasher(), keys, &parameters, words.clone()).unwrap();
         prop_assert_eq!(&again, &filter);
         filter.extend(keys..keys + 3_000);
         again.extend(keys..keys + 3_000);
         prop_assert_eq!(again, filter);
 
-        let wrong = Growing::from_parts(KeyHasher::default(), keys + 1, &parameters, words);
+        let wrong = <Growing>::from_parts(KeyHasher::default(), keys + 1, &parameters, words);
         prop_assert!(matches!(wrong, Err(DecodeError::Inconsistent(_))));
     }
 
@@ -143,14 +179,14 @@ proptest! {
         key: u64,
     ) {
         let parameters = [&[first_capacity, rate][..], &stages].concat();
-        let length = Growing::payload_length(&parameters);
+        let length = <Growing>::payload_length(&parameters);
         let words = match length {
             Ok(length) if length < 10_000 => length as usize,
             _ => words,
         };
         let key_count = stages.iter().skip(1).step_by(2).fold(0u64, |sum, &n| sum.saturating_add(n));
         let words = Words::zeroed(words).unwrap();
-        let filter = Growing::from_parts(KeyHasher::default(), key_count, &parameters, words);
+        let filter = <Growing>::from_parts(KeyHasher::default(), key_count, &parameters, words);
         if let Ok(mut filter) = filter {
             prop_assert!(length.is_ok());
             prop_assert!(!filter.contains(&key));
@@ -173,7 +209,7 @@ fn nothing_may_lie_between_the_stages() {
     assert!(table < words.len(), "there is padding to spoil");
     words[table] = 1;
     let words = Words::copied(&words).unwrap();
-    let read = Growing::from_parts(filter.hasher(), 0, &filter.parameters(), words);
+    let read = <Growing>::from_parts(filter.hasher(), 0, &filter.parameters(), words);
     assert!(matches!(read, Err(DecodeError::Inconsistent(_))));
 }
 
@@ -181,5 +217,5 @@ fn nothing_may_lie_between_the_stages() {
 #[test]
 fn a_stage_that_is_too_small_for_its_capacity_is_refused() {
     let parameters = [1 << 30, 0.01f64.to_bits(), 1 << 8 | 7, 1 << 30];
-    assert!(matches!(Growing::payload_length(&parameters), Err(DecodeError::Inconsistent(_))));
+    assert!(matches!(<Growing>::payload_length(&parameters), Err(DecodeError::Inconsistent(_))));
 }

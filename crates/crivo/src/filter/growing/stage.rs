@@ -1,0 +1,64 @@
+//! What a chain can be made of.
+
+use crate::codec::{Kind, Persist};
+use crate::filter::{Blocked, Bloom, DynamicFilter, Filter};
+use crate::{BuildError, KeyHasher};
+
+/// A filter that is never full, of which a [`Growing`](super::Growing) chain can be made: [`Bloom`]
+/// or [`Blocked`].
+///
+/// Nothing else implements it: a file must say what its chain is made of.
+#[expect(private_bounds, reason = "what is private here keeps others from implementing it")]
+pub trait Stage: DynamicFilter + Sealed {}
+
+impl Stage for Bloom {}
+impl Stage for Blocked {}
+
+/// What the chain must know of its stages.
+pub(super) trait Sealed: Sized + Persist + PartialEq {
+    /// The kind of the chain's files.
+    const CHAIN: Kind;
+
+    /// The unit of a table: it has whole ones.
+    const WORDS_PER_UNIT: u64;
+
+    fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError>;
+
+    fn probes(&self) -> u32;
+
+    fn word_count(&self) -> u64;
+}
+
+impl Sealed for Bloom {
+    const CHAIN: Kind = Kind::Growing;
+    const WORDS_PER_UNIT: u64 = 1;
+
+    fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, hasher)
+    }
+
+    fn probes(&self) -> u32 {
+        self.probes()
+    }
+
+    fn word_count(&self) -> u64 {
+        self.size_in_bits() / 64
+    }
+}
+
+impl Sealed for Blocked {
+    const CHAIN: Kind = Kind::GrowingBlocked;
+    const WORDS_PER_UNIT: u64 = 8;
+
+    fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, rate, hasher)
+    }
+
+    fn probes(&self) -> u32 {
+        self.probes()
+    }
+
+    fn word_count(&self) -> u64 {
+        self.size_in_bits() / 64
+    }
+}
