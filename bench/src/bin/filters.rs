@@ -133,6 +133,17 @@ fn measure<K: BenchKey>(settings: &Settings, results: &mut Vec<Vec<String>>) {
     }
 }
 
+/// Of each result what is compared: for each rival, and each other way of asking, the ratios.
+fn ratios(results: &[Vec<String>]) -> Vec<Vec<String>> {
+    const COMPARED: [usize; 9] = [0, 1, 2, 3, 4, 5, 9, 10, 11];
+    let first_of_group = |row: &[String]| row[9..].iter().all(|ratio| ratio == "1.00");
+    results
+        .iter()
+        .filter(|row| !first_of_group(row))
+        .map(|row| COMPARED.map(|column| row[column].clone()).to_vec())
+        .collect()
+}
+
 fn main() -> std::process::ExitCode {
     let settings = match settings() {
         Ok(settings) => settings,
@@ -152,6 +163,8 @@ fn main() -> std::process::ExitCode {
         let few = settings.sizes.iter().copied().filter(|&n| n <= 10_000_000).collect();
         measure::<String>(&Settings { sizes: few, ..settings.clone() }, &mut results);
     }
+    println!("\nrival's time over crivo's, at a glance");
+    print!("{}", table(&ratios(&results)));
     match settings.csv.map(|path| std::fs::write(path, csv(&results))) {
         Some(Err(error)) => {
             eprintln!("the results could not be written: {error}");

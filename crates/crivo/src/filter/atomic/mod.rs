@@ -1,12 +1,13 @@
 //! A Bloom filter that many threads fill at once.
 
+mod probe;
 mod table;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Filter;
-use super::bloom::{self, Bloom, Probes, Shape};
+use super::bloom::{self, Bloom, Shape};
 use crate::{BuildError, Digest, Key, KeyHasher};
 use table::AtomicWords;
 
@@ -123,26 +124,14 @@ impl AtomicBloom {
 
     #[inline(always)]
     fn set(&self, key: Digest) {
-        let words = self.words.as_slice();
-        let mut key = Probes::new(key);
-        for _ in 0..self.probes {
-            let (word, position) = key.next(words.len());
-            words[word].fetch_or(bloom::bit(position), Ordering::Relaxed);
-        }
+        probe::set(self.words.as_slice(), self.probes, key);
     }
 }
 
 impl Filter for AtomicBloom {
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
-        let words = self.words.as_slice();
-        let mut key = Probes::new(key);
-        let mut all = true;
-        for _ in 0..self.probes {
-            let (word, position) = key.next(words.len());
-            all &= words[word].load(Ordering::Relaxed) & bloom::bit(position) != 0;
-        }
-        all
+        probe::contains(self.words.as_slice(), self.probes, key)
     }
 
     fn key_count(&self) -> u64 {

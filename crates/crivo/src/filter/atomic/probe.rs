@@ -1,0 +1,159 @@
+//! Setting and asking the bits of a key in words that threads share.
+//!
+//! Over any kind of word, so that the very same code runs in programs and under a model checker,
+//! which tries every order in which threads can come.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Digest;
+use crate::filter::bloom::{self, Probes};
+
+/// A word that threads share.
+pub(super) trait SharedWord {
+    /// Sets these bits, and leaves the others as they are.
+    fn set_bits(&self, bits: u64);
+
+    /// The bits of now, or of a moment ago.
+    fn bits(&self) -> u64;
+}
+
+macro_rules! shared_word {
+    ($atomic:ty) => {
+        impl SharedWord for $atomic {
+            #[inline(always)]
+            fn set_bits(&self, bits: u64) {
+                self.fetch_or(bits, Ordering::Relaxed);
+            }
+
+            #[inline(always)]
+            fn bits(&self) -> u64 {
+                self.load(Ordering::Relaxed)
+            }
+        }
+    };
+}
+
+shared_word!(AtomicU64);
+
+/// Sets the bits of a key.
+#[inline(always)]
+pub(super) fn set(words: &[impl SharedWord], probes: u32, key: Digest) {
+    let mut key = Probes::new(key);
+    for _ in 0..probes {
+        let (word, position) = key.next(words.len());
+        words[word].set_bits(bloom::bit(position));
+    }
+}
+
+/// Whether all bits of a key are set.
+#[inline(always)]
+pub(super) fn contains(words: &[impl SharedWord], probes: u32, key: Digest) -> bool {
+    let mut key = Probes::new(key);
+    let mut all = true;
+    for _ in 0..probes {
+        let (word, position) = key.next(words.len());
+        all &= words[word].bits() & bloom::bit(position) != 0;
+    }
+    all
+}
+
+/// What [`AtomicBloom`](super::AtomicBloom) promises, in every order of events that Rust's memory
+/// model allows for these few operations.
+#[cfg(test)]
+mod every_order {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicBool, AtomicU64};
+    use loom::thread;
+
+    use super::*;
+
+    shared_word!(AtomicU64);
+
+    const PROBES: u32 = 2;
+
+    /// Two keys that share a bit, and differ in the other word of a table of two.
+    const KEYS: [Digest; 2] =
+        [Digest::new(0xc8db_ac08_996c_7d45), Digest::new(0xe6b0_9f36_3c5a_b7c5)];
+
+    fn table() -> Arc<[AtomicU64; 2]> {
+        Arc::new([AtomicU64::new(0), AtomicU64::new(0)])
+    }
+
+    fn bits(words: &[AtomicU64; 2]) -> [u64; 2] {
+        [words[0].bits(), words[1].bits()]
+    }
+
+    #[test]
+    fn the_keys_of_these_tests_meet() {
+        let [one, other] = KEYS.map(|key| {
+            let mut probes = Probes::new(key);
+            [(); PROBES as usize].map(|()| {
+                let (word, position) = probes.next(2);
+                (word, bloom::bit(position))
+            })
+        });
+        assert!(one.iter().any(|place| other.contains(place)), "{one:?} and {other:?}");
+        assert!(one[1].0 != one[0].0 && one[1] != other[1], "and differ elsewhere");
+    }
+
+    #[test]
+    fn two_threads_set_the_bits_that_one_would() {
+        loom::model(|| {
+            let shared = table();
+            let threads = KEYS.map(|key| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    set(&*shared, PROBES, key);
+                    assert!(contains(&*shared, PROBES, key), "a thread finds what it inserted");
+                })
+            });
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            let alone = table();
+            KEYS.map(|key| set(&*alone, PROBES, key));
+            assert_eq!(bits(&shared), bits(&alone));
+        });
+    }
+
+    #[test]
+    fn what_was_announced_is_found() {
+        loom::model(|| {
+            let (shared, announced) = (table(), Arc::new(AtomicBool::new(false)));
+            let writer = {
+                let (shared, announced) = (Arc::clone(&shared), Arc::clone(&announced));
+                thread::spawn(move || {
+                    set(&*shared, PROBES, KEYS[0]);
+                    announced.store(true, Ordering::Release);
+                })
+            };
+            let other = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || set(&*shared, PROBES, KEYS[1]))
+            };
+            if announced.load(Ordering::Acquire) {
+                assert!(contains(&*shared, PROBES, KEYS[0]));
+            }
+            writer.join().unwrap();
+            other.join().unwrap();
+            assert!(KEYS.into_iter().all(|key| contains(&*shared, PROBES, key)));
+        });
+    }
+
+    #[test]
+    fn what_was_found_once_is_found_for_ever() {
+        loom::model(|| {
+            let shared = table();
+            let writers = KEYS.map(|key| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || set(&*shared, PROBES, key))
+            });
+            if contains(&*shared, PROBES, KEYS[0]) {
+                assert!(contains(&*shared, PROBES, KEYS[0]));
+            }
+            for writer in writers {
+                writer.join().unwrap();
+            }
+        });
+    }
+}
