@@ -301,3 +301,16 @@ proptest! {
         }
     }
 }
+
+/// 120 million fingerprints of 32 bits, about 4.3 billion bits.
+#[test]
+#[ignore = "4 GB and two minutes: cargo test -p crivo --lib fuse -- --ignored"]
+fn more_than_32_bits_of_bits() {
+    let options = FuseOptions { width: 32, ..FuseOptions::default() };
+    let filter = options.build(0..122_000_000u64).unwrap();
+    assert!(filter.size_in_bits() > 1 << 32, "{}", filter.size_in_bits());
+    assert!((0..122_000_000u64).step_by(7).all(|key| filter.contains(&key)));
+    let found = (1u64 << 40..(1 << 40) + 1_000_000).filter(|key| filter.contains(key)).count();
+    // 2.3e-4 are expected: more than one has a chance of 3e-8.
+    assert!(found <= 1, "{found}");
+}

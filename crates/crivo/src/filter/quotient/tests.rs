@@ -491,3 +491,26 @@ fn large_filters_err_as_often_as_theory_says() {
         assert!(expected <= target);
     }
 }
+
+/// The first and the last hundred thousand of 120 million quotients: 2^32 bits lie between.
+#[test]
+#[ignore = "600 MB of memory: cargo test -p crivo --lib quotient -- --ignored"]
+fn more_than_32_bits_of_bits() {
+    let mut filter = Quotient::with_remainder_bits(120_000_000, 36, KeyHasher::default()).unwrap();
+    assert!(filter.size_in_bits() > 1 << 32);
+    const STEP: u64 = (1 << 39) + 1;
+    let far = |i: u64| Digest::new(u64::MAX - i * STEP);
+    let near = |i: u64| Digest::new(i * STEP);
+    for i in 0..100_000 {
+        filter.insert_digest(far(i)).unwrap();
+        filter.insert_digest(near(i)).unwrap();
+    }
+    assert!(
+        (0..100_000).all(|i| filter.contains_digest(far(i)) && filter.contains_digest(near(i)))
+    );
+    for i in 0..100_000 {
+        filter.remove_digest(far(i)).unwrap();
+    }
+    assert!((0..100_000).all(|i| filter.contains_digest(near(i))));
+    assert_eq!(filter.key_count(), 100_000);
+}
