@@ -496,9 +496,9 @@ fn large_filters_err_as_often_as_theory_says() {
 #[test]
 #[ignore = "600 MB of memory: cargo test -p crivo --lib quotient -- --ignored"]
 fn more_than_32_bits_of_bits() {
+    const STEP: u64 = (1 << 39) + 1;
     let mut filter = Quotient::with_remainder_bits(120_000_000, 36, KeyHasher::default()).unwrap();
     assert!(filter.size_in_bits() > 1 << 32);
-    const STEP: u64 = (1 << 39) + 1;
     let far = |i: u64| Digest::new(u64::MAX - i * STEP);
     let near = |i: u64| Digest::new(i * STEP);
     for i in 0..100_000 {
