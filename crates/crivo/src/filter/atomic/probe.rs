@@ -111,7 +111,7 @@ mod every_order {
                 thread.join().unwrap();
             }
             let alone = table();
-            KEYS.map(|key| set(&*alone, PROBES, key));
+            KEYS.into_iter().for_each(|key| set(&*alone, PROBES, key));
             assert_eq!(bits(&shared), bits(&alone));
         });
     }
