@@ -6,6 +6,7 @@
 mod cli;
 mod commands;
 mod human;
+mod input;
 mod outcome;
 mod output;
 mod secret;
