@@ -5,11 +5,15 @@
 
 mod cli;
 mod commands;
+mod describe;
+mod distinct;
 mod human;
 mod input;
 mod outcome;
 mod output;
 mod secret;
+mod table;
+mod update;
 
 use std::process::ExitCode;
 
