@@ -7,9 +7,11 @@ mod cli;
 mod commands;
 mod human;
 mod input;
+mod mapped;
 mod outcome;
 mod output;
 mod secret;
+mod spill;
 
 use std::process::ExitCode;
 
