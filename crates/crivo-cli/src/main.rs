@@ -5,6 +5,8 @@
 
 mod cli;
 mod commands;
+mod describe;
+mod distinct;
 mod human;
 mod input;
 mod mapped;
@@ -12,6 +14,8 @@ mod outcome;
 mod output;
 mod secret;
 mod spill;
+mod table;
+mod update;
 
 use std::process::ExitCode;
 

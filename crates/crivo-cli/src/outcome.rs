@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::{fmt, io};
 
 use crivo::codec::{DecodeError, FileError};
-use crivo::filter::{Full, FuseError, Incompatible};
+use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
 
 /// What a command that did its work found.
@@ -51,6 +51,11 @@ impl Error {
         move |error| Self::new(format_args!("cannot write {}: {}", path.display(), plain(&error)))
     }
 
+    /// For `map_err`: a file could not be changed.
+    pub(crate) fn changing(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        move |error| Self::new(format_args!("cannot change {}: {}", path.display(), plain(&error)))
+    }
+
     /// For `map_err`: standard output could not be written to.
     pub(crate) fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -94,15 +99,7 @@ macro_rules! said_by_the_library {
     };
 }
 
-said_by_the_library!(
-    BuildError,
-    DecodeError,
-    FileError,
-    Full,
-    FuseError,
-    Incompatible,
-    ParameterError
-);
+said_by_the_library!(BuildError, DecodeError, FileError, Full, ParameterError, PlanError);
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,7 @@ use std::hash::{BuildHasher, RandomState};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub(crate) use files::{Spool, temporary, temporary_error};
-pub(crate) use join::{Join, Joined};
+pub(crate) use join::Join;
 pub(crate) use set::DigestSet;
 pub(crate) use sieve::{Sieve, Sifted};
 

@@ -61,11 +61,6 @@ impl Sieve {
         })
     }
 
-    /// How many different records have been told so far.
-    pub(crate) fn first_count(&self) -> u64 {
-        self.set.key_count() as u64
-    }
-
     /// Settles what was put aside: those records are numbered from 0 on in their order, and the
     /// first occurrences are marked.
     pub(crate) fn finish(self) -> Result<Marks, Error> {
