@@ -74,7 +74,7 @@ fn a_rate_drops_a_few_wrongly_and_says_how_many() {
     let bench = Bench::new();
     bench.file("input", lines((0..200_000).map(|number| number % 100_000)));
     for more in [&["--rate", "0.01"][..], &["--rate", "0.01", "--keys", "100_000"]] {
-        let args = ["dedup", "--json", "input"].iter().chain(more);
+        let args = [&["dedup", "--json", "input"], more].concat();
         let ended = bench.run(args);
         let json: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
         let expected = json["expected_wrongly_dropped"].as_f64().unwrap();

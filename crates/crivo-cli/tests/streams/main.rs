@@ -73,7 +73,7 @@ impl Bench {
     /// A filter of these lines, by `crivo build`.
     pub(crate) fn filter(&self, name: &str, lines: &str, more: &[&str]) -> PathBuf {
         let path = self.path(name);
-        let args = ["build", "-o", name].iter().chain(more);
+        let args = [&["build", "-o", name], more].concat();
         let ended = self.run_with(args, lines.as_bytes());
         assert_eq!(ended.status, Some(0), "{}", ended.stderr);
         path

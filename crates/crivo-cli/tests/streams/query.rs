@@ -12,7 +12,7 @@ fn prints_what_may_be_there_or_what_is_certainly_not() {
     let new = bench.run_with(["query", "-v", "seen.crivo", "-"], input.as_bytes()).text();
     assert_eq!(new, lines(1000..1500));
     for no_verify in [&[][..], &["--no-verify"]] {
-        let args = ["query", "-c", "seen.crivo"].iter().chain(no_verify);
+        let args = [&["query", "-c", "seen.crivo"], no_verify].concat();
         assert_eq!(bench.run_with(args, input.as_bytes()).text(), "500\n");
     }
     bench.file("input", &input);
@@ -88,7 +88,7 @@ fn a_secret_key_must_be_given_again() {
     let error = bench.run_with(["query", "keyed.crivo"], b"ana\n").error();
     assert!(error.contains("secret key"), "{error}");
     for no_verify in [&[][..], &["--no-verify"]] {
-        let args = ["query", "keyed.crivo", "--key-file", "secret"].iter().chain(no_verify);
+        let args = [&["query", "keyed.crivo", "--key-file", "secret"], no_verify].concat();
         assert_eq!(bench.run_with(args, b"ana\nbob\n").text(), "ana\n");
     }
 }
