@@ -9,9 +9,11 @@ mod describe;
 mod distinct;
 mod human;
 mod input;
+mod mapped;
 mod outcome;
 mod output;
 mod secret;
+mod spill;
 mod table;
 mod update;
 
