@@ -2,7 +2,8 @@
 
 use crivo::codec::Kind;
 use crivo::filter::choose::Abilities;
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::{AnyFilter, CountingBloom, Filter};
+use crivo::theory::estimate::cardinality;
 use serde::{Serialize, Serializer};
 
 use crate::human;
@@ -64,26 +65,42 @@ pub(crate) fn present_rate(filter: &AnyFilter) -> f64 {
 /// A warning if the filter holds more than it is made for.
 pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
     let capacity = filter.capacity()?;
-    let (now, planned) = (present_rate(filter), filter.expected_fpr_when_full());
-    // Of copies a counting filter takes any number; how many keys it has, its rate must tell.
-    let is_past = match filter.kind() {
-        Kind::Counting => filter.key_count() > capacity && now > SCATTER * planned,
-        _ => filter.key_count() > capacity,
+    let is_past = match filter {
+        AnyFilter::Counting(filter) => is_crowded(filter, capacity),
+        filter => filter.key_count() > capacity,
     };
-    is_past.then(|| {
-        format!(
-            "the filter is made for {} and holds {}: its rate of wrong yeses is now {} instead of \
-             {}; build a larger one with --keys",
-            human::counted(capacity, "key"),
-            human::count(filter.key_count()),
-            human::rate(now),
-            human::rate(planned),
-        )
-    })
+    is_past.then(|| crowded(filter, capacity, filter.key_count(), present_rate(filter)))
 }
 
-/// By so much the rate of a table may exceed theory's mean by chance.
-const SCATTER: f64 = 1.05;
+/// The same where it is known how many distinct keys it holds.
+pub(crate) fn past_capacity_with(filter: &AnyFilter, distinct: u64) -> Option<String> {
+    let capacity = filter.capacity().filter(|&capacity| capacity < distinct)?;
+    Some(crowded(filter, capacity, distinct, filter.expected_fpr_with(distinct)))
+}
+
+fn crowded(filter: &AnyFilter, capacity: u64, keys: u64, rate: f64) -> String {
+    format!(
+        "the filter is made for {} and holds {}: its rate of wrong yeses is now {} instead of {}; \
+         build a larger one with --keys",
+        human::counted(capacity, "key"),
+        human::count(keys),
+        human::rate(rate),
+        human::rate(filter.expected_fpr_when_full()),
+    )
+}
+
+/// Whether there are certainly more distinct keys than the capacity. Copies, of which it takes any
+/// number, count as keys here, so that the counters must tell.
+fn is_crowded(filter: &CountingBloom, capacity: u64) -> bool {
+    const CERTAIN: f64 = 3.0;
+    let used = filter.counters().filter(|&counter| counter > 0).count() as u64;
+    filter.key_count() > capacity
+        && match cardinality(filter.counter_count(), filter.probes(), used) {
+            Ok(found) => found.keys - CERTAIN * found.standard_error > capacity as f64,
+            // Every counter is in use.
+            Err(_) => true,
+        }
+}
 
 /// The names of the kinds that can do something: `counting, cuckoo and quotient`.
 pub(crate) fn kinds_that(can: impl Fn(Abilities) -> bool) -> String {

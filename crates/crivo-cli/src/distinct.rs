@@ -1,36 +1,39 @@
 //! The distinct keys of an input, however many: their digests, sorted and counted.
 //!
 //! ```text
-//!   digests ──▶ 256 parts, by their first byte ──▶ each sorted, copies merged ──▶ all, in order
+//!   digests ──▶ 64 parts, by their first bits ──▶ each sorted, copies merged ──▶ all, in order
 //!                       │                               ▲
-//!                       └─── beyond a bound: a temporary file
+//!                       └─── beyond a bound: temporary files
 //! ```
 //!
-//! Memory stays within the bound: what exceeds it is written to a temporary file, part by part, and
-//! parts are small enough to be sorted one at a time. The file has no name and is gone when the
-//! command ends, however it ends.
+//! What exceeds the bound goes to a temporary file for each part, and parts are small enough to be
+//! sorted one at a time. The files have no names and are gone when the command ends, however it
+//! ends.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read};
 use std::thread;
 
 use crivo::{Digest, KeyHasher};
 
 use crate::input::InputArgs;
-use crate::outcome::{Error, plain};
+use crate::outcome::Error;
+use crate::spill::{Spool, temporary_error};
 
 /// How much memory digests may take before they are written to disk.
 const MEMORY: usize = 256 << 20;
 
-const PARTS: usize = 256;
+/// A part holds the digests with the same first bits, so many of them.
+const PART_BITS: u32 = 6;
+const PARTS: usize = 1 << PART_BITS;
 
-/// Digests to be visited at once.
+/// After so many digests it is asked whether there is still room.
 const BATCH: usize = 1 << 13;
 
-/// A digest; where `W` is 2, with the number of its copies.
-type Entry<const W: usize> = [u64; W];
+/// What is read from a file at once, in bytes.
+const BUFFER: usize = 1 << 18;
 
-/// The distinct keys of an input.
+/// The distinct keys of an input. With `W` = 1 copies are forgotten, with `W` = 2 they are counted.
 pub(crate) fn gather<const W: usize>(
     input: &InputArgs,
     hasher: KeyHasher,
@@ -40,21 +43,25 @@ pub(crate) fn gather<const W: usize>(
     gathering.finish()
 }
 
-/// Takes in digests. With `W` = 1 it forgets copies, with `W` = 2 it counts them.
+/// A digest; where `W` is 2, with the number of its copies.
+type Entry<const W: usize> = [u64; W];
+
+/// Takes in digests.
 struct Gathering<const W: usize> {
     parts: Vec<Vec<Entry<W>>>,
+    /// What has left memory, part by part; none as long as all is in memory.
+    spools: Vec<Spool>,
     /// How many entries there are in memory, and may be.
     held: usize,
     most_held: usize,
     total: u64,
-    spill: Option<Spill>,
 }
 
 impl<const W: usize> Gathering<W> {
     /// Nothing yet, and never more than `memory` bytes of it in memory.
     fn within(memory: usize) -> Self {
         let most_held = (memory / size_of::<Entry<W>>()).max(PARTS);
-        Self { parts: vec![Vec::new(); PARTS], held: 0, most_held, total: 0, spill: None }
+        Self { parts: vec![Vec::new(); PARTS], spools: Vec::new(), held: 0, most_held, total: 0 }
     }
 
     /// Takes in some digests.
@@ -64,27 +71,24 @@ impl<const W: usize> Gathering<W> {
                 let digest = digest.get();
                 let mut entry = [1; W];
                 entry[0] = digest;
-                self.parts[(digest >> 56) as usize].push(entry);
+                self.parts[(digest >> (u64::BITS - PART_BITS)) as usize].push(entry);
             }
             self.held += digests.len();
             self.total += digests.len() as u64;
             if self.held >= self.most_held {
-                self.make_room().map_err(temporary)?;
+                self.make_room()?;
             }
         }
         Ok(())
     }
 
     /// Merges copies; if that frees too little, everything goes to disk.
-    fn make_room(&mut self) -> io::Result<()> {
+    fn make_room(&mut self) -> Result<(), Error> {
         self.merge_copies();
         if self.held > self.most_held / 2 {
-            let spill = match &mut self.spill {
-                Some(spill) => spill,
-                none => none.insert(Spill::new()?),
-            };
-            for (index, part) in self.parts.iter_mut().enumerate() {
-                spill.append(index, part)?;
+            self.spools.resize_with(PARTS, Spool::default);
+            for (part, spool) in self.parts.iter_mut().zip(&mut self.spools) {
+                write(spool, part)?;
                 part.clear();
             }
             self.held = 0;
@@ -105,14 +109,24 @@ impl<const W: usize> Gathering<W> {
 
     /// All digests, sorted.
     fn finish(mut self) -> Result<Distinct<W>, Error> {
-        self.merge_copies();
         let total = self.total;
-        let Some(spill) = self.spill else {
+        if self.spools.is_empty() {
+            self.merge_copies();
             let distinct = self.held as u64;
             return Ok(Distinct { total, distinct, place: Place::Memory(self.parts) });
-        };
-        let (file, distinct) = spill.sorted(self.parts).map_err(temporary)?;
-        Ok(Distinct { total, distinct, place: Place::Disk(file) })
+        }
+        let mut sorted = Spool::default();
+        let mut distinct = 0;
+        for (mut part, spool) in self.parts.into_iter().zip(self.spools) {
+            each_of(spool, |entry| {
+                part.push(entry);
+                Ok(())
+            })?;
+            sort_and_merge(&mut part);
+            distinct += part.len() as u64;
+            write(&mut sorted, &part)?;
+        }
+        Ok(Distinct { total, distinct, place: Place::Disk(sorted) })
     }
 }
 
@@ -127,66 +141,25 @@ fn sort_and_merge<const W: usize>(part: &mut Vec<Entry<W>>) {
     });
 }
 
-fn temporary(error: io::Error) -> Error {
-    Error::new(format_args!(
-        "cannot spool keys to a temporary file in {}: {}; TMPDIR names another place",
-        std::env::temp_dir().display(),
-        plain(&error)
-    ))
+fn write<const W: usize>(spool: &mut Spool, entries: &[Entry<W>]) -> Result<(), Error> {
+    entries.as_flattened().iter().try_for_each(|word| spool.write(&word.to_le_bytes()))
 }
 
-/// Parts on disk, in pieces.
-struct Spill {
-    file: BufWriter<File>,
-    /// For each part, where its pieces begin and how many entries they have.
-    pieces: Vec<Vec<(u64, usize)>>,
-    end: u64,
-}
-
-impl Spill {
-    fn new() -> io::Result<Self> {
-        let file = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
-        Ok(Self { file, pieces: vec![Vec::new(); PARTS], end: 0 })
+/// Visits the entries that were written to a spool.
+fn each_of<const W: usize>(
+    spool: Spool,
+    mut visit: impl FnMut(Entry<W>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(file) = spool.into_file()? else { return Ok(()) };
+    let mut file = BufReader::with_capacity(BUFFER, file);
+    while let Some(entry) = read(&mut file).map_err(temporary_error)? {
+        visit(entry)?;
     }
-
-    fn append<const W: usize>(&mut self, part: usize, entries: &[Entry<W>]) -> io::Result<()> {
-        if !entries.is_empty() {
-            self.pieces[part].push((self.end, entries.len()));
-            write_entries(&mut self.file, entries)?;
-            self.end += size_of_val(entries) as u64;
-        }
-        Ok(())
-    }
-
-    /// A file of all entries, those in memory included, sorted and merged; and how many they are.
-    fn sorted<const W: usize>(self, memory: Vec<Vec<Entry<W>>>) -> io::Result<(File, u64)> {
-        let Self { file, pieces, .. } = self;
-        let mut file = BufReader::new(file.into_inner()?);
-        let mut sorted = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
-        let mut distinct = 0;
-        for (mut part, pieces) in memory.into_iter().zip(pieces) {
-            for (start, count) in pieces {
-                file.seek(SeekFrom::Start(start))?;
-                part.reserve(count);
-                for _ in 0..count {
-                    // As many as were written there.
-                    part.extend(read_entry(&mut file)?);
-                }
-            }
-            sort_and_merge(&mut part);
-            distinct += part.len() as u64;
-            write_entries(&mut sorted, &part)?;
-        }
-        Ok((sorted.into_inner()?, distinct))
-    }
-}
-
-fn write_entries<const W: usize>(file: &mut impl Write, entries: &[Entry<W>]) -> io::Result<()> {
-    entries.as_flattened().iter().try_for_each(|word| file.write_all(&word.to_le_bytes()))
+    Ok(())
 }
 
 /// The next entry; `None` at the end.
-fn read_entry<const W: usize>(file: &mut impl Read) -> io::Result<Option<Entry<W>>> {
+fn read<const W: usize>(file: &mut BufReader<File>) -> io::Result<Option<Entry<W>>> {
     let mut entry = [0; W];
     for (index, word) in entry.iter_mut().enumerate() {
         let mut bytes = [0; size_of::<u64>()];
@@ -212,7 +185,7 @@ pub(crate) struct Distinct<const W: usize> {
 
 enum Place<const W: usize> {
     Memory(Vec<Vec<Entry<W>>>),
-    Disk(File),
+    Disk(Spool),
 }
 
 impl<const W: usize> Distinct<W> {
@@ -221,21 +194,14 @@ impl<const W: usize> Distinct<W> {
         self,
         mut visit: impl FnMut(Digest, u64) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut visit = |entry: Entry<W>| {
+        let visit = |entry: Entry<W>| {
             let copies = if W > 1 { entry[W - 1] } else { 1 };
             visit(Digest::new(entry[0]), copies)
         };
         match self.place {
             // Parts are let go one by one.
             Place::Memory(parts) => parts.into_iter().flatten().try_for_each(visit),
-            Place::Disk(mut file) => {
-                file.rewind().map_err(temporary)?;
-                let mut file = BufReader::with_capacity(1 << 20, file);
-                while let Some(entry) = read_entry(&mut file).map_err(temporary)? {
-                    visit(entry)?;
-                }
-                Ok(())
-            }
+            Place::Disk(sorted) => each_of(sorted, visit),
         }
     }
 }
@@ -289,7 +255,7 @@ mod tests {
         let mut gathering = Gathering::<2>::within(1 << 20);
         let digests = [Digest::new(5); 1000];
         (0..1000).for_each(|_| gathering.extend(&digests).unwrap());
-        assert!(gathering.spill.is_none());
+        assert!(gathering.spools.is_empty());
         let found = gathering.finish().unwrap();
         assert_eq!((found.total, found.distinct), (1_000_000, 1));
         found

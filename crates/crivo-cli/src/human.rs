@@ -64,11 +64,11 @@ fn significant(value: f64) -> String {
     format!("{value:.0$}", decimals as usize)
 }
 
-/// Reads a count: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
+/// Reads a number of keys, at least one: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let scales = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
-    parse_scaled(text, &scales).ok_or_else(|| {
-        format!("{text:?} is no number of keys; write it as 1000000, 1_000_000 or 1M")
+    parse_scaled(text, &scales).filter(|&keys| keys > 0).ok_or_else(|| {
+        format!("{text:?} is no number of keys, from 1 on; write it as 1000000, 1_000_000 or 1M")
     })
 }
 
@@ -193,5 +193,6 @@ mod tests {
             assert_eq!(parse_count(text), Ok(expected), "{text}");
         }
         assert!(parse_count("many").is_err());
+        assert!(parse_count("0").is_err());
     }
 }

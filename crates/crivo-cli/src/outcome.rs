@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fmt, io};
 
-use crivo::codec::{DecodeError, FileError};
+use crivo::codec::{CodecError, DecodeError, FileError};
 use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
 
@@ -99,7 +99,31 @@ macro_rules! said_by_the_library {
     };
 }
 
-said_by_the_library!(BuildError, DecodeError, FileError, Full, ParameterError, PlanError);
+said_by_the_library!(BuildError, Full, ParameterError, PlanError);
+
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Self {
+        Self::new(format_args!("{error}{}", advice(&error)))
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        let advice = match &error.cause {
+            CodecError::Decode(cause) => advice(cause),
+            _ => "",
+        };
+        Self::new(format_args!("{error}{advice}"))
+    }
+}
+
+/// Which argument helps.
+fn advice(error: &DecodeError) -> &'static str {
+    match error {
+        DecodeError::KeyNeeded => ": --key-file FILE",
+        _ => "",
+    }
+}
 
 #[cfg(test)]
 mod tests {

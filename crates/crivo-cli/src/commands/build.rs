@@ -10,7 +10,7 @@ use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, Filter, Plan};
 use serde::Serialize;
 
-use crate::describe::{Facts, past_capacity};
+use crate::describe::{Facts, past_capacity_with};
 use crate::distinct::{Distinct, gather};
 use crate::human;
 use crate::input::InputArgs;
@@ -103,7 +103,7 @@ impl BuildArgs {
             _ => self.build(gather::<1>(&self.input, hasher)?, hasher)?,
         };
         update::replace(&self.output, &filter)?;
-        if let Some(warning) = past_capacity(&filter) {
+        if let Some(warning) = past_capacity_with(&filter, distinct_keys) {
             output::warn(warning);
         }
         self.report(&filter, keys, distinct_keys)?;
@@ -113,9 +113,6 @@ impl BuildArgs {
     /// Refuses what contradicts itself.
     fn check(&self) -> Result<(), Error> {
         let refuse = |message: &str| Err(Error::new(message));
-        if self.keys == Some(0) {
-            return refuse("--keys 0: a filter is made for at least one key");
-        }
         if self.keys.is_some() && self.size.is_some() && self.rate.is_some() {
             return refuse(
                 "--keys, --rate and --size: any two of them decide about the third; leave one out",
@@ -220,7 +217,8 @@ impl BuildArgs {
 
     fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {
         let bits_per_key = filter.size_in_bits() as f64 / distinct_keys.max(1) as f64;
-        let facts = Facts { bits_per_key, ..Facts::of(filter) };
+        let expected_rate = filter.expected_fpr_with(distinct_keys);
+        let facts = Facts { bits_per_key, expected_rate, ..Facts::of(filter) };
         let file = self.output.display();
         if self.json {
             let summary =

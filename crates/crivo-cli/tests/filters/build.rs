@@ -183,7 +183,7 @@ fn nonsense_is_refused_before_the_input_is_read() {
         ("--rate x", "0.01 or 1%"),
         ("--rate 1e-30 --kind cuckoo", "rate"),
         ("--kind bloomy", "bloom"),
-        ("--keys 0", "at least one key"),
+        ("--keys 0", "number of keys, from 1 on"),
         ("--keys some", "number of keys"),
         ("--size 64XB", "64MB"),
         ("--size 1 --kind bloom", "too little"),

@@ -42,7 +42,10 @@ fn insertion_past_the_capacity_warns_with_the_rate() {
     for kind in ["bloom", "blocked", "counting"] {
         folder.ok(&format!("build -o f --kind {kind} first"));
         let said = folder.ok("insert f more");
-        assert!(said.err.contains("warning") && said.err.contains("made for 1,000 keys"), "{said:?}");
+        assert!(
+            said.err.contains("warning") && said.err.contains("made for 1,000 keys"),
+            "{said:?}"
+        );
         let rate = said.err.split("is now ").nth(1).unwrap().split('%').next().unwrap();
         assert!(rate.parse::<f64>().unwrap() > 10.0, "{kind}: {said:?}");
     }
@@ -112,7 +115,7 @@ fn many_insertions_at_once_lose_nothing() {
     const EACH: u32 = 500;
     let folder = Folder::new();
     folder.write("none", "");
-    folder.ok("build -o f --kind cuckoo --keys 4000 none");
+    folder.ok("build -o f --kind cuckoo --keys 5000 none");
     let children: Vec<_> = (0..AT_ONCE)
         .map(|child| {
             let name = format!("part-{child}");

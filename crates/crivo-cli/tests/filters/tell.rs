@@ -101,7 +101,7 @@ fn needs_narrow_the_choice() {
     // A rate that a kind cannot reach.
     let told = folder.ok("size --keys 1M --rate 1e-12");
     assert!(told.out.contains("rate is 0.000000000001, but it must be"), "{}", told.out);
-    folder.fails("size --keys 0", &["n is 0"]);
+    folder.fails("size --keys 0", &["number of keys, from 1 on"]);
     folder.fails("size --keys 10 --rate 2", &["strictly between 0 and 1"]);
 }
 
@@ -123,7 +123,9 @@ fn shells_complete_and_there_is_a_manual() {
     let count = std::fs::read_dir(folder.path("man1")).unwrap().count();
     let help = folder.ok("--help").out;
     let commands = help.lines().filter(|line| {
-        line.starts_with("  ") && !line.starts_with("   ") && !line.starts_with("  crivo")
+        line.starts_with("  ")
+            && !line.starts_with("   ")
+            && !line.starts_with("  crivo")
             && !line.starts_with("  -")
     });
     assert_eq!(count, 1 + commands.count());
