@@ -11,7 +11,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crivo::codec::{Open, Save};
 use crivo::filter::AnyFilter;
@@ -49,8 +49,9 @@ pub(crate) fn replace(path: &Path, filter: &AnyFilter) -> Result<(), Error> {
     Ok(filter.save(path)?)
 }
 
-/// An early error if a file could not be written later, after much work.
-pub(crate) fn check_output(path: &Path) -> Result<(), Error> {
+/// An early error if a file could not be written later, after much work, or if it is one of those
+/// that are to be read and kept.
+pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let cannot =
         |why: &str| Err(Error::new(format_args!("cannot write {}: {why}", path.display())));
     if path.is_dir() {
@@ -58,9 +59,17 @@ pub(crate) fn check_output(path: &Path) -> Result<(), Error> {
     }
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            cannot(&format!("there is no directory {}", folder.display()))
+            return cannot(&format!("there is no directory {}", folder.display()));
         }
-        _ => Ok(()),
+        _ => {}
+    }
+    let is_output = |input: &PathBuf| match (fs::canonicalize(input), fs::canonicalize(path)) {
+        (Ok(input), Ok(output)) => input == output,
+        _ => false,
+    };
+    match inputs.iter().any(is_output) {
+        true => cannot("it is also the input, which would be lost; name another file"),
+        false => Ok(()),
     }
 }
 

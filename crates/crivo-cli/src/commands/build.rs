@@ -97,7 +97,7 @@ impl BuildArgs {
         let hasher = self.hasher()?;
         // A plan that no number of keys can change for the better should not wait for them.
         self.plan(1)?;
-        update::check_output(&self.output)?;
+        update::check_output(&self.output, &self.input.inputs)?;
         let (filter, keys, distinct_keys) = match self.kind {
             Kind::Counting => self.build(gather::<2>(&self.input, hasher)?, hasher)?,
             _ => self.build(gather::<1>(&self.input, hasher)?, hasher)?,

@@ -44,7 +44,7 @@ Examples:
 
 impl MergeArgs {
     pub(crate) fn run(self) -> Result<Outcome, Error> {
-        update::check_output(&self.output)?;
+        update::check_output(&self.output, &[])?;
         let open = self.key.open()?;
         let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
         let mut all: AnyFilter = open.load(first)?;

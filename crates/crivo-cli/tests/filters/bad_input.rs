@@ -23,6 +23,14 @@ fn missing_files_are_named() {
 }
 
 #[test]
+fn the_input_is_not_overwritten() {
+    let folder = Folder::new();
+    folder.write("words", "ana\n");
+    folder.fails("build -o ./words words", &["cannot write ./words", "also the input"]);
+    assert_eq!(folder.read("words"), b"ana\n");
+}
+
+#[test]
 fn directories_are_not_files() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
