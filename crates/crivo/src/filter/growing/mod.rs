@@ -63,13 +63,13 @@ pub use stage::Stage;
 
 use super::{Blocked, Bloom, DynamicFilter, Filter, Full};
 use crate::theory::check::{check_keys, check_rate};
-use crate::{BuildError, Digest, Key, KeyHasher};
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// r of the module's text.
 const TIGHTENING: f64 = 0.85;
 
 /// The least capacity of the first stage: fewer keys would only lengthen the chain.
-const LEAST_CAPACITY: u64 = 1_024;
+pub(super) const LEAST_CAPACITY: u64 = 1_024;
 
 /// As many as a file has room to describe: a million times a million keys, of at least 1,024.
 const MOST_STAGES: usize = 31;
@@ -222,13 +222,23 @@ impl<F: Stage> Growing<F> {
     }
 }
 
+/// The bits of the first stage.
+pub(super) fn first_stage_bits<F: Stage>(
+    first_capacity: u64,
+    rate: f64,
+) -> Result<u64, ParameterError> {
+    check_keys(first_capacity)?;
+    check_rate(rate)?;
+    F::planned_bits(first_capacity.max(LEAST_CAPACITY), stage_rate(rate, 0))
+}
+
 /// How many keys stage `index` is for.
 fn stage_capacity(first_capacity: u64, index: usize) -> u64 {
     first_capacity.saturating_mul(1 << index)
 }
 
 /// The rate of stage `index`: over all indices they add up to `rate`.
-fn stage_rate(rate: f64, index: usize) -> f64 {
+pub(super) fn stage_rate(rate: f64, index: usize) -> f64 {
     rate * (1.0 - TIGHTENING) * TIGHTENING.powi(index as i32)
 }
 

@@ -2,7 +2,9 @@
 
 use crate::codec::{Kind, Persist};
 use crate::filter::{Blocked, Bloom, DynamicFilter, Filter};
-use crate::{BuildError, KeyHasher};
+use crate::theory::blocked::{self, Block};
+use crate::theory::bloom;
+use crate::{BuildError, KeyHasher, ParameterError};
 
 /// A filter that is never full, of which a [`Growing`](super::Growing) chain can be made: [`Bloom`]
 /// or [`Blocked`].
@@ -24,6 +26,9 @@ pub(super) trait Sealed: Sized + Persist + PartialEq {
 
     fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError>;
 
+    /// The size of what [`made_for`](Self::made_for) would make.
+    fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError>;
+
     fn probes(&self) -> u32;
 
     fn word_count(&self) -> u64;
@@ -35,6 +40,10 @@ impl Sealed for Bloom {
 
     fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
         Self::with_hasher(capacity, rate, hasher)
+    }
+
+    fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError> {
+        Ok(bloom::size(capacity, rate)?.bits.div_ceil(64).saturating_mul(64))
     }
 
     fn probes(&self) -> u32 {
@@ -52,6 +61,11 @@ impl Sealed for Blocked {
 
     fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
         Self::with_hasher(capacity, rate, hasher)
+    }
+
+    fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError> {
+        let blocks = blocked::size(Block::CACHE_LINE, capacity, rate)?.blocks;
+        Ok(blocks.saturating_mul(Block::CACHE_LINE.bits.into()))
     }
 
     fn probes(&self) -> u32 {
