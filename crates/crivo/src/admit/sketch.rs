@@ -62,11 +62,7 @@ impl AgeingSketch {
     ///
     /// # Errors
     /// If there are no objects, the sample is 0, or there is no memory.
-    pub fn with_sample(
-        objects: u64,
-        sample: u64,
-        hasher: KeyHasher,
-    ) -> Result<Self, BuildError> {
+    pub fn with_sample(objects: u64, sample: u64, hasher: KeyHasher) -> Result<Self, BuildError> {
         check_positive("objects", objects)?;
         check_positive("sample", sample)?;
         let count = usize::try_from(objects)
@@ -162,8 +158,7 @@ mod tests {
 
     #[test]
     fn it_never_counts_too_low_between_halvings_and_seldom_too_high() {
-        let mut sketch =
-            AgeingSketch::with_sample(1_000, 1_000_000, KeyHasher::default()).unwrap();
+        let mut sketch = AgeingSketch::with_sample(1_000, 1_000_000, KeyHasher::default()).unwrap();
         let mut random = Random::new(2);
         let mut truth: HashMap<u64, u64> = HashMap::new();
         for _ in 0..5_000 {

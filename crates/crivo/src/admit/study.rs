@@ -101,8 +101,7 @@ pub fn compare(plan: &AdmissionPlan) -> Result<Vec<AdmissionRow>, BuildError> {
 
     let rates: Vec<f64> = trace.request_rates().collect();
     let plain = theory::lru(&rates, capacity as f64);
-    let admitted =
-        theory::second_request_lru(&rates, capacity as f64, window as f64, plan.rate);
+    let admitted = theory::second_request_lru(&rates, capacity as f64, window as f64, plan.rate);
     let door_bytes = door.size_in_bits() / 8;
     let run = Run { plan, trace: &trace };
     Ok(vec![

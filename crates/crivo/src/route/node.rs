@@ -350,8 +350,7 @@ impl Node {
                     return Err(inconsistent("a request came back to where it was not"));
                 }
                 let here = request.path.len() as u64;
-                let entered_from =
-                    request.path.last().copied().filter(|_| here == request.climbed);
+                let entered_from = request.path.last().copied().filter(|_| here == request.climbed);
                 Search { tried: Some(from), entered_from }
             }
         };

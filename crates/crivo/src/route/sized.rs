@@ -140,7 +140,11 @@ mod tests {
             while set.len() as u64 != target {
                 let grow = (set.len() as u64) < target;
                 let key = if grow { random.next() } else { *set.first().unwrap() };
-                if grow { set.insert(key) } else { set.remove(&key) };
+                if grow {
+                    set.insert(key)
+                } else {
+                    set.remove(&key)
+                };
                 rebuilt += u32::from(filter.update(Digest::new(key), &set));
                 steps += 1;
             }

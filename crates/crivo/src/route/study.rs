@@ -164,9 +164,10 @@ impl<'a> Experiment<'a> {
     fn run(mut self, mistakes: Mistakes) -> Result<TreeRow, RouteError> {
         let rates = self.rates();
         let expected = self.shape.expect(&rates, mistakes)?;
-        let (filter_bits, storage_bits) = self.network.nodes().fold((0, 0), |sum, node| {
-            (sum.0 + node.filter_bits(), sum.1 + node.storage_bits())
-        });
+        let (filter_bits, storage_bits) = self
+            .network
+            .nodes()
+            .fold((0, 0), |sum, node| (sum.0 + node.filter_bits(), sum.1 + node.storage_bits()));
         let [summary_bytes, summary_entropy_bytes, summary_plain_bytes] = self.summaries();
         let found = self.requests()?;
         let (absent_forwards, wrongly_found) = self.requests_for_absent()?;
@@ -203,7 +204,7 @@ impl<'a> Experiment<'a> {
             self.network.node(parent)?.expected_fpr(id)
         };
         let mean = |level: &Vec<NodeId>| {
-            level.iter().filter_map(rate_of).sum::<f64>() / level.len() as f64
+            level.iter().filter_map(rate_of).fold(0.0, |sum, rate| sum + rate) / level.len() as f64
         };
         self.levels.iter().map(mean).collect()
     }
@@ -299,17 +300,21 @@ mod tests {
 
     #[test]
     fn theory_and_measurement_agree_and_nothing_is_lost() {
-        for rate in [0.01, 0.1] {
-            let plan = TreePlan { rate, requests: 5_000, changes: 200, ..TreePlan::default() };
+        // Filters that are shared err at their rate at the root alone, which nobody asks: only at a
+        // high rate do those of its children err at all.
+        for rate in [0.01, 0.1, 0.5] {
+            let plan = TreePlan { rate, requests: 4_000, changes: 200, ..TreePlan::default() };
             for row in tree(&plan).unwrap() {
                 assert_eq!(row.lost, 0, "{}", row.design);
                 // The rates of single filters scatter around the mean that theory takes, and
-                // requests share filters: five standard errors and a tenth of the excess.
-                let allowed = 5.0 * row.stretch_error + 0.1 * (row.expected_stretch - 1.0);
+                // requests share filters: five standard errors, a tenth of the excess, and one
+                // wrong turn in all.
+                let allowed =
+                    5.0 * row.stretch_error + 0.1 * (row.expected_stretch - 1.0) + 2.0 / 4_000.0;
                 let difference = (row.stretch - row.expected_stretch).abs();
                 assert!(difference < allowed, "{row:?}");
-                let ratio = row.false_forwards_if_absent / row.expected_false_forwards_if_absent;
-                assert!((0.7..1.3).contains(&ratio), "{row:?}");
+                let absent = (row.false_forwards_if_absent, row.expected_false_forwards_if_absent);
+                assert!((absent.0 - absent.1).abs() < 0.15 * absent.1 + 0.01, "{row:?}");
                 assert!(row.messages_per_change <= f64::from(plan.depth));
                 assert!(row.summary_bytes < 1.05 * row.summary_entropy_bytes + 24.0, "{row:?}");
             }

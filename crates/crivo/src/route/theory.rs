@@ -119,9 +119,7 @@ impl CompleteTree {
                         (true, true) => continue,
                         (true, false) => nodes_at(j),
                         (false, true) => nodes_at(i),
-                        (false, false) => {
-                            nodes_at(i) * (arity - 1.0) * nodes_at(j - a - 1)
-                        }
+                        (false, false) => nodes_at(i) * (arity - 1.0) * nodes_at(j - a - 1),
                     };
                     let at_apex = match (a == i, a == j) {
                         (_, true) => 0.0,

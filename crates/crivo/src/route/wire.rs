@@ -201,9 +201,10 @@ impl<'a> Reader<'a> {
             }
             let number = match numbers.last() {
                 None => gap,
-                Some(&previous) => {
-                    gap.checked_add(1).and_then(|step| step.checked_add(previous)).ok_or(TOO_LARGE)?
-                }
+                Some(&previous) => gap
+                    .checked_add(1)
+                    .and_then(|step| step.checked_add(previous))
+                    .ok_or(TOO_LARGE)?,
             };
             numbers.push(number);
         }
@@ -322,7 +323,8 @@ mod tests {
             }
             let numbers = Vec::from_iter(set);
             let share = count as f64 / universe as f64;
-            let entropy = universe as f64 * -(share * share.log2() + (1.0 - share) * (1.0 - share).log2());
+            let entropy =
+                universe as f64 * -(share * share.log2() + (1.0 - share) * (1.0 - share).log2());
             let bits = 8.0 * sorted(&numbers).len() as f64;
             assert!(bits < 1.04 * entropy + 32.0, "{bits} for {entropy}");
         }

@@ -50,11 +50,16 @@ mod tests {
         let mut cache = Admitted::new(door, Lru::new(2).unwrap());
         let (miss, write, hit) = (Outcome::REFUSED, Outcome::WRITTEN, Outcome::HIT);
         for (object, expected) in [
-            (1, miss), (1, write), (1, hit), // kept from the second request on
-            (2, miss), (3, miss), (4, miss), // asked for once: not kept
-            (1, hit),                        // … and 1 is still there
-            (2, write), (3, write),          // 1 makes room
-            (1, write),                      // remembered: at once
+            (1, miss),
+            (1, write),
+            (1, hit), // kept from the second request on
+            (2, miss),
+            (3, miss),
+            (4, miss), // asked for once: not kept
+            (1, hit),  // … and 1 is still there
+            (2, write),
+            (3, write), // 1 makes room
+            (1, write), // remembered: at once
         ] {
             assert_eq!(cache.request(object), expected, "{object}");
         }

@@ -142,7 +142,9 @@ mod tests {
                 cache.request(object);
             }
         }
-        for object in 1_000..2_000 {
+        // Few enough that counts are not halved meanwhile: each duel is 1 against 3, unless the
+        // sketch counts too high.
+        for object in 1_000..1_400 {
             cache.request(object);
         }
         let kept = (0..100).filter(|&object| cache.contains(object)).count();

@@ -122,9 +122,8 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
     while !flights.is_empty() {
         simulation.walk()?;
         let area = &mut simulation.area;
-        flights.retain_mut(|flight| {
-            area.advance(flight).map(|route| moving.count(&route)).is_none()
-        });
+        flights
+            .retain_mut(|flight| area.advance(flight).map(|route| moving.count(&route)).is_none());
     }
     let statistics = simulation.area.statistics();
     let (at_rest, expected_stretch_at_rest) = simulation.at_rest(plan)?;
@@ -288,9 +287,7 @@ impl Rates {
         let lacks_target = |square: &Square| square.common_ancestor(to) != *square;
         // On the way up all siblings are asked, in order, until one contains the target; on the way
         // down all children.
-        let up = from
-            .up_to(common)
-            .flat_map(|square| square.siblings().take_while(lacks_target));
+        let up = from.up_to(common).flat_map(|square| square.siblings().take_while(lacks_target));
         let down = to
             .up_to(common)
             .filter_map(Square::parent)
@@ -323,8 +320,7 @@ mod tests {
     fn fast_devices_are_found_as_well() {
         // Half a smallest square per hop.
         let mobility = Mobility { slowest: 2e-3, fastest: 8e-3, longest_rest: 0 };
-        let plan =
-            AreaPlan { depth: 7, devices: 300, mobility, ticks: 300, ..AreaPlan::default() };
+        let plan = AreaPlan { depth: 7, devices: 300, mobility, ticks: 300, ..AreaPlan::default() };
         let row = measure(&plan).unwrap();
         assert_eq!((row.lost, row.letters), (0, 6_000));
         assert!(row.searched_again > 0, "otherwise the test has not tried the hard case");
