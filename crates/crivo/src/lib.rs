@@ -8,6 +8,8 @@
 //! | [`filter`] | approximate membership: a few bits per key, and a known rate of wrong yeses |
 //! | [`codec`] | one portable file format for every filter |
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
+//! | [`route`] | requests that find their way through a tree, or to a moving device, by filters |
+//! | [`admit`] | what a cache should keep: admission on the second request, and policies compared |
 //!
 //! ```
 //! use crivo::exact::CuckooMap;
@@ -22,12 +24,15 @@
 
 mod error;
 mod memory;
+mod random;
 
+pub mod admit;
 pub mod bits;
 pub mod codec;
 pub mod exact;
 pub mod filter;
 pub mod hash;
+pub mod route;
 pub mod theory;
 
 pub use error::{BuildError, ParameterError};
