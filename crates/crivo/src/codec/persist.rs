@@ -1,4 +1,4 @@
-//! What a filter must tell, so that it can be written and read.
+//! What a structure must tell, so that it can be written and read.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::KeyHasher;
 use crate::bits::Words;
 use crate::filter::Filter;
 
-/// The kinds of filters, and the numbers that stand for them in files.
+/// The kinds of structures that a file can hold, and the numbers that stand for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -25,11 +25,25 @@ pub enum Kind {
     Fuse,
     /// A growing chain of filters.
     Growing,
+    /// An index of sketches, which finds similar sets. It is no filter.
+    Similarity,
 }
 
 impl Kind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::Bloom,
+        Self::Blocked,
+        Self::Counting,
+        Self::Cuckoo,
+        Self::Quotient,
+        Self::Fuse,
+        Self::Growing,
+        Self::Similarity,
+    ];
+
+    /// The kinds that are filters, in the order of their numbers.
+    pub const FILTERS: [Self; 7] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -49,6 +63,7 @@ impl Kind {
             Self::Quotient => 5,
             Self::Fuse => 6,
             Self::Growing => 7,
+            Self::Similarity => 8,
         }
     }
 
@@ -67,7 +82,18 @@ impl Kind {
             Self::Quotient => "quotient",
             Self::Fuse => "fuse",
             Self::Growing => "growing",
+            Self::Similarity => "similarity",
         }
+    }
+
+    /// Whether it is a filter: something that [`AnyFilter`](crate::filter::AnyFilter) can be.
+    pub fn is_filter(self) -> bool {
+        Self::FILTERS.contains(&self)
+    }
+
+    /// What follows the name, as in "bloom filter" or "similarity index".
+    pub(super) fn noun(self) -> &'static str {
+        if self.is_filter() { "filter" } else { "index" }
     }
 }
 
@@ -106,11 +132,17 @@ pub(crate) trait Persist: Filter + Sized {
     ) -> Result<Self, DecodeError>;
 }
 
-/// What can stand in a file: a filter of one kind ([`Persist`]), or one of whatever kind the file
-/// has. It seals [`Save`](super::Save), for nobody outside can name it.
-pub trait Stored: Filter + Sized {
+/// What can stand in a file: a filter of one kind ([`Persist`]), one of whatever kind the file has,
+/// or something that is no filter. It seals [`Save`](super::Save), for nobody outside can name it.
+pub trait Stored: Sized {
     /// The kind.
     fn stored_kind(&self) -> Kind;
+
+    /// The hash function that its keys went through.
+    fn stored_hasher(&self) -> KeyHasher;
+
+    /// How many keys are in it.
+    fn stored_key_count(&self) -> u64;
 
     /// As in [`Persist`].
     fn stored_parameters(&self) -> Vec<u64>;
@@ -134,6 +166,14 @@ pub trait Stored: Filter + Sized {
 impl<F: Persist> Stored for F {
     fn stored_kind(&self) -> Kind {
         F::KIND
+    }
+
+    fn stored_hasher(&self) -> KeyHasher {
+        self.hasher()
+    }
+
+    fn stored_key_count(&self) -> u64 {
+        self.key_count()
     }
 
     fn stored_parameters(&self) -> Vec<u64> {

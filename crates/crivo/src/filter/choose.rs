@@ -136,6 +136,8 @@ impl Abilities {
             Kind::Quotient => Self { remove: true, count: true, merge: true, grow: true, ..none },
             Kind::Fuse => Self { dynamic: false, ..none },
             Kind::Growing => Self { grow: true, ..none },
+            // No filter, and never a candidate.
+            Kind::Similarity => Self { dynamic: false, ..none },
         }
     }
 }
@@ -188,7 +190,7 @@ impl fmt::Display for Choice {
 /// other.
 pub fn candidates(needs: &Needs) -> Result<Vec<Candidate>, ParameterError> {
     needs.check()?;
-    let mut found: Vec<Candidate> = Kind::ALL
+    let mut found: Vec<Candidate> = Kind::FILTERS
         .into_iter()
         .filter(|&kind| needs.are_met_by(kind))
         .filter_map(|kind| {
@@ -298,6 +300,7 @@ fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, Paramet
         }
         Kind::Fuse => fuse::bits_per_key(n, rate, Arity::Three)?,
         Kind::Growing => limits::bloom(rate * FIRST_SHARE)?,
+        Kind::Similarity => return Err(ParameterError::new("kind", kind, "a kind of filter")),
     })
 }
 
