@@ -30,20 +30,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::Bloom,
-        Self::Blocked,
-        Self::Counting,
-        Self::Cuckoo,
-        Self::Quotient,
-        Self::Fuse,
-        Self::Growing,
-        Self::Similarity,
-    ];
-
-    /// The kinds that are filters, in the order of their numbers.
-    pub const FILTERS: [Self; 7] = [
+    /// Every kind of filter, in the order of their numbers.
+    pub const ALL: [Self; 7] = [
         Self::Bloom,
         Self::Blocked,
         Self::Counting,
@@ -69,7 +57,7 @@ impl Kind {
 
     /// The kind with this number, if there is one.
     pub fn from_id(id: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.id() == id)
+        Self::ALL.into_iter().chain([Self::Similarity]).find(|kind| kind.id() == id)
     }
 
     /// A short name for people and command lines.
@@ -88,7 +76,12 @@ impl Kind {
 
     /// Whether it is a filter: something that [`AnyFilter`](crate::filter::AnyFilter) can be.
     pub fn is_filter(self) -> bool {
-        Self::FILTERS.contains(&self)
+        self != Self::Similarity
+    }
+
+    /// The error of whoever was to make a filter of a kind that is none.
+    pub(crate) fn no_filter(self) -> ParameterError {
+        ParameterError::new("kind", self, "a kind of filter")
     }
 
     /// What follows the name, as in "bloom filter" or "similarity index".
@@ -106,7 +99,7 @@ impl fmt::Display for Kind {
 impl std::str::FromStr for Kind {
     type Err = ParameterError;
 
-    /// The kind of that [name](Kind::name).
+    /// The kind of filter of that [name](Kind::name).
     ///
     /// ```
     /// use crivo::codec::Kind;

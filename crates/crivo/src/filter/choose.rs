@@ -206,7 +206,7 @@ impl fmt::Display for Choice {
 /// other.
 pub fn candidates(needs: &Needs) -> Result<Vec<Candidate>, ParameterError> {
     needs.check()?;
-    let mut found: Vec<Candidate> = Kind::FILTERS
+    let mut found: Vec<Candidate> = Kind::ALL
         .into_iter()
         .filter(|&kind| needs.are_met_by(kind))
         .filter_map(|kind| {
@@ -316,7 +316,7 @@ fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, Paramet
         }
         Kind::Fuse => fuse::bits_per_key(n, rate, Arity::Three)?,
         Kind::Growing => limits::bloom(rate * FIRST_SHARE)?,
-        Kind::Similarity => return Err(ParameterError::new("kind", kind, "a kind of filter")),
+        Kind::Similarity => return Err(kind.no_filter()),
     })
 }
 

@@ -101,6 +101,7 @@ impl Plan {
             }
             Kind::Fuse => Shape::Fuse { width: FuseOptions::with_rate(rate)?.width },
             Kind::Growing => Shape::Growing { rate },
+            Kind::Similarity => return Err(kind.no_filter()),
         };
         Self::new(capacity, shape)
     }
@@ -183,6 +184,7 @@ impl Plan {
                 }
                 Err(too_little())
             }
+            Kind::Similarity => Err(kind.no_filter()),
         }
     }
 
