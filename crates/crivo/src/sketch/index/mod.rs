@@ -53,8 +53,9 @@ pub struct SimilarityIndex {
     rows: Vec<u64>,
     /// For each slot and band the next slot of those that share the band.
     next: Vec<u32>,
-    /// The first slot of those that share a band, by the band's digest.
-    heads: HashMap<u64, u32>,
+    /// For each band the first slot of those that share it, by the digest of its values. A table for
+    /// each: a slot must never get into the chain of another band, whatever its values are.
+    heads: Vec<HashMap<u64, u32>>,
     /// Slots of removed entries.
     free: Vec<u32>,
 }
@@ -94,7 +95,7 @@ impl SimilarityIndex {
             slots: BTreeMap::new(),
             rows: Vec::new(),
             next: Vec::new(),
-            heads: HashMap::new(),
+            heads: vec![HashMap::new(); banding.bands() as usize],
             free: Vec::new(),
         })
     }
@@ -158,7 +159,8 @@ impl SimilarityIndex {
         self.rows[start + 1..][..words.len()].copy_from_slice(words);
         self.slots.insert(id, slot);
         for band in 0..self.banding.bands() {
-            let head = self.heads.insert(self.band_digest(words, band), slot);
+            let digest = self.band_digest(words, band);
+            let head = self.heads[band as usize].insert(digest, slot);
             *self.next_mut(slot, band) = head.unwrap_or(NONE);
         }
         Ok(())
@@ -188,7 +190,8 @@ impl SimilarityIndex {
     /// Takes a slot out of the chain of a band.
     fn unlink(&mut self, slot: u32, band: u32, digest: u64) {
         let after = *self.next_mut(slot, band);
-        let Some(&head) = self.heads.get(&digest) else { return };
+        let heads = &mut self.heads[band as usize];
+        let Some(&head) = heads.get(&digest) else { return };
         if head != slot {
             let mut before = head;
             while self.next_of(before, band) != slot {
@@ -196,9 +199,9 @@ impl SimilarityIndex {
             }
             *self.next_mut(before, band) = after;
         } else if after == NONE {
-            self.heads.remove(&digest);
+            heads.remove(&digest);
         } else {
-            self.heads.insert(digest, after);
+            heads.insert(digest, after);
         }
     }
 
@@ -259,7 +262,8 @@ impl SimilarityIndex {
     fn candidates(&self, words: &[u64]) -> Vec<u32> {
         let mut found = Vec::new();
         for band in 0..self.banding.bands() {
-            let mut slot = self.heads.get(&self.band_digest(words, band)).copied();
+            let digest = self.band_digest(words, band);
+            let mut slot = self.heads[band as usize].get(&digest).copied();
             while let Some(here) = slot.filter(|&slot| slot != NONE) {
                 found.push(here);
                 slot = Some(self.next_of(here, band));
@@ -270,15 +274,14 @@ impl SimilarityIndex {
         found
     }
 
-    /// 64 bits for a band of a signature: other bands, and other values, give others.
+    /// 64 bits for the values of a band. Different values that share them by chance, or because
+    /// somebody made them so, become candidates of each other, and nothing worse.
     fn band_digest(&self, words: &[u64], band: u32) -> u64 {
         let rows = self.banding.rows() as usize;
         let first = band as usize * rows;
         (first..first + rows)
             .map(|index| self.bits.value(words, index))
-            .fold(Digest::new(u64::from(band)), |digest, value| {
-                Digest::new(digest.get() ^ value).remix()
-            })
+            .fold(Digest::new(0), |digest, value| Digest::new(digest.get() ^ value).remix())
             .get()
     }
 

@@ -127,6 +127,20 @@ fn it_goes_through_serde() {
     assert_eq!(serde_json::from_str::<SimilarityIndex>(&json).unwrap(), index);
 }
 
+/// Two bands of one entry with the same values: each has its own chain.
+#[test]
+fn bands_with_equal_values_are_kept_apart() {
+    let sketcher = Sketcher::one_permutation(8).unwrap();
+    let mut index = SimilarityIndex::new(sketcher, Banding::new(4, 2).unwrap()).unwrap();
+    // A single element fills every bin.
+    for id in 0..3 {
+        index.insert(id, &sketcher.sketch_keys(["ana"]).unwrap()).unwrap();
+    }
+    assert_eq!(index.query(&index.get(0).unwrap()), Ok(vec![0, 1, 2]));
+    index.remove(1);
+    assert_eq!(index.query(&index.get(0).unwrap()), Ok(vec![0, 2]));
+}
+
 /// Parts of a file, right in all that checksums protect.
 fn decode(parameters: &[u64], key_count: u64, payload: &[u64]) -> Result<(), DecodeError> {
     use crate::codec::Stored;
