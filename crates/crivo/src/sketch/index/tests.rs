@@ -146,7 +146,7 @@ fn decode(parameters: &[u64], key_count: u64, payload: &[u64]) -> Result<(), Dec
     use crate::codec::Stored;
     let length = SimilarityIndex::stored_length(Kind::Similarity, parameters)?;
     if length != payload.len() as u64 {
-        let (expected, found) = (8 * length, 8 * payload.len() as u64);
+        let (expected, found) = (length.saturating_mul(8), 8 * payload.len() as u64);
         return Err(DecodeError::PayloadLength { expected, found });
     }
     let words = crate::bits::Words::copied(payload).unwrap();
