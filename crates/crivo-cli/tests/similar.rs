@@ -90,7 +90,8 @@ fn estimates_are_near() {
 #[test]
 fn lines_are_told_by_their_places() {
     let folder = tempfile::tempdir().unwrap();
-    let names = "Ana Maria Ferreira da Silva\nJoão Pereira de Sousa\n\nAna Maria Ferreira  da Silva\n";
+    let names =
+        "Ana Maria Ferreira da Silva\nJoão Pereira de Sousa\n\nAna Maria Ferreira  da Silva\n";
     fs::write(folder.path().join("one.txt"), names).unwrap();
     fs::write(folder.path().join("two.txt"), "Ana Maria Ferreira da Silvo\r\nother\n").unwrap();
     let output = similar(folder.path(), &["--lines", "one.txt", "two.txt"]);
@@ -121,8 +122,10 @@ fn every_pair_of_many_lines_is_found() {
     let line = |family: usize, member: usize| words(1_000 * family + member, 10);
     let text: String = (0..600).map(|i| line(i / 3, i % 3) + "\n").collect();
     fs::write(folder.path().join("lines"), text).unwrap();
-    let output =
-        similar(folder.path(), &["--lines", "--words", "1", "-t", "0.8", "--recall", "0.999", "lines"]);
+    let output = similar(
+        folder.path(),
+        &["--lines", "--words", "1", "-t", "0.8", "--recall", "0.999", "lines"],
+    );
     // By the plan each of the 400 pairs is missed with a probability below 0.001, and no seed changes.
     let found = stdout(&output).lines().count();
     assert!((397..=400).contains(&found), "{found}");

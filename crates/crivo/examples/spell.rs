@@ -31,7 +31,8 @@ take tell than that the their them then there these they thing think this those 
 tomorrow two under until up us use very want was water way we weird well went were what when where \
 which while who will with word words work world would write year you your";
 
-const TEXT: &str = "Pleese beleive me: I will recieve your leter tomorow, adn read evry word of it.";
+const TEXT: &str =
+    "Pleese beleive me: I will recieve your leter tomorow, adn read evry word of it.";
 
 /// A dictionary that knows words only by their digests.
 struct Speller {
@@ -99,11 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("give a file of words and a text to check, or nothing".into()),
     };
     let speller = Speller::new(words.split_whitespace())?;
-    eprintln!(
-        "{} words, {:.1} bits each",
-        speller.words.key_count(),
-        speller.words.bits_per_key()
-    );
+    eprintln!("{} words, {:.1} bits each", speller.words.key_count(), speller.words.bits_per_key());
     for word in speller.unknown(&text) {
         match &speller.suggestions(word)[..] {
             [] => println!("{word}"),
@@ -126,8 +123,7 @@ mod tests {
     fn slips_are_found_and_mended() {
         let speller = speller();
         let unknown = speller.unknown(TEXT);
-        let expected =
-            ["Pleese", "beleive", "recieve", "leter", "tomorow", "adn", "evry"];
+        let expected = ["Pleese", "beleive", "recieve", "leter", "tomorow", "adn", "evry"];
         assert_eq!(unknown, expected);
         for (slip, word) in [
             ("Pleese", "please"),

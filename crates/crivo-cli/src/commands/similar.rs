@@ -83,7 +83,9 @@ const BITS: u32 = 8;
 impl SimilarArgs {
     pub(crate) fn run(self) -> Result<Outcome, Error> {
         if self.files.len() < 2 && !self.lines {
-            return Err(Error::new("one file has no other to be similar to; name more, or use --lines"));
+            return Err(Error::new(
+                "one file has no other to be similar to; name more, or use --lines",
+            ));
         }
         let shingles = self.shingles()?;
         let plan = self.plan()?;
@@ -115,7 +117,8 @@ impl SimilarArgs {
     }
 
     fn plan(&self) -> Result<Plan, Error> {
-        let goal = Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
+        let goal =
+            Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
         let [few, many] = VALUES.map(|most_values| Goal { most_values, ..goal }.plan());
         few.or(many).map_err(|error| match error.parameter {
             "most values" => Error::new(format_args!(
@@ -128,12 +131,7 @@ impl SimilarArgs {
         })
     }
 
-    fn print_json(
-        &self,
-        collection: &Collection,
-        found: &Found,
-        plan: &Plan,
-    ) -> Result<(), Error> {
+    fn print_json(&self, collection: &Collection, found: &Found, plan: &Plan) -> Result<(), Error> {
         let pairs = found.pairs.iter().map(|pair| PairReport {
             similarity: pair.similarity,
             standard_error: pair.standard_error,

@@ -30,8 +30,12 @@ const NEGLIGIBLE: f64 = 1e-13;
 /// The probability that one-permutation signatures of `length` whole values become candidates, if
 /// the sets have `common` elements in both and `union` in all.
 ///
-/// It is exact for ideal hashing. With many elements for each bin it comes near the S-curve of
-/// [`Banding::candidate_probability`]; with few it leaves it.
+/// It is exact for ideal hashing, and never far from the S-curve of
+/// [`Banding::candidate_probability`]: with 16 bands of 4 by at most about a percentage point.
+///
+/// It is the mean over all orders in which empty bins may look for a lender. A sketcher has one
+/// order for all sets, which shows where most bins are empty: with 20 elements in 32 bins the
+/// probability of a single order is about a percentage point off.
 ///
 /// ```
 /// use crivo::sketch::{Banding, one_permutation_candidates};
@@ -40,7 +44,8 @@ const NEGLIGIBLE: f64 = 1e-13;
 /// let chance = |common, union| one_permutation_candidates(banding, 64, common, union);
 /// let curve = banding.candidate_probability(0.5);
 /// assert!((chance(50_000, 100_000)? - curve).abs() < 1e-3);
-/// assert!((chance(5, 10)? - curve).abs() > 0.05); // most bins borrow
+/// assert!((chance(100, 200)? - curve).abs() > 5e-3); // nothing is found in two bins
+/// assert!((chance(5, 10)? - curve).abs() > 4e-3); // most bins borrow
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
@@ -70,9 +75,7 @@ pub fn one_permutation_candidates(
         }
         let borrowing = length as usize - m;
         let given_filled = drawn.iter().enumerate().filter(|(_, share)| **share >= NEGLIGIBLE).map(
-            |(agreeing, share)| {
-                share * mean_over_borrowed(&by_agreeing, agreeing, m, borrowing)
-            },
+            |(agreeing, share)| share * mean_over_borrowed(&by_agreeing, agreeing, m, borrowing),
         );
         probability += weight * given_filled.sum::<f64>();
     }

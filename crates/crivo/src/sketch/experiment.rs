@@ -88,8 +88,8 @@ impl Setup {
 
     /// The probability that a pair becomes a candidate, by the curve of its form.
     ///
-    /// For one-permutation signatures with shortened values that is the curve of
-    /// independent places, which is good only for unions of many elements for each value.
+    /// For one-permutation signatures with shortened values that is the curve of independent
+    /// places.
     ///
     /// # Errors
     /// If more elements are common than there are.

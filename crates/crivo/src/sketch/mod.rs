@@ -50,7 +50,7 @@
 //! | form | a set of n elements takes | candidates |
 //! |---|---|---|
 //! | [classic](Form::Classic) | n·k hashes | on the S-curve exactly |
-//! | [one permutation](Form::OnePermutation) | n hashes, and about k more | near the S-curve for n well above k; see [`one_permutation_candidates`] |
+//! | [one permutation](Form::OnePermutation) | n hashes, and about k more | within about a percentage point of it: [`one_permutation_candidates`] |
 //! | b bits of either | | on the S-curve at s + (1 − s)/2^b |
 //!
 //! # When not to use it

@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn shingles_are_hashed_the_same_for_ever() {
         let set = Shingles::words(2).unwrap().set("to be or", &KeyHasher::xxh3(7));
-        let expected = [0x60b6_7b6f_f264_9c36, 0xa5ad_7c2f_d1c0_6bb1];
+        // XXH3 of "be or" and "to be", computed by another implementation.
+        let expected = [0x175b_c373_aca4_42fc, 0x41fb_4347_9a8a_9e57];
         assert_eq!(set.digests(), expected.map(Digest::new));
     }
 

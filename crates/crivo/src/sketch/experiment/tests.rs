@@ -10,10 +10,14 @@ fn tenths() -> Vec<(f64, f64)> {
 /// With 150,000 pairs a standard error is at most 0.129 points, so that a bin of a right curve fails
 /// with a probability of at most 1.1e-4, and mostly far less.
 fn lies_on_its_curve(setup: &Setup, bins: &[(f64, f64)]) {
+    lies_within(0.005, setup, bins);
+}
+
+fn lies_within(tolerance: f64, setup: &Setup, bins: &[(f64, f64)]) {
     assert!(setup.pairs >= 150_000);
     for row in candidate_rates(setup, bins).unwrap() {
         let off = row.observed() - row.expected;
-        assert!(off.abs() < 0.005, "{:?}: {row:?} is off by {off}", setup.sketcher);
+        assert!(off.abs() < tolerance, "{:?}: {row:?} is off by {off}", setup.sketcher);
     }
 }
 
@@ -24,14 +28,17 @@ fn classic_signatures_lie_on_the_s_curve() {
     lies_on_its_curve(&setup, &tenths());
 }
 
-/// Three unions, three bins each, and four widths: the chance of failing is below 21 · 1.1e-4.
+/// Two unions and four widths, three bins each: the chance of failing is below 18 · 1.1e-4.
 #[test]
 fn other_forms_lie_on_their_own_curves() {
-    // Many elements for each bin; about one; and few, so that most bins borrow.
+    // Many elements for each bin, and about one, so that a quarter of the bins borrow.
     let bins = [(0.3, 0.35), (0.5, 0.55), (0.7, 0.75)];
-    for union in [256, 40, 20] {
+    for union in [256, 40] {
         lies_on_its_curve(&Setup::one_permutation(8, 4, union).unwrap(), &bins);
     }
+    // Half of the bins borrow, always in the same order, of which the curve is the mean: six
+    // random orders in a simulation were up to 1.6 points off.
+    lies_within(0.02, &Setup::one_permutation(8, 4, 20).unwrap(), &bins);
     for (bits, rows) in [(1, 8), (2, 6), (4, 4), (8, 4)] {
         let bits = SignatureBits::new(bits).unwrap();
         let setup = Setup { union: 20..=20, ..Setup::classic(8, rows).unwrap() };

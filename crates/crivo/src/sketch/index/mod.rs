@@ -223,10 +223,8 @@ impl SimilarityIndex {
     /// If the signature was made in another way.
     pub fn query_ranked(&self, signature: &Signature) -> Result<Vec<Similar>, SketchMismatch> {
         signature.check_comparable(self.sketcher, self.bits)?;
-        let similar = |slot| Similar {
-            id: self.id(slot),
-            estimate: signature.compare(self.words(slot)),
-        };
+        let similar =
+            |slot| Similar { id: self.id(slot), estimate: signature.compare(self.words(slot)) };
         let mut found: Vec<Similar> =
             self.candidates(signature.words()).into_iter().map(similar).collect();
         found.sort_by(|a, b| {

@@ -167,7 +167,8 @@ fn hostile_parts_are_typed_errors() {
     inconsistent(decode(&good, 2, &[9, 0, 5, 0]));
     inconsistent(decode(&good, 2, &[5, 0, 5, 0]));
     inconsistent(decode(&good, 2, &[5, 0, 9, 1 << 48]));
-    for (place, bad) in [(1, 0), (1, 5_000), (1, 1 << 32), (2, 3), (2, 128), (3, 0), (3, 2), (4, 0)] {
+    for (place, bad) in [(1, 0), (1, 5_000), (1, 1 << 32), (2, 3), (2, 128), (3, 0), (3, 2), (4, 0)]
+    {
         let mut parameters = good;
         parameters[place] = bad;
         let result = decode(&parameters, 2, &payload);
