@@ -103,6 +103,45 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    /// The calls of crivo in a line of shell, as arguments.
+    fn calls(line: &str) -> Vec<Vec<String>> {
+        let line = line.trim_start();
+        // Two spaces set the explanation apart.
+        let line = line.split("  ").next().unwrap_or(line);
+        let calls = line.split(['|', '&']).map(str::trim).filter(|call| call.starts_with("crivo"));
+        calls
+            .map(|call| {
+                let call = call.split(['<', '>']).next().unwrap_or(call);
+                let mut arguments = vec![String::new()];
+                let mut is_quoted = false;
+                for letter in call.trim().chars() {
+                    match letter {
+                        '\'' | '"' => is_quoted = !is_quoted,
+                        ' ' if !is_quoted => arguments.push(String::new()),
+                        letter => arguments.last_mut().unwrap().push(letter),
+                    }
+                }
+                arguments
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_example_is_a_call_that_is_understood() {
+        let cli = Cli::command();
+        let mut count = 0;
+        for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
+            let help = command.get_after_help().unwrap_or_default().to_string();
+            for call in help.lines().filter(|line| line.starts_with("  ")).flat_map(calls) {
+                count += 1;
+                if let Err(error) = Cli::try_parse_from(&call) {
+                    panic!("{call:?}: {error}");
+                }
+            }
+        }
+        assert!(count > 20, "{count}");
+    }
+
     #[test]
     fn every_command_shows_examples() {
         for command in Cli::command().get_subcommands() {

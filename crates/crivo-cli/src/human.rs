@@ -52,6 +52,11 @@ pub(crate) fn rate(rate: f64) -> String {
     }
 }
 
+/// A share as a whole percentage: `66%`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
 /// Three significant digits, without a power of ten.
 fn significant(value: f64) -> String {
     let before = value.abs().log10().floor();
@@ -59,11 +64,22 @@ fn significant(value: f64) -> String {
     format!("{value:.0$}", decimals as usize)
 }
 
-/// Reads a count: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
+/// Reads a number of keys, at least one: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let scales = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
-    parse_scaled(text, &scales).ok_or_else(|| {
-        format!("{text:?} is no number of keys; write it as 1000000, 1_000_000 or 1M")
+    parse_scaled(text, &scales).filter(|&keys| keys > 0).ok_or_else(|| {
+        format!("{text:?} is no number of keys, from 1 on; write it as 1000000, 1_000_000 or 1M")
+    })
+}
+
+/// Reads a rate: `0.01` or `1%`, strictly between 0 and 1.
+pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse(),
+    };
+    rate.ok().filter(|&rate| rate > 0.0 && rate < 1.0).ok_or_else(|| {
+        format!("{text:?} is no rate; it must be strictly between 0 and 1, as 0.01 or 1%")
     })
 }
 
@@ -157,6 +173,16 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_read_as_people_write_them() {
+        assert_eq!(parse_rate("0.01"), Ok(0.01));
+        assert_eq!(parse_rate("1%"), Ok(0.01));
+        assert_eq!(parse_rate("1e-6"), Ok(1e-6));
+        for bad in ["", "0", "1", "100%", "-0.1", "nan", "inf", "few"] {
+            assert!(parse_rate(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn counts_are_read_as_people_write_them() {
         for (text, expected) in [
             ("1000000", 1_000_000),
@@ -167,5 +193,6 @@ mod tests {
             assert_eq!(parse_count(text), Ok(expected), "{text}");
         }
         assert!(parse_count("many").is_err());
+        assert!(parse_count("0").is_err());
     }
 }

@@ -5,11 +5,17 @@
 
 mod cli;
 mod commands;
+mod describe;
+mod distinct;
 mod human;
 mod input;
+mod mapped;
 mod outcome;
 mod output;
 mod secret;
+mod spill;
+mod table;
+mod update;
 
 use std::process::ExitCode;
 

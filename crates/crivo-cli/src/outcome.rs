@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fmt, io};
 
-use crivo::codec::{DecodeError, FileError};
-use crivo::filter::{Full, FuseError, Incompatible};
+use crivo::codec::{CodecError, DecodeError, FileError};
+use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
 
 /// What a command that did its work found.
@@ -51,6 +51,11 @@ impl Error {
         move |error| Self::new(format_args!("cannot write {}: {}", path.display(), plain(&error)))
     }
 
+    /// For `map_err`: a file could not be changed.
+    pub(crate) fn changing(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        move |error| Self::new(format_args!("cannot change {}: {}", path.display(), plain(&error)))
+    }
+
     /// For `map_err`: standard output could not be written to.
     pub(crate) fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -94,15 +99,31 @@ macro_rules! said_by_the_library {
     };
 }
 
-said_by_the_library!(
-    BuildError,
-    DecodeError,
-    FileError,
-    Full,
-    FuseError,
-    Incompatible,
-    ParameterError
-);
+said_by_the_library!(BuildError, Full, ParameterError, PlanError);
+
+impl From<DecodeError> for Error {
+    fn from(error: DecodeError) -> Self {
+        Self::new(format_args!("{error}{}", advice(&error)))
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        let advice = match &error.cause {
+            CodecError::Decode(cause) => advice(cause),
+            _ => "",
+        };
+        Self::new(format_args!("{error}{advice}"))
+    }
+}
+
+/// Which argument helps.
+fn advice(error: &DecodeError) -> &'static str {
+    match error {
+        DecodeError::KeyNeeded => ": --key-file FILE",
+        _ => "",
+    }
+}
 
 #[cfg(test)]
 mod tests {

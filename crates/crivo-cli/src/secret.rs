@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use crivo::codec::Open;
+use crivo::KeyHasher;
+use crivo::codec::{DecodeError, Header, Open};
 use crivo::hash::SecretKey;
 
 use crate::outcome::Error;
@@ -25,6 +26,19 @@ impl KeyFileArgs {
             Some(path) => Open::with_key(read_key(path)?),
             None => Open::new(),
         })
+    }
+}
+
+impl KeyFileArgs {
+    /// The hash function of a filter file, by its header.
+    pub(crate) fn hasher(&self, header: &Header) -> Result<KeyHasher, Error> {
+        match &self.key_file {
+            Some(path) => header
+                .hash()
+                .hasher_with_key(read_key(path)?)
+                .map_err(|error| DecodeError::WrongKey(error).into()),
+            None => header.hash().hasher().ok_or_else(|| DecodeError::KeyNeeded.into()),
+        }
     }
 }
 

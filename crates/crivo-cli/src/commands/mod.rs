@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod common;
+mod compare;
 pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod diff;

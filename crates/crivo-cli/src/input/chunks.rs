@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::layout::{self, Format, Layout};
 use super::progress::Progress;
-use super::source::Source;
+use super::source::{Input, Source};
 use crate::outcome::Error;
 
 /// How much is read at once: much against the cost of handing it over, little against the caches.
@@ -47,6 +47,24 @@ impl Chunk {
         &self.buffer[..self.end]
     }
 
+    /// Appends records to `output`, neighbours in one piece.
+    pub(crate) fn copy_records(
+        &self,
+        records: impl IntoIterator<Item = Range<usize>>,
+        output: &mut Vec<u8>,
+    ) {
+        let mut piece = 0..0;
+        for record in records {
+            if record.start == piece.end {
+                piece.end = record.end;
+            } else {
+                output.extend_from_slice(&self.buffer[piece]);
+                piece = record;
+            }
+        }
+        output.extend_from_slice(&self.buffer[piece]);
+    }
+
     /// A header that is to be printed before the records.
     pub(crate) fn header(&self) -> &[u8] {
         &self.buffer[..if self.shows_header { self.header } else { 0 }]
@@ -61,7 +79,7 @@ impl Chunk {
 /// Reads the inputs one after another.
 #[derive(Debug)]
 pub(crate) struct Chunks {
-    waiting: VecDeque<PathBuf>,
+    waiting: VecDeque<Input>,
     current: Option<(Source, Layout)>,
     /// What was read behind the last whole record.
     rest: Vec<u8>,
@@ -74,21 +92,17 @@ pub(crate) struct Chunks {
 impl Chunks {
     /// Opens the first input; the others follow in their turn, but must be there now.
     pub(crate) fn open(
-        paths: Vec<PathBuf>,
+        paths: &[PathBuf],
         format: Format,
         progress: Progress,
     ) -> Result<Self, Error> {
-        for path in &paths {
-            super::source::check(path)?;
-        }
-        Ok(Self {
-            waiting: paths.into(),
-            current: None,
-            rest: Vec::new(),
-            format,
-            progress,
-            has_header: false,
-        })
+        let inputs = paths.iter().map(|path| Input::named(path)).collect::<Result<_, _>>()?;
+        Ok(Self::of(inputs, format, progress))
+    }
+
+    pub(super) fn of(inputs: VecDeque<Input>, format: Format, progress: Progress) -> Self {
+        let rest = Vec::new();
+        Self { waiting: inputs, current: None, rest, format, progress, has_header: false }
     }
 
     /// Reads whole records into `chunk`: whether there were any.
@@ -96,11 +110,11 @@ impl Chunks {
         loop {
             let opens = self.current.is_none();
             if opens {
-                let Some(path) = self.waiting.pop_front() else {
+                let Some(input) = self.waiting.pop_front() else {
                     self.progress.finish();
                     return Ok(false);
                 };
-                let source = Source::open(&path, &self.progress, &mut self.rest)?;
+                let source = Source::open(input, &self.progress, &mut self.rest)?;
                 // The column of a CSV file is found below, when its header is there.
                 let layout = match self.format {
                     Format::Terminated { terminator, field } => {

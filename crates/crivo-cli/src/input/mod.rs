@@ -26,6 +26,7 @@ mod chunks;
 mod layout;
 mod pipeline;
 mod progress;
+mod replay;
 mod source;
 
 use std::ops::ControlFlow;
@@ -38,6 +39,7 @@ pub(crate) use chunks::{Chunk, Chunks};
 pub(crate) use layout::Format;
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::Progress;
+pub(crate) use replay::Replay;
 
 use crate::outcome::Error;
 
@@ -94,14 +96,14 @@ impl InputArgs {
     pub(crate) fn chunks(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
         let progress = Progress::over(&paths);
-        Chunks::open(paths, self.format.format()?, progress)
+        Chunks::open(&paths, self.format.format()?, progress)
     }
 
     /// Opens the inputs for a command that prints records.
     pub(crate) fn chunks_to_print(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
         let progress = Progress::beside_records(&paths);
-        Chunks::open(paths, self.format.format()?, progress)
+        Chunks::open(&paths, self.format.format()?, progress)
     }
 
     /// Visits every key in the order of the input.
@@ -160,14 +162,6 @@ impl FormatArgs {
 /// Whether a path means standard input.
 fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
-}
-
-/// What to call an input in a message.
-fn name_of(path: &Path) -> String {
-    match is_standard_input(path) {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::is_standard_input;
 use super::progress::Progress;
-use super::{is_standard_input, name_of};
 use crate::outcome::{Error, plain};
 
 /// How compressed bytes are read, and about how much is decompressed before it is handed on.
@@ -33,19 +33,50 @@ impl std::fmt::Debug for Source {
     }
 }
 
-/// An error unless the input can be opened, as far as that can be told without opening it.
-pub(super) fn check(path: &Path) -> Result<(), Error> {
-    if is_standard_input(path) {
-        return Ok(());
+/// Where bytes come from, before they are asked for.
+#[derive(Debug)]
+pub(super) enum Input {
+    StandardInput,
+    File(PathBuf),
+    /// A temporary file, at its beginning, with what was read from elsewhere.
+    Spooled {
+        file: File,
+        name: String,
+    },
+}
+
+impl Input {
+    /// The input of this name, if it is there, as far as that can be told without opening it.
+    pub(super) fn named(path: &Path) -> Result<Self, Error> {
+        if is_standard_input(path) {
+            return Ok(Self::StandardInput);
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Err(Error::new(format_args!(
+                "cannot read {}: it is a folder; name the files in it",
+                path.display()
+            ))),
+            Ok(_) => Ok(Self::File(path.to_owned())),
+            Err(error) => Err(cannot_read(&path.display().to_string(), &error)),
+        }
     }
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Err(Error::new(format_args!(
-            "cannot read {}: it is a folder; name its files, as {} does",
-            path.display(),
-            path.join("*").display()
-        ))),
-        Ok(_) => Ok(()),
-        Err(error) => Err(cannot_read(&name_of(path), &error)),
+
+    /// What to call it in a message.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::StandardInput => "standard input".to_owned(),
+            Self::File(path) => path.display().to_string(),
+            Self::Spooled { name, .. } => name.clone(),
+        }
+    }
+
+    /// Its bytes, as they are.
+    pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::StandardInput => Box::new(io::stdin()),
+            Self::File(path) => Box::new(File::open(path)?),
+            Self::Spooled { file, .. } => Box::new(file),
+        })
     }
 }
 
@@ -53,17 +84,13 @@ impl Source {
     /// Opens an input. What has been read to see how it is compressed goes into `head`, if it is
     /// not compressed: these are its first bytes.
     pub(super) fn open(
-        path: &Path,
+        input: Input,
         progress: &Progress,
         head: &mut Vec<u8>,
     ) -> Result<Self, Error> {
-        let name = name_of(path);
-        let opened: io::Result<Box<dyn Read + Send>> = match is_standard_input(path) {
-            true => Ok(Box::new(io::stdin())),
-            false => File::open(path).map(|file| Box::new(file) as _),
-        };
+        let name = input.name();
         let open = || {
-            let mut raw = progress.watch(opened?);
+            let mut raw = progress.watch(input.open()?);
             let first = first_bytes(&mut raw)?;
             let (is_gzip, is_zstd) = (first == GZIP, first == ZSTD);
             if !is_gzip && !is_zstd {
@@ -102,7 +129,7 @@ impl Source {
     }
 }
 
-fn cannot_read(name: &str, error: &io::Error) -> Error {
+pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let advice = match error.kind() {
         ErrorKind::NotFound => "; is the path right?",
         ErrorKind::PermissionDenied => "; may you read the file?",
