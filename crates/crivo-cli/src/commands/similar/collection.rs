@@ -169,11 +169,11 @@ impl Collection {
         format: &Format,
         mut read: impl FnMut(&mut Self, usize, Chunks) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let progress = Progress::over(paths);
         // All must be there before any is read.
-        Chunks::open(paths.to_vec(), format.clone(), Progress::NONE)?;
+        Chunks::open(paths, format.clone(), Progress::NONE)?;
         for path in paths {
-            let chunks = Chunks::open(vec![path.clone()], format.clone(), progress.clone())?;
+            let one = std::slice::from_ref(path);
+            let chunks = Chunks::open(one, format.clone(), Progress::over(one))?;
             self.paths.push(path.clone());
             read(self, self.paths.len() - 1, chunks)?;
         }
