@@ -142,6 +142,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{COUNT} strangers asked for: {unguarded:.1?} without a guard, {guarded:.1?} with it");
     println!("the store was asked {} times, all in vain", users.in_vain);
     println!("{} times were expected", (users.guard.expected_fpr() * COUNT as f64).round());
+
+    assert_eq!(users.remove(&names[7])?, Some(7));
+    assert_eq!(users.get(&names[7])?, None);
+    println!("a user who left is not found, although the guard remembers the name");
     Ok(())
 }
 

@@ -73,6 +73,32 @@ fn manifest() -> String {
     fs::read_to_string(folder().join("manifest.tsv")).unwrap()
 }
 
+/// The files with indices of similar sets: entry i has the keys from 10·i to 10·i + 99.
+fn index_recipes() -> Vec<(&'static str, SimilarityIndex)> {
+    let index = |form, bits| {
+        let sketcher = Sketcher::with_hasher(form, 20, KeyHasher::xxh3(42)).unwrap();
+        let bits = SignatureBits::new(bits).unwrap();
+        let banding = Banding::new(6, 3).unwrap();
+        let mut index = SimilarityIndex::with_bits(sketcher, bits, banding).unwrap();
+        for id in 0..20u64 {
+            let signature = sketcher.sketch_keys(10 * id..10 * id + 100).unwrap();
+            index.insert(id, &signature.shortened(bits).unwrap()).unwrap();
+        }
+        index
+    };
+    vec![
+        ("similarity-classic.crivo", index(Form::Classic, 64)),
+        ("similarity-bins-4-bits.crivo", index(Form::OnePermutation, 4)),
+    ]
+}
+
+/// All files as they are built today.
+fn built() -> Vec<(&'static str, Vec<u8>)> {
+    let filters = recipes().into_iter().map(|(name, filter)| (name, filter.to_bytes()));
+    let indices = index_recipes().into_iter().map(|(name, index)| (name, index.to_bytes()));
+    filters.chain(indices).collect()
+}
+
 /// The file names in the manifest, each with its line.
 fn listed(manifest: &str) -> Vec<(&str, &str)> {
     let lines = manifest.lines().filter(|line| !line.starts_with('#'));
