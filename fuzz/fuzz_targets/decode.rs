@@ -4,6 +4,7 @@
 
 use crivo::codec::{CodecError, DecodeError, Save};
 use crivo::filter::{AnyFilter, Filter};
+use crivo::sketch::SimilarityIndex;
 use libfuzzer_sys::fuzz_target;
 
 /// The longest payload that is made for parameters that ask for it.
@@ -13,25 +14,49 @@ fuzz_target!(|input: &[u8]| {
     check(input);
     let Some(bytes) = crivo_fuzz::envelope(input, None) else { return };
     check(&bytes);
-    if let Err(DecodeError::PayloadLength { expected: expected @ ..=LONGEST, .. }) =
-        AnyFilter::from_bytes(&bytes)
+    if let Some(expected @ ..=LONGEST) = wanted_length(&bytes)
         && let Some(bytes) = crivo_fuzz::envelope(input, Some(expected as usize))
     {
         check(&bytes);
     }
 });
 
+/// The length that the payload should have, if that alone is wrong.
+fn wanted_length(bytes: &[u8]) -> Option<u64> {
+    let errors = [AnyFilter::from_bytes(bytes).err(), SimilarityIndex::from_bytes(bytes).err()];
+    errors.into_iter().flatten().find_map(|error| match error {
+        DecodeError::PayloadLength { expected, .. } => Some(expected),
+        _ => None,
+    })
+}
+
 fn check(bytes: &[u8]) {
-    let from_memory = AnyFilter::from_bytes(bytes);
-    match (&from_memory, AnyFilter::read_from(bytes)) {
+    if let Some(filter) = read::<AnyFilter>(bytes) {
+        ask(&filter);
+    }
+    if let Some(index) = read::<SimilarityIndex>(bytes) {
+        for id in index.ids().take(100) {
+            let signature = index.get(id).expect("it is there");
+            assert!(index.query(&signature).expect("it is its own").contains(&id));
+        }
+    }
+}
+
+/// What the bytes are, from memory and from a stream, and that it is written as it was read.
+fn read<F: Save + std::fmt::Debug>(bytes: &[u8]) -> Option<F> {
+    let from_memory = F::from_bytes(bytes);
+    match (&from_memory, F::read_from(bytes)) {
         (Ok(one), Ok(other)) => assert_eq!(one.to_bytes(), other.to_bytes()),
         (Err(DecodeError::TrailingBytes), Ok(_)) => {}
         (Err(one), Err(CodecError::Decode(other))) => assert_eq!(*one, other),
         (one, other) => panic!("{one:?} from memory, {other:?} from a stream"),
     }
-    let Ok(filter) = from_memory else { return };
-    assert_eq!(filter.to_bytes(), bytes);
+    let read = from_memory.ok()?;
+    assert_eq!(read.to_bytes(), bytes);
+    Some(read)
+}
 
+fn ask(filter: &AnyFilter) {
     let digests: Vec<_> = (0..100u64).map(|key| filter.hasher().digest(&key)).collect();
     let mut hits = [false; 100];
     filter.contains_batch(&digests, &mut hits);

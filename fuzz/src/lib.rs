@@ -23,7 +23,7 @@ pub fn envelope(input: &[u8], length: Option<usize>) -> Option<Vec<u8>> {
     let payload: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();
 
     let mut bytes = b"\x89crivo\r\n\x01\x00".to_vec();
-    bytes.extend([1 + kind % 7, 1 + family % 5, count, 0, 0, 0]);
+    bytes.extend([1 + kind % 8, 1 + family % 5, count, 0, 0, 0]);
     bytes.extend(hash_and_keys);
     bytes.extend((payload.len() as u64).to_le_bytes());
     bytes.extend(xxh3_64(&payload).to_le_bytes());

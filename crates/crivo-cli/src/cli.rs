@@ -6,7 +6,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    build, common, completions, dedup, diff, insert, inspect, man, merge, query, remove, size,
+    build, common, completions, dedup, diff, insert, inspect, man, merge, query, remove, similar,
+    size,
 };
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -51,6 +52,7 @@ enum Command {
     Merge(merge::MergeArgs),
     Inspect(inspect::InspectArgs),
     Size(size::SizeArgs),
+    Similar(similar::SimilarArgs),
     Dedup(dedup::DedupArgs),
     Diff(diff::DiffArgs),
     Common(common::CommonArgs),
@@ -68,6 +70,7 @@ impl Command {
             Self::Merge(args) => args.run(),
             Self::Inspect(args) => args.run(),
             Self::Size(args) => args.run(),
+            Self::Similar(args) => args.run(),
             Self::Dedup(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Common(args) => args.run(),

@@ -7,6 +7,7 @@
 //! | [`bits`] | packed slots of any width |
 //! | [`filter`] | approximate membership: a few bits per key, and a known rate of wrong yeses |
 //! | [`codec`] | one portable file format for every filter |
+//! | [`sketch`] | which sets are similar? MinHash, and an index that finds them |
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
 //! | [`route`] | requests that find their way through a tree, or to a moving device, by filters |
 //! | [`admit`] | what a cache should keep: admission on the second request, and policies compared |
@@ -33,6 +34,7 @@ pub mod exact;
 pub mod filter;
 pub mod hash;
 pub mod route;
+pub mod sketch;
 pub mod theory;
 
 pub use error::{BuildError, ParameterError};

@@ -73,7 +73,7 @@ fn batches_answer_like_single_questions<F: Filter>(build: impl Build<F>) {
     }
 }
 
-fn survives_a_file<F: Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
+fn survives_a_file<F: Filter + Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
     for (n, hasher) in
         [(1, KeyHasher::xxh3(3)), (1_000, KeyHasher::farm(4)), (20_000, KeyHasher::murmur3(5))]
     {
@@ -99,7 +99,7 @@ fn survives_a_file<F: Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
 
 /// From the file itself; the first change copies what it needs, and leaves the file as it is.
 #[allow(unsafe_code)]
-fn answers_from_a_mapped_file<F: Save + Clone>(build: impl Build<F>, name: &str) {
+fn answers_from_a_mapped_file<F: Filter + Save + Clone>(build: impl Build<F>, name: &str) {
     let hasher = KeyHasher::xxh3(11);
     let keys = digests(hasher, 0, 3_000);
     let filter = build(3_000, 0.01, hasher, &keys);
@@ -116,7 +116,7 @@ fn answers_from_a_mapped_file<F: Save + Clone>(build: impl Build<F>, name: &str)
     std::fs::remove_file(path).unwrap();
 }
 
-fn keeps_its_secret<F: Save + Clone>(build: impl Build<F>) {
+fn keeps_its_secret<F: Filter + Save + Clone>(build: impl Build<F>) {
     let hasher = KeyHasher::sip24(SecretKey::new(*b"not in the file!"));
     let bytes = build(100, 0.01, hasher, &digests(hasher, 0, 100)).to_bytes();
     assert!(!bytes.windows(16).any(|window| window == b"not in the file!"));

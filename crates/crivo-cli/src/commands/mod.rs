@@ -12,4 +12,5 @@ pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod query;
 pub(crate) mod remove;
+pub(crate) mod similar;
 pub(crate) mod size;

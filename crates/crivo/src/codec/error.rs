@@ -26,6 +26,8 @@ pub enum DecodeError {
         /// The kind that the file has.
         found: Kind,
     },
+    /// A filter was asked for, and they are something else.
+    NotAFilter(Kind),
     /// They end too early.
     Truncated {
         /// How many bytes there should be.
@@ -78,7 +80,11 @@ impl fmt::Display for DecodeError {
                 write!(f, "hash family {found} is unknown; a newer crivo may read it")
             }
             Self::WrongKind { expected, found } => {
-                write!(f, "this is a {found} filter, not a {expected} filter")
+                let (noun, wanted) = (found.noun(), expected.noun());
+                write!(f, "this is a {found} {noun}, not a {expected} {wanted}")
+            }
+            Self::NotAFilter(found) => {
+                write!(f, "this is a {found} {}, not a filter", found.noun())
             }
             Self::Truncated { expected, found } => {
                 write!(f, "the filter is cut short: {found} bytes of {expected}")

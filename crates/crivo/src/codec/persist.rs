@@ -1,4 +1,4 @@
-//! What a filter must tell, so that it can be written and read.
+//! What a structure must tell, so that it can be written and read.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::bits::Words;
 use crate::filter::Filter;
 use crate::{KeyHasher, ParameterError};
 
-/// The kinds of filters, and the numbers that stand for them in files.
+/// The kinds of structures that a file can hold, and the numbers that stand for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -25,12 +25,14 @@ pub enum Kind {
     Fuse,
     /// A growing chain of Bloom filters.
     Growing,
+    /// An index of sketches, which finds similar sets. It is no filter.
+    Similarity,
     /// A growing chain of blocked Bloom filters.
     GrowingBlocked,
 }
 
 impl Kind {
-    /// Every kind, in the order of their numbers.
+    /// Every kind of filter, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::Bloom,
         Self::Blocked,
@@ -52,13 +54,14 @@ impl Kind {
             Self::Quotient => 5,
             Self::Fuse => 6,
             Self::Growing => 7,
+            Self::Similarity => 8,
             Self::GrowingBlocked => 9,
         }
     }
 
     /// The kind with this number, if there is one.
     pub fn from_id(id: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.id() == id)
+        Self::ALL.into_iter().chain([Self::Similarity]).find(|kind| kind.id() == id)
     }
 
     /// A short name for people and command lines.
@@ -71,8 +74,24 @@ impl Kind {
             Self::Quotient => "quotient",
             Self::Fuse => "fuse",
             Self::Growing => "growing",
+            Self::Similarity => "similarity",
             Self::GrowingBlocked => "growing-blocked",
         }
+    }
+
+    /// Whether it is a filter: something that [`AnyFilter`](crate::filter::AnyFilter) can be.
+    pub fn is_filter(self) -> bool {
+        self != Self::Similarity
+    }
+
+    /// The error of whoever was to make a filter of a kind that is none.
+    pub(crate) fn no_filter(self) -> ParameterError {
+        ParameterError::new("kind", self, "a kind of filter")
+    }
+
+    /// What follows the name, as in "bloom filter" or "similarity index".
+    pub(super) fn noun(self) -> &'static str {
+        if self.is_filter() { "filter" } else { "index" }
     }
 }
 
@@ -85,7 +104,7 @@ impl fmt::Display for Kind {
 impl std::str::FromStr for Kind {
     type Err = ParameterError;
 
-    /// The kind of that [name](Kind::name).
+    /// The kind of filter of that [name](Kind::name).
     ///
     /// ```
     /// use crivo::codec::Kind;
@@ -131,11 +150,17 @@ pub(crate) trait Persist: Filter + Sized {
     ) -> Result<Self, DecodeError>;
 }
 
-/// What can stand in a file: a filter of one kind ([`Persist`]), or one of whatever kind the file
-/// has. It seals [`Save`](super::Save), for nobody outside can name it.
-pub trait Stored: Filter + Sized {
+/// What can stand in a file: a filter of one kind ([`Persist`]), one of whatever kind the file has,
+/// or something that is no filter. It seals [`Save`](super::Save), for nobody outside can name it.
+pub trait Stored: Sized {
     /// The kind.
     fn stored_kind(&self) -> Kind;
+
+    /// The hash function that its keys went through.
+    fn stored_hasher(&self) -> KeyHasher;
+
+    /// How many keys are in it.
+    fn stored_key_count(&self) -> u64;
 
     /// As in [`Persist`].
     fn stored_parameters(&self) -> Vec<u64>;
@@ -159,6 +184,14 @@ pub trait Stored: Filter + Sized {
 impl<F: Persist> Stored for F {
     fn stored_kind(&self) -> Kind {
         F::KIND
+    }
+
+    fn stored_hasher(&self) -> KeyHasher {
+        self.hasher()
+    }
+
+    fn stored_key_count(&self) -> u64 {
+        self.key_count()
     }
 
     fn stored_parameters(&self) -> Vec<u64> {

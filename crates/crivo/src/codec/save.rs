@@ -11,7 +11,8 @@ use super::{CodecError, DecodeError, FileAction, FileError, atomic, payload};
 use crate::KeyHasher;
 use crate::hash::{HashIdentity, SecretKey};
 
-/// Saving and loading: every filter can, and nothing else (the trait is sealed).
+/// Saving and loading: every filter can, the index of [similar sets](crate::sketch), and nothing
+/// else (the trait is sealed).
 ///
 /// Reading verifies both checksums, and never trusts a length: hostile bytes are a typed error,
 /// and cost memory only in proportion to the bytes that there are. A filter with a secret key is read through
@@ -93,8 +94,8 @@ fn parts<F: Stored>(filter: &F) -> (Header, Vec<&[u64]>) {
     let payload = filter.stored_payload();
     let header = Header {
         kind: filter.stored_kind(),
-        hash: filter.hasher().identity(),
-        key_count: filter.key_count(),
+        hash: filter.stored_hasher().identity(),
+        key_count: filter.stored_key_count(),
         parameters: filter.stored_parameters(),
         payload_length: payload.iter().map(|words| size_of_val(*words) as u64).sum(),
         payload_checksum: payload::checksum(&payload),

@@ -65,6 +65,14 @@ macro_rules! filters {
                 match self { $(Self::$kind(_) => Kind::$kind,)* }
             }
 
+            fn stored_hasher(&self) -> KeyHasher {
+                self.hasher()
+            }
+
+            fn stored_key_count(&self) -> u64 {
+                self.key_count()
+            }
+
             fn stored_parameters(&self) -> Vec<u64> {
                 match self { $(Self::$kind(filter) => filter.parameters(),)* }
             }
@@ -79,7 +87,7 @@ macro_rules! filters {
                         return <$filter>::payload_length(parameters);
                     }
                 )*
-                Err(DecodeError::UnknownKind(kind.id()))
+                Err(DecodeError::NotAFilter(kind))
             }
 
             fn from_stored(
@@ -95,7 +103,7 @@ macro_rules! filters {
                             .map(Self::$kind);
                     }
                 )*
-                Err(DecodeError::UnknownKind(kind.id()))
+                Err(DecodeError::NotAFilter(kind))
             }
         }
 
@@ -151,7 +159,7 @@ mod tests {
     use crate::filter::DynamicFilter;
 
     /// What `AnyFilter` makes of a filter's file must be that filter.
-    fn is_opened_as_itself<F: Save + Clone + Into<AnyFilter>>(filter: F) {
+    fn is_opened_as_itself<F: Filter + Save + Clone + Into<AnyFilter>>(filter: F) {
         let kind = filter.stored_kind();
         let folder = Folder::new(kind.name());
         let path = folder.file("seen.crivo");

@@ -152,6 +152,8 @@ impl Abilities {
             Kind::Quotient => Self { remove: true, count: true, merge: true, grow: true, ..none },
             Kind::Fuse => Self { dynamic: false, ..none },
             Kind::Growing | Kind::GrowingBlocked => Self { grow: true, ..none },
+            // No filter, and never a candidate.
+            Kind::Similarity => Self { dynamic: false, ..none },
         }
     }
 }
@@ -316,6 +318,7 @@ fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, Paramet
         Kind::Fuse => fuse::bits_per_key(n, rate, Arity::Three)?,
         Kind::Growing => limits::bloom(rate * FIRST_SHARE)?,
         Kind::GrowingBlocked => in_blocks(rate * FIRST_SHARE)?,
+        Kind::Similarity => return Err(kind.no_filter()),
     })
 }
 

@@ -104,6 +104,7 @@ impl Plan {
             Kind::Fuse => Shape::Fuse { width: FuseOptions::with_rate(rate)?.width },
             Kind::Growing => Shape::Growing { rate },
             Kind::GrowingBlocked => Shape::GrowingBlocked { rate },
+            Kind::Similarity => return Err(kind.no_filter()),
         };
         Self::new(capacity, shape)
     }
@@ -176,6 +177,7 @@ impl Plan {
                 Self::lowest_rate(capacity, bits, |rate| Shape::GrowingBlocked { rate })
                     .ok_or_else(too_little)
             }
+            Kind::Similarity => Err(kind.no_filter()),
         }
     }
 

@@ -48,7 +48,7 @@
 pub(crate) mod check;
 mod occupancy;
 pub(crate) mod search;
-mod special;
+pub(crate) mod special;
 
 pub mod blocked;
 pub mod bloom;

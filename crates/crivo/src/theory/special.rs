@@ -61,7 +61,7 @@ pub(super) fn ln_choose(all: f64, chosen: f64) -> f64 {
 }
 
 /// The probability of exactly `successes` in `trials`, each with probability p in (0, 1).
-pub(super) fn binomial_probability(trials: f64, successes: f64, p: f64) -> f64 {
+pub(crate) fn binomial_probability(trials: f64, successes: f64, p: f64) -> f64 {
     let failures = trials - successes;
     if successes <= 0.0 {
         return (trials * (-p).ln_1p()).exp();
