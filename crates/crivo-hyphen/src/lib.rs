@@ -10,6 +10,9 @@ mod language;
 mod patterns;
 mod tex;
 
+pub mod exceptions;
+pub mod text;
+
 pub use automaton::Automaton;
 pub use breaks::Breaks;
 pub use error::{ParseError, ReadError};
@@ -18,3 +21,8 @@ pub use fold::fold;
 pub use hyphenator::{Exceptions, Hyphenator};
 pub use language::Language;
 pub use patterns::Patterns;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
