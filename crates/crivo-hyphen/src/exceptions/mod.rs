@@ -3,6 +3,8 @@
 mod gate;
 mod guard;
 mod memory;
+#[cfg(all(test, feature = "stored"))]
+mod tests;
 
 #[cfg(feature = "stored")]
 mod error;
