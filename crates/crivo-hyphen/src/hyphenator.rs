@@ -155,6 +155,17 @@ impl Hyphenator {
 }
 
 impl Limits {
+    /// The gaps of a word of so many letters, at most 64, that the minima allow, as bits.
+    #[inline]
+    pub fn mask(&self, letters: usize) -> u64 {
+        match letters.checked_sub(self.right) {
+            Some(last) if self.left <= last && last < 64 => {
+                (u64::MAX << self.left) & (u64::MAX >> (63 - last))
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether an exception of so many letters may be divided before letter `index`.
     pub fn allow_listed(&self, index: usize, letters: usize) -> bool {
         let inside = 0 < index && index < letters;
