@@ -1,29 +1,23 @@
 //! From patterns to the automaton.
 //!
 //! A state is what the letters read so far have in common with the beginnings of patterns: a node
-//! of the tree, whose path is the longest such beginning that the letters end with. Three
-//! observations keep the tables small.
+//! of the tree, whose path is the longest such beginning that the letters end with. Its row tells
+//! for every letter the next state, so that a letter costs one look into the table, whatever the
+//! patterns.
 //!
-//! - Where a state has no letter to go on with, it goes on like its fallback. Most of a row is that
-//!   of the state for the last letter alone, so those rows are the defaults, by pairs of letters,
-//!   and a state stores only what differs.
-//! - A leaf of the tree differs from its fallback only in its levels. Levels belong to the slots
-//!   that lead to a state, not to the state, so a leaf needs no row.
-//! - What remains is sparse, and is combed.
+//! A leaf of the tree differs from its fallback only in its levels. Levels belong to the cells that
+//! lead to a state, not to the state, so a leaf needs no row: half of the nodes are leaves.
 
 use std::collections::HashMap;
 
 use crate::patterns::Pattern;
 use crate::{Breaks, Exception, Patterns};
 
-use super::alphabet::{Alphabet, Class, DOT, END};
-use super::comb::{MAX_SLOTS, Placer, Slot};
-use super::levels::{Pool, Windows, ones_of_levels};
+use super::alphabet::{Alphabet, DOT, END};
+use super::levels::{Pool, Rows, ones_of_levels};
+use super::table::{Cell, Fill, GRANULE, Split, Tables};
 use super::trie::{Fallbacks, Node, ROOT, Trie};
 use super::{Automaton, Listed};
-
-/// Defaults by pairs of letters are used up to this many classes: 256 KiB of them.
-const MAX_PAIRED_CLASSES: usize = 181;
 
 pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception]) -> Automaton {
     let alphabet = Alphabet::new(patterns, exceptions.iter().map(|exception| exception.word()));
@@ -32,13 +26,12 @@ pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception]) -> Automaton
         patterns.iter().flat_map(|pattern| insert_pattern(&alphabet, &mut trie, pattern)).collect();
     let (listed, exception_of) = fold_exceptions(&alphabet, &mut trie, exceptions);
     let tree = trie.fallbacks();
-    let (levels_of, windows) = levels(patterns, &ends, &tree);
-    let builder = Builder { trie, tree, levels_of, exception_of };
-    let (rows, default_stride) = builder.rows(alphabet.class_count());
-    let (slots, base_of) = builder.comb(&rows, alphabet.class_count());
-    let defaults = builder.defaults(&base_of, alphabet.class_count(), default_stride);
-    let start = builder.trie.child(ROOT, DOT).map_or(0, |node| base_of[node as usize]);
-    Automaton { alphabet, slots, defaults, default_stride, start: start as usize, windows, listed }
+    let (levels_of, rows) = levels(patterns, &ends, &tree);
+    let classes = alphabet.class_count();
+    let builder = Builder::new(trie, tree, levels_of, exception_of, classes);
+    let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.granule(node));
+    let tables = Tables::new(rows, builder.max_next(), &builder);
+    Automaton { alphabet, tables, start, listed }
 }
 
 /// The node at the end of a pattern, and the pattern's levels.
@@ -84,7 +77,7 @@ fn fold_exceptions(
 
 /// The levels of every node: the highest of all patterns that end there. The number of each node's
 /// levels, and the levels.
-fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Windows) {
+fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
     let ones = ones_of_levels(patterns.iter().flat_map(|pattern| pattern.levels.iter().copied()));
     let mut pool = Pool::new();
     let mut own = vec![0; tree.fallback.len()];
@@ -102,120 +95,79 @@ fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Ve
             (own, fallback) => pool.merge(pool.rows[own as usize].clone(), fallback),
         };
     }
-    let (numbers, rows) = pool.into_used(merged);
-    (numbers, Windows::new(rows))
+    pool.into_used(merged)
 }
 
+/// All that the cells tell.
 struct Builder {
     trie: Trie,
     tree: Fallbacks,
     levels_of: Vec<u32>,
     exception_of: HashMap<Node, u32>,
-}
-
-/// The rows of all nodes, one after another.
-struct Rows {
-    entries: Vec<(Class, Node)>,
-    /// Where each node's row lies in `entries`. A leaf has that of its fallback.
-    range_of: Vec<(u32, u32)>,
-    /// Each node whose row is its own.
-    owners: Vec<Node>,
+    /// Cells per row.
+    stride: usize,
+    /// The number of the row of each node.
+    row_of: Vec<u32>,
+    row_count: usize,
 }
 
 impl Builder {
-    /// The rows, without what the defaults tell, and the stride of the defaults.
-    fn rows(&self, classes: usize) -> (Rows, usize) {
-        let (default_depth, default_stride) = match classes <= MAX_PAIRED_CLASSES {
-            true => (1, classes),
-            false => (0, 0),
-        };
-        let mut rows = Rows {
-            entries: Vec::new(),
-            range_of: vec![(0, 0); self.trie.node_count()],
-            owners: Vec::new(),
-        };
-        for &node in &self.tree.order {
-            if self.trie.depth[node as usize] <= default_depth {
-                continue;
-            }
-            let inherited = rows.range_of[self.tree.fallback[node as usize] as usize];
-            if self.trie.is_leaf(node) {
-                rows.range_of[node as usize] = inherited;
-                continue;
-            }
-            let start = rows.entries.len();
-            let own =
-                self.trie.children(node).map(|child| (self.trie.label[child as usize], child));
-            rows.entries.extend(own);
-            let own_end = rows.entries.len();
-            for index in inherited.0 as usize..inherited.1 as usize {
-                let entry = rows.entries[index];
-                if rows.entries[start..own_end].iter().all(|own| own.0 != entry.0) {
-                    rows.entries.push(entry);
+    fn new(
+        trie: Trie,
+        tree: Fallbacks,
+        levels_of: Vec<u32>,
+        exception_of: HashMap<Node, u32>,
+        classes: usize,
+    ) -> Self {
+        let mut row_of = vec![0; trie.node_count()];
+        let mut row_count = 0;
+        for &node in &tree.order {
+            row_of[node as usize] = match node != ROOT && trie.is_leaf(node) {
+                true => row_of[tree.fallback[node as usize] as usize],
+                false => {
+                    row_count += 1;
+                    row_count - 1
                 }
-            }
-            assert!(rows.entries.len() < MAX_SLOTS, "an automaton of more than two gigabytes");
-            rows.range_of[node as usize] = (start as u32, rows.entries.len() as u32);
-            rows.owners.push(node);
+            };
         }
-        (rows, default_stride)
+        let stride = classes.next_multiple_of(GRANULE);
+        let row_count = row_count as usize;
+        Self { trie, tree, levels_of, exception_of, stride, row_of, row_count }
     }
 
-    /// The rows in their places, and the base of every node's row.
-    fn comb(&self, rows: &Rows, classes: usize) -> (Vec<Slot>, Vec<u32>) {
-        let row = |node: Node| {
-            let (start, end) = rows.range_of[node as usize];
-            &rows.entries[start as usize..end as usize]
-        };
-        // Long rows first: short ones fit into what these leave.
-        let mut owners = rows.owners.clone();
-        owners.sort_by_key(|&node| std::cmp::Reverse(row(node).len()));
-        let mut placer = Placer::new(classes);
-        let mut base_of = vec![0u32; self.trie.node_count()];
-        let mut labels = Vec::new();
-        for &node in &owners {
-            labels.clear();
-            labels.extend(row(node).iter().map(|entry| entry.0));
-            base_of[node as usize] = placer.place(&labels) as u32;
-        }
-        let mut slots = placer.free_slots(classes);
-        assert!(slots.len() < MAX_SLOTS, "an automaton of more than two gigabytes");
+    /// The first cell of a node's row, in granules.
+    fn granule(&self, node: Node) -> usize {
+        self.row_of[node as usize] as usize * (self.stride / GRANULE)
+    }
+
+    /// The greatest number that a cell must hold besides the levels.
+    fn max_next(&self) -> usize {
+        (self.row_count * (self.stride / GRANULE)).max(self.exception_of.len())
+    }
+}
+
+impl Fill for Builder {
+    fn cells<C: Cell>(&self, split: Split) -> Vec<C> {
+        let mut cells = vec![C::default(); self.row_count * self.stride];
         for &node in &self.tree.order {
-            if self.trie.is_leaf(node) {
-                base_of[node as usize] = base_of[self.tree.fallback[node as usize] as usize];
+            if node != ROOT && self.trie.is_leaf(node) {
+                continue;
+            }
+            let row = self.granule(node) * GRANULE;
+            // Like the fallback, whose row is complete, but for its own children.
+            let fallback = self.granule(self.tree.fallback[node as usize]) * GRANULE;
+            cells.copy_within(fallback..fallback + self.stride, row);
+            for child in self.trie.children(node) {
+                let class = self.trie.label[child as usize];
+                let next = match class {
+                    // After the end there is no next row, but there may be an exception.
+                    END => self.exception_of.get(&child).map_or(0, |&number| number as usize),
+                    _ => self.granule(child),
+                };
+                let levels = self.levels_of[child as usize] as usize;
+                cells[row + usize::from(class)] = C::new(split, levels, next);
             }
         }
-        for &node in &owners {
-            for &(class, target) in row(node) {
-                let slot = base_of[node as usize] as usize + usize::from(class);
-                slots[slot] = self.slot(&base_of, class, target);
-            }
-        }
-        (slots, base_of)
-    }
-
-    fn defaults(&self, base_of: &[u32], classes: usize, stride: usize) -> Vec<Slot> {
-        let before: Vec<Class> = match stride {
-            0 => vec![0],
-            _ => (0..classes as Class).collect(),
-        };
-        let mut defaults = Vec::with_capacity(before.len() * classes);
-        for &before in &before {
-            let state = self.trie.child(ROOT, before).unwrap_or(ROOT);
-            for class in 0..classes as Class {
-                let target = self.trie.go(&self.tree.fallback, state, class);
-                defaults.push(self.slot(base_of, class, target));
-            }
-        }
-        defaults
-    }
-
-    fn slot(&self, base_of: &[u32], class: Class, target: Node) -> Slot {
-        let next = match class {
-            // After the end there is no next row, but there may be an exception.
-            END => self.exception_of.get(&target).copied().unwrap_or(0),
-            _ => base_of[target as usize],
-        };
-        Slot::new(class, self.levels_of[target as usize], next)
+        cells
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    pub fn new(alphabet: &Alphabet, word: &str) -> Self {
+    pub(super) fn new(alphabet: &Alphabet, word: &str) -> Self {
         Self::unfolded(alphabet, word).unwrap_or_else(|| Self::folded(alphabet, word))
     }
 

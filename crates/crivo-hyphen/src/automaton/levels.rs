@@ -122,17 +122,6 @@ macro_rules! window {
 window!(u64);
 window!(u128);
 
-/// The rows of all states in the narrowest form that holds them.
-#[derive(Debug, Clone)]
-pub(super) enum Windows {
-    /// Windows of 64 bits: nearly all languages of few levels.
-    Narrow(Shape, Vec<u64>),
-    /// Windows of 128 bits.
-    Wide(Shape, Vec<u128>),
-    /// Patterns so long that no window holds them.
-    Long(Vec<Rows>),
-}
-
 /// How a window is divided.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
@@ -142,28 +131,17 @@ pub(super) struct Shape {
     pub gaps: usize,
 }
 
-impl Windows {
-    pub fn new(rows: Vec<Rows>) -> Self {
+impl Shape {
+    /// The smallest that holds all these rows.
+    pub fn of(rows: &[Rows]) -> Self {
         let width = rows.iter().flatten().copied().max().unwrap_or(0).max(1).into();
         let gaps = rows.iter().map(Vec::len).max().unwrap_or(0).max(3);
-        let shape = Shape { width, gaps };
-        match width * gaps {
-            0..=64 => Self::Narrow(shape, pack(shape, &rows)),
-            65..=128 => Self::Wide(shape, pack(shape, &rows)),
-            _ => Self::Long(rows),
-        }
-    }
-
-    pub fn size_in_bytes(&self) -> usize {
-        match self {
-            Self::Narrow(_, windows) => size_of_val(windows.as_slice()),
-            Self::Wide(_, windows) => size_of_val(windows.as_slice()),
-            Self::Long(rows) => rows.iter().map(|rows| size_of::<Rows>() + rows.len()).sum(),
-        }
+        Self { width, gaps }
     }
 }
 
-fn pack<W: Window>(shape: Shape, rows: &[Rows]) -> Vec<W> {
+/// Rows as windows.
+pub(super) fn pack<W: Window>(shape: Shape, rows: &[Rows]) -> Vec<W> {
     debug_assert!(shape.width * shape.gaps <= W::BITS);
     let window = |rows: &Rows| {
         let first = shape.gaps - rows.len();

@@ -2,9 +2,9 @@
 
 mod alphabet;
 mod build;
-mod comb;
 mod letters;
 mod levels;
+mod table;
 #[cfg(test)]
 mod tests;
 mod trie;
@@ -14,25 +14,18 @@ use std::fmt;
 use crate::hyphenator::Limits;
 use crate::{Breaks, Exception, Patterns};
 
-use alphabet::{Alphabet, Class, DOT, END, NOT_ASCII};
-use comb::Slot;
+use alphabet::{Alphabet, Class, END, NOT_ASCII};
 pub(crate) use letters::Letters;
-use levels::{Rows, Shape, Window, Windows};
+use levels::{Rows, Window};
+use table::{Cell, GRANULE, Table, Tables};
 
 /// Patterns, and exceptions folded in, made ready for matching.
 #[derive(Clone)]
 pub struct Automaton {
     alphabet: Alphabet,
-    /// The rows of all states, combed into each other.
-    slots: Vec<Slot>,
-    /// Where a letter leads from a state whose row has no slot for it, by the letter before it and
-    /// the letter: `defaults[before * default_stride + letter]`.
-    defaults: Vec<Slot>,
-    /// The number of classes, or 0 where the alphabet is too large for pairs of letters.
-    default_stride: usize,
-    /// The row of the state in which a word begins.
+    tables: Tables,
+    /// The row of the state in which a word begins, in granules.
     start: usize,
-    windows: Windows,
     /// The breaks of exceptions, by their number; number 0 is none.
     listed: Vec<Listed>,
 }
@@ -73,10 +66,8 @@ impl Automaton {
 
     /// The memory that its tables take.
     pub fn size_in_bytes(&self) -> usize {
-        size_of_val(self.slots.as_slice())
-            + size_of_val(self.defaults.as_slice())
-            + size_of_val(self.listed.as_slice())
-            + self.windows.size_in_bytes()
+        size_of_val(self.listed.as_slice())
+            + self.tables.size_in_bytes()
             + self.alphabet.size_in_bytes()
     }
 
@@ -88,24 +79,20 @@ impl Automaton {
     /// The breaks of a word, by exception or by patterns.
     #[inline]
     pub(crate) fn breaks_within(&self, word: &str, limits: &Limits) -> Breaks {
-        let found = match &self.windows {
-            Windows::Narrow(shape, windows) => {
-                self.breaks_of_ascii(*shape, windows, word.as_bytes(), limits)
-            }
-            Windows::Wide(shape, windows) => {
-                self.breaks_of_ascii(*shape, windows, word.as_bytes(), limits)
-            }
-            Windows::Long(_) => None,
+        let found = match &self.tables {
+            Tables::Small(table) => self.breaks_of_ascii(table, word.as_bytes(), limits),
+            Tables::Medium(table) => self.breaks_of_ascii(table, word.as_bytes(), limits),
+            Tables::Large(table) => self.breaks_of_ascii(table, word.as_bytes(), limits),
+            Tables::Long(_) => None,
         };
         found.unwrap_or_else(|| self.breaks_of_letters(word, limits))
     }
 
     /// The breaks of a word in ASCII, in which letters are bytes. `None` if it is not, or is long.
     #[inline]
-    fn breaks_of_ascii<W: Window>(
+    fn breaks_of_ascii<C: Cell, W: Window>(
         &self,
-        shape: Shape,
-        windows: &[W],
+        table: &Table<C, W>,
         word: &[u8],
         limits: &Limits,
     ) -> Option<Breaks> {
@@ -116,7 +103,7 @@ impl Automaton {
         if letters < limits.min_word_length.max(2) {
             return Some(Breaks::new());
         }
-        let mut walk = Walk::new(self, shape, windows);
+        let mut walk = Walk::new(table, self.start);
         // Breaks enter from above; when all have, that before letter i is bit i once the word's
         // length is taken off.
         let mut breaks = 0u64;
@@ -143,10 +130,11 @@ impl Automaton {
         if count < limits.min_word_length {
             return Breaks::new();
         }
-        let (odd, exception) = match &self.windows {
-            Windows::Narrow(shape, windows) => self.walk(*shape, windows, &letters.classes),
-            Windows::Wide(shape, windows) => self.walk(*shape, windows, &letters.classes),
-            Windows::Long(rows) => self.walk_long(rows, &letters.classes),
+        let (odd, exception) = match &self.tables {
+            Tables::Small(table) => self.walk(table, &letters.classes),
+            Tables::Medium(table) => self.walk(table, &letters.classes),
+            Tables::Large(table) => self.walk(table, &letters.classes),
+            Tables::Long(table) => self.walk_long(table, &letters.classes),
         };
         let mut breaks = Breaks::new();
         let mut add = |index: usize| breaks.extend(letters.origins[index]);
@@ -161,33 +149,31 @@ impl Automaton {
     }
 
     /// Whether each letter's gap before it has an odd level, and the number of the exception.
-    fn walk<W: Window>(
+    fn walk<C: Cell, W: Window>(
         &self,
-        shape: Shape,
-        windows: &[W],
+        table: &Table<C, W>,
         classes: &[Class],
     ) -> (Vec<bool>, usize) {
-        let mut walk = Walk::new(self, shape, windows);
+        let mut walk = Walk::new(table, self.start);
         let mut odd: Vec<bool> = classes.iter().map(|&class| walk.step(class)).collect();
         let exception = walk.finish(|is_odd| odd.push(is_odd));
         // The first gaps that leave the window lie before the word.
-        odd.drain(..shape.gaps - 2);
+        odd.drain(..table.shape.gaps - 2);
         (odd, exception)
     }
 
     /// The same for patterns that no window holds.
-    fn walk_long(&self, rows: &[Rows], classes: &[Class]) -> (Vec<bool>, usize) {
+    fn walk_long(&self, table: &Table<u64, Rows>, classes: &[Class]) -> (Vec<bool>, usize) {
         let mut highest = vec![0; classes.len() + 2];
-        let mut state = State { base: self.start, before: DOT };
-        let mut exception = 0;
+        let mut row = self.start;
         for (index, &class) in classes.iter().chain([&END]).enumerate() {
-            let slot = state.step(self, class);
-            exception = slot.next();
+            let cell = table.cells[row * GRANULE + usize::from(class)];
+            row = cell.next(table.split);
             let gaps = highest[..index + 2].iter_mut().rev();
-            gaps.zip(rows[slot.levels()].iter().rev())
+            gaps.zip(table.levels[cell.levels(table.split)].iter().rev())
                 .for_each(|(highest, &ones)| *highest = ones.max(*highest));
         }
-        (highest.iter().map(|ones| ones % 2 == 1).collect(), exception)
+        (highest.iter().map(|ones| ones % 2 == 1).collect(), row)
     }
 
     /// The exception of this number, if there is one and it is one of the whole word: a word with
@@ -205,57 +191,34 @@ impl Listed {
     }
 }
 
-/// Where the automaton is.
-#[derive(Debug, Clone, Copy)]
-struct State {
-    /// The base of the row.
-    base: usize,
-    /// The letter just read.
-    before: Class,
-}
-
-impl State {
-    #[inline(always)]
-    fn step(&mut self, automaton: &Automaton, class: Class) -> Slot {
-        let own = automaton.slots[self.base + usize::from(class)];
-        let default = usize::from(self.before) * automaton.default_stride + usize::from(class);
-        let default = automaton.defaults[default];
-        let slot = if own.label() == class { own } else { default };
-        *self = State { base: slot.next(), before: class };
-        slot
-    }
-}
-
 /// A walk over the letters of a word, with the levels that may still change.
-struct Walk<'a, W> {
-    automaton: &'a Automaton,
-    windows: &'a [W],
-    shape: Shape,
-    mask: u16,
-    state: State,
+struct Walk<'a, C, W> {
+    table: &'a Table<C, W>,
+    /// The row of the state, in granules.
+    row: usize,
     window: W,
 }
 
-impl<'a, W: Window> Walk<'a, W> {
+impl<'a, C: Cell, W: Window> Walk<'a, C, W> {
     #[inline(always)]
-    fn new(automaton: &'a Automaton, shape: Shape, windows: &'a [W]) -> Self {
-        let mask = (1 << shape.width) - 1;
-        let state = State { base: automaton.start, before: DOT };
-        Self { automaton, windows, shape, mask, state, window: W::EMPTY }
+    fn new(table: &'a Table<C, W>, start: usize) -> Self {
+        Self { table, row: start, window: W::EMPTY }
     }
 
     /// Reads a letter, and tells whether the gap that leaves the window has an odd level.
     #[inline(always)]
     fn step(&mut self, class: Class) -> bool {
-        let slot = self.state.step(self.automaton, class);
-        self.window = self.window.or(self.windows[slot.levels()]);
+        let cell = self.table.cells[self.row * GRANULE + usize::from(class)];
+        self.row = cell.next(self.table.split);
+        self.window = self.window.or(self.table.levels[cell.levels(self.table.split)]);
         self.leave()
     }
 
     #[inline(always)]
     fn leave(&mut self) -> bool {
-        let is_odd = self.window.is_odd(self.mask);
-        self.window = self.window.shift(self.shape.width);
+        let width = self.table.shape.width;
+        let is_odd = self.window.is_odd((1 << width) - 1);
+        self.window = self.window.shift(width);
         is_odd
     }
 
@@ -264,10 +227,9 @@ impl<'a, W: Window> Walk<'a, W> {
     #[inline(always)]
     fn finish(mut self, mut push: impl FnMut(bool)) -> usize {
         push(self.step(END));
-        // For the end, a slot tells the exception where it tells the next row for letters.
-        let exception = self.state.base;
-        (3..self.shape.gaps).for_each(|_| push(self.leave()));
-        exception
+        (3..self.table.shape.gaps).for_each(|_| push(self.leave()));
+        // For the end, a cell tells the exception where it tells the next row for letters.
+        self.row
     }
 }
 
@@ -275,7 +237,6 @@ impl fmt::Debug for Automaton {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Automaton")
             .field("classes", &self.alphabet.class_count())
-            .field("slots", &self.slots.len())
             .field("exceptions", &(self.listed.len() - 1))
             .field("size_in_bytes", &self.size_in_bytes())
             .finish()

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::letters::Letters;
+use super::table::{Cell, Split};
 use crate::hyphenator::Limits;
 use crate::{Automaton, Exception, Hyphenator, Patterns};
 
@@ -137,15 +138,21 @@ fn no_patterns_no_breaks() {
 }
 
 #[test]
-fn large_alphabets_need_no_pairs() {
+fn large_alphabets_are_numbered_like_small_ones() {
     // 300 letters from the Hangul block, each followed by a break.
     let letters: Vec<char> = ('\u{ac00}'..).take(300).collect();
     let text: String = letters.iter().map(|letter| format!("{letter}1 ")).collect();
-    let automaton = Automaton::new(&Patterns::parse(&text).unwrap());
-    assert_eq!(automaton.default_stride, 0);
-    let hyphenator = Hyphenator::from_automaton(automaton).with_minima(1, 1);
-    assert_eq!(
-        hyphenator.hyphenate("\u{ac00}\u{ac01}x\u{ac02}", "-"),
-        "\u{ac00}-\u{ac01}-x\u{ac02}"
-    );
+    let patterns = Patterns::parse(&text).unwrap();
+    let hyphenator = Hyphenator::from_patterns(&patterns).with_minima(1, 1);
+    let word = "\u{ac00}\u{ac01}x\u{ac02}";
+    assert_eq!(hyphenator.hyphenate(word, "-"), "\u{ac00}-\u{ac01}-x\u{ac02}");
+}
+
+#[test]
+fn tables_widen_where_half_a_word_is_too_narrow() {
+    let split = Split::new(1 << 12);
+    assert!(split.fits::<u32>((1 << 20) - 1) && !split.fits::<u32>(1 << 20));
+    let cell = u32::new(split, 4095, (1 << 20) - 1);
+    assert_eq!((cell.levels(split), cell.next(split)), (4095, (1 << 20) - 1));
+    assert!(split.fits::<u64>(1 << 40));
 }
