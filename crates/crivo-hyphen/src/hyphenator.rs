@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::fold::{Folded, fold};
-use crate::{Automaton, Breaks, Language, Patterns};
+use crate::{Automaton, Breaks, Patterns};
 
 /// Words whose breaks are known, asked before the patterns: a map, a store on disk behind a filter.
 pub trait Exceptions: Send + Sync {
@@ -50,7 +50,8 @@ impl Hyphenator {
     ///
     /// The first hyphenator of a language builds its automaton, which takes some milliseconds;
     /// later ones share it.
-    pub fn new(language: Language) -> Self {
+    #[cfg(feature = "languages")]
+    pub fn new(language: crate::Language) -> Self {
         let (left, right) = language.minima();
         let mut hyphenator = Self::from_automaton(language.automaton());
         hyphenator.limits = Limits { left, right, ..hyphenator.limits };
@@ -155,6 +156,17 @@ impl Hyphenator {
 }
 
 impl Limits {
+    /// The gaps of a word of so many letters, at most 64, that the minima allow, as bits.
+    #[inline]
+    pub fn mask(&self, letters: usize) -> u64 {
+        match letters.checked_sub(self.right) {
+            Some(last) if self.left <= last && last < 64 => {
+                (u64::MAX << self.left) & (u64::MAX >> (63 - last))
+            }
+            _ => 0,
+        }
+    }
+
     /// Whether an exception of so many letters may be divided before letter `index`.
     pub fn allow_listed(&self, index: usize, letters: usize) -> bool {
         let inside = 0 < index && index < letters;

@@ -6,6 +6,7 @@ mod error;
 mod exception;
 mod fold;
 mod hyphenator;
+#[cfg(feature = "languages")]
 mod language;
 mod patterns;
 mod tex;
@@ -19,7 +20,8 @@ pub use error::{ParseError, ReadError};
 pub use exception::Exception;
 pub use fold::fold;
 pub use hyphenator::{Exceptions, Hyphenator};
-pub use language::Language;
+#[cfg(feature = "languages")]
+pub use language::{Language, UnknownLanguage};
 pub use patterns::Patterns;
 
 /// The examples of the README, compiled and run.

@@ -138,6 +138,11 @@ impl Patterns {
         Ok(())
     }
 
+    /// The letters of all patterns, one after another.
+    pub(crate) fn letters(&self) -> &[char] {
+        &self.letters
+    }
+
     /// All patterns, in the order of the file.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Pattern<'_>> + '_ {
         let mut start = 0;
