@@ -26,7 +26,7 @@ use crivo::{BuildError, Digest, KeyHasher, ParameterError};
 /// use crivo_hyphen::exceptions::Guard;
 ///
 /// let guard = Guard::new(Kind::Cuckoo, 0.01)?;
-/// assert_eq!(guard.to_string(), "cuckoo filter at 1%");
+/// assert_eq!(guard.to_string(), "cuckoo filter at rate 0.01");
 /// assert!(Guard::new(Kind::Bloom, 1.5).is_err());
 /// # Ok::<(), crivo_hyphen::exceptions::GuardError>(())
 /// ```
@@ -89,7 +89,7 @@ pub(super) const HASHER: KeyHasher = KeyHasher::xxh3(0);
 
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} filter at {}%", self.kind, self.rate * 100.0)
+        write!(f, "{} filter at rate {}", self.kind, self.rate)
     }
 }
 

@@ -129,8 +129,9 @@ impl FusedIterator for WordsAndGaps<'_> {}
 pub struct Html<'o> {
     /// What is put into words: `&shy;`, the character U+00AD itself, or anything else.
     pub separator: &'o str,
-    /// The language of the hyphenator, such as `en`. Elements whose `lang` names another one are
-    /// left alone; without it, `lang` is not looked at.
+    /// The language of the hyphenator, such as `en` or `en-us`. Elements whose `lang` names
+    /// another one are left alone (varieties of a language are one); without it, `lang` is not
+    /// looked at.
     pub language: Option<&'o str>,
 }
 

@@ -22,7 +22,7 @@ use std::ops::Range;
 use super::words::joins;
 use tag::{Markup, Tag};
 
-/// Hides what is not text; `language` is the primary subtag of the hyphenator's language.
+/// Hides what is not text, and what is in another language than this one.
 pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
     let mut masker = Masker {
         html,
@@ -136,11 +136,9 @@ impl Masker<'_> {
         self.open.push(Open { name: tag.name.clone(), before: self.view });
         self.view.hidden |= tag.is_hidden(self.html);
         if let (Some(language), Some(theirs)) = (self.language, &tag.language) {
-            let theirs = &self.html[theirs.clone()];
-            let primary =
-                theirs.split(|byte| matches!(byte, b'-' | b'_')).next().unwrap_or_default();
+            let theirs = primary(&self.html[theirs.clone()]);
             self.view.foreign =
-                !primary.is_empty() && !primary.eq_ignore_ascii_case(language.as_bytes());
+                !theirs.is_empty() && !theirs.eq_ignore_ascii_case(primary(language.as_bytes()));
         }
     }
 
@@ -178,6 +176,11 @@ impl Masker<'_> {
         self.view = self.open[index].before;
         self.open.truncate(index);
     }
+}
+
+/// The language of a tag such as `en-GB`, without its variety.
+fn primary(tag: &[u8]) -> &[u8] {
+    tag.split(|byte| matches!(byte, b'-' | b'_')).next().unwrap_or_default()
 }
 
 fn first_character(bytes: &[u8]) -> Option<char> {
