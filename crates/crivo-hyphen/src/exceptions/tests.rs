@@ -158,7 +158,8 @@ fn breaks_survive_the_disk() {
     let mut stored: Vec<_> =
         words.iter().unwrap().map(|entry| entry.unwrap().to_string()).collect();
     let mut listed: Vec<_> = list.iter().map(ToString::to_string).collect();
-    (stored.sort(), listed.sort());
+    stored.sort();
+    listed.sort();
     assert_eq!(stored, listed);
 }
 
