@@ -1,0 +1,277 @@
+//! The hyphenator: a language's rules, its exceptions, and the caller's wishes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::fold::{Folded, fold};
+use crate::{Automaton, Breaks, Patterns};
+
+/// Words whose breaks are known, asked before the patterns: a map, a store on disk behind a filter.
+pub trait Exceptions: Send + Sync {
+    /// The listed breaks of a [folded](crate::fold()) word, as byte offsets into it, or `None` for
+    /// a word that is not listed. `Some` of no breaks at all is a word never to be divided.
+    fn find(&self, folded: &str) -> Option<Breaks>;
+}
+
+/// Finds where words of one language may be divided.
+///
+/// A clone is cheap: it shares the automaton.
+///
+/// ```
+/// use crivo_hyphen::{Hyphenator, Language};
+///
+/// let english = Hyphenator::new(Language::EnglishUs);
+/// assert_eq!(english.hyphenate("hyphenation", "-"), "hy-phen-a-tion");
+/// assert_eq!(english.hyphenate("MASSACHUSETTS", "-"), "MASS-A-CHU-SETTS");
+/// assert_eq!(english.hyphenate("42", "-"), "42");
+/// ```
+#[derive(Clone)]
+pub struct Hyphenator {
+    automaton: Arc<Automaton>,
+    exceptions: Vec<Arc<dyn Exceptions>>,
+    limits: Limits,
+}
+
+/// What the caller asks of every break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Letters before a break, at least 1.
+    pub left: usize,
+    /// Letters after a break, at least 1.
+    pub right: usize,
+    /// Letters of a word that is divided at all.
+    pub min_word_length: usize,
+    /// Whether the first two hold for exceptions, too.
+    pub clip_exceptions: bool,
+}
+
+impl Hyphenator {
+    /// The rules, exceptions and minima of a language.
+    ///
+    /// The first hyphenator of a language builds its automaton, which takes some milliseconds;
+    /// later ones share it.
+    #[cfg(feature = "languages")]
+    pub fn new(language: crate::Language) -> Self {
+        let (left, right) = language.minima();
+        let mut hyphenator = Self::from_automaton(language.automaton());
+        hyphenator.limits = Limits { left, right, ..hyphenator.limits };
+        hyphenator
+    }
+
+    /// Patterns of the caller's own, without exceptions. The minima are 2 letters before a break
+    /// and 3 after it, as in TeX, unless [`with_minima`](Self::with_minima) says otherwise.
+    pub fn from_patterns(patterns: &Patterns) -> Self {
+        Self::from_automaton(Automaton::new(patterns))
+    }
+
+    /// An automaton of the caller's own, with the exceptions folded into it and the minima of
+    /// [`from_patterns`](Self::from_patterns).
+    pub fn from_automaton(automaton: impl Into<Arc<Automaton>>) -> Self {
+        let limits = Limits { left: 2, right: 3, min_word_length: 0, clip_exceptions: false };
+        Self { automaton: automaton.into(), exceptions: Vec::new(), limits }
+    }
+
+    /// Asks for at least `left` letters before a break and `right` after it, also of exceptions.
+    ///
+    /// ```
+    /// use crivo_hyphen::{Hyphenator, Language};
+    ///
+    /// let careful = Hyphenator::new(Language::EnglishUs).with_minima(3, 4);
+    /// assert_eq!(careful.hyphenate("hyphenation", "-"), "hyphen-a-tion");
+    /// ```
+    pub fn with_minima(mut self, left: usize, right: usize) -> Self {
+        let (left, right) = (left.max(1), right.max(1));
+        self.limits = Limits { left, right, clip_exceptions: true, ..self.limits };
+        self
+    }
+
+    /// Leaves words of fewer letters undivided.
+    pub fn with_min_word_length(mut self, letters: usize) -> Self {
+        self.limits.min_word_length = letters;
+        self
+    }
+
+    /// Holds exceptions to the minima of the language, as TeX does. Otherwise they are used exactly
+    /// as listed, unless the caller [sets minima](Self::with_minima).
+    pub fn with_clipped_exceptions(mut self) -> Self {
+        self.limits.clip_exceptions = true;
+        self
+    }
+
+    /// Adds exceptions, which override all that were added or folded in before.
+    pub fn with_exceptions(mut self, exceptions: impl Exceptions + 'static) -> Self {
+        self.exceptions.push(Arc::new(exceptions));
+        self
+    }
+
+    /// How many letters must stand before a break and after it.
+    pub fn minima(&self) -> (usize, usize) {
+        (self.limits.left, self.limits.right)
+    }
+
+    /// Where `word` may be divided.
+    ///
+    /// The word is taken as one string: it is for the text layer to cut words at hyphens and
+    /// apostrophes first. What has no letters has no breaks.
+    pub fn breaks(&self, word: &str) -> Breaks {
+        if !self.exceptions.is_empty()
+            && let Some(listed) = self.listed(word)
+        {
+            return listed;
+        }
+        self.automaton.breaks_within(word, &self.limits)
+    }
+
+    /// The word with `separator` at every break.
+    pub fn hyphenate(&self, word: &str, separator: &str) -> String {
+        self.breaks(word).join(word, separator)
+    }
+
+    /// Appends the word to `text`, with `separator` at every break: [`hyphenate`](Self::hyphenate)
+    /// without a new string.
+    pub fn hyphenate_into(&self, word: &str, separator: &str, text: &mut String) {
+        self.breaks(word).join_into(word, separator, text);
+    }
+
+    /// The breaks that an exception lists, the latest list first.
+    fn listed(&self, word: &str) -> Option<Breaks> {
+        let find = |folded: &str| self.exceptions.iter().rev().find_map(|list| list.find(folded));
+        if word.is_ascii() {
+            // Folding keeps every letter in its place.
+            let breaks = find(&fold(word))?;
+            let allowed = |&index: &usize| self.limits.allow_listed(index, word.len());
+            return Some(breaks.iter().filter(allowed).collect());
+        }
+        let folded = Folded::new(word);
+        let breaks = find(&folded.text)?;
+        let origins = self.automaton.letters(word).origins;
+        let original = |offset: usize| {
+            let origin = folded.letters[folded.index_of(offset)?].1?;
+            let index = origins.iter().position(|&other| other == Some(origin))?;
+            self.limits.allow_listed(index, origins.len()).then_some(origin)
+        };
+        Some(breaks.iter().filter_map(original).collect())
+    }
+}
+
+impl Limits {
+    /// The gaps of a word of so many letters, at most 64, that the minima allow, as bits.
+    #[inline]
+    pub fn mask(&self, letters: usize) -> u64 {
+        match letters.checked_sub(self.right) {
+            Some(last) if self.left <= last && last < 64 => {
+                (u64::MAX << self.left) & (u64::MAX >> (63 - last))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether an exception of so many letters may be divided before letter `index`.
+    pub fn allow_listed(&self, index: usize, letters: usize) -> bool {
+        let inside = 0 < index && index < letters && letters >= self.min_word_length;
+        let allowed = self.left <= index && index + self.right <= letters;
+        inside && (allowed || !self.clip_exceptions)
+    }
+}
+
+impl fmt::Debug for Hyphenator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hyphenator")
+            .field("automaton", &self.automaton)
+            .field("exceptions", &self.exceptions.len())
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::Exception;
+
+    struct List(HashMap<String, Breaks>);
+
+    impl List {
+        fn new(text: &str) -> Self {
+            let list = Exception::parse_list(text).unwrap();
+            Self(list.iter().map(|e| (e.word().to_string(), e.breaks().clone())).collect())
+        }
+    }
+
+    impl Exceptions for List {
+        fn find(&self, folded: &str) -> Option<Breaks> {
+            self.0.get(folded).cloned()
+        }
+    }
+
+    /// Divides everywhere.
+    fn eager() -> Hyphenator {
+        let patterns = Patterns::parse("1a 1b 1c 1d 1é").unwrap();
+        Hyphenator::from_patterns(&patterns)
+    }
+
+    #[test]
+    fn minima_hold_for_patterns_and_only_if_asked_for_exceptions() {
+        let plain = eager();
+        assert_eq!(plain.hyphenate("abcdab", "-"), "ab-c-dab");
+        assert_eq!(plain.clone().with_minima(1, 1).hyphenate("abcda", "-"), "a-b-c-d-a");
+        assert_eq!(plain.clone().with_minima(0, 9).hyphenate("abcda", "-"), "abcda");
+        let listed = plain.with_exceptions(List::new("a-bcdab-a"));
+        assert_eq!(listed.hyphenate("abcdaba", "-"), "a-bcdab-a");
+        assert_eq!(listed.clone().with_clipped_exceptions().hyphenate("abcdaba", "-"), "abcdaba");
+        assert_eq!(listed.clone().with_minima(1, 3).hyphenate("abcdaba", "-"), "a-bcdaba");
+        assert_eq!(listed.with_min_word_length(8).hyphenate("abcdaba", "-"), "abcdaba");
+    }
+
+    #[test]
+    fn short_words_can_be_left_alone() {
+        let hyphenator = eager().with_minima(1, 1).with_min_word_length(4);
+        assert_eq!(hyphenator.hyphenate("abc", "-"), "abc");
+        assert_eq!(hyphenator.hyphenate("abcd", "-"), "a-b-c-d");
+        // Letters are counted, not bytes.
+        assert_eq!(hyphenator.hyphenate("éé", "-"), "éé");
+        assert_eq!(
+            hyphenator.hyphenate("e\u{301}a\u{302}\u{323}b", "-"),
+            "e\u{301}a\u{302}\u{323}b"
+        );
+    }
+
+    #[test]
+    fn later_lists_override_earlier_ones() {
+        let automaton = {
+            let patterns = Patterns::parse("1a 1b").unwrap();
+            let folded = Exception::parse_list("abab baba bbbb").unwrap();
+            Automaton::with_exceptions(&patterns, &folded)
+        };
+        let hyphenator = Hyphenator::from_automaton(automaton)
+            .with_exceptions(List::new("ba-ba bb-bb"))
+            .with_exceptions(List::new("bbb-b"));
+        let words = ["abab", "baba", "bbbb", "BBBB", "aaaaa"];
+        let divided = words.map(|word| hyphenator.hyphenate(word, "-"));
+        assert_eq!(divided, ["abab", "ba-ba", "bbb-b", "BBB-B", "aa-aaa"].map(String::from));
+    }
+
+    #[test]
+    fn exceptions_are_found_in_every_case_and_form() {
+        let hyphenator = eager().with_exceptions(List::new("é-té straß-e"));
+        for (word, expected) in [
+            ("ÉTÉ", "É-TÉ"),
+            ("e\u{301}te\u{301}", "e\u{301}-te\u{301}"),
+            ("E\u{301}TÉ", "E\u{301}-TÉ"),
+            ("STRA\u{1e9e}E", "STRA\u{1e9e}-E"),
+        ] {
+            assert_eq!(hyphenator.hyphenate(word, "-"), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_comes_back_unchanged() {
+        for text in
+            ["", " ", "-", "42", "3.14", "a", "é", "\u{301}", "\u{ad}", "…", "\u{1f980}\u{1f980}"]
+        {
+            assert_eq!(eager().hyphenate(text, "-"), text);
+        }
+    }
+}
