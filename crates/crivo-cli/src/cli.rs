@@ -6,8 +6,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    build, common, completions, dedup, diff, insert, inspect, man, merge, query, remove, similar,
-    size,
+    build, common, completions, dedup, diff, hyphenate, insert, inspect, languages, man, merge,
+    query, remove, similar, size,
 };
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -56,6 +56,8 @@ enum Command {
     Dedup(dedup::DedupArgs),
     Diff(diff::DiffArgs),
     Common(common::CommonArgs),
+    Hyphenate(hyphenate::HyphenateArgs),
+    Languages(languages::LanguagesArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -74,6 +76,8 @@ impl Command {
             Self::Dedup(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Common(args) => args.run(),
+            Self::Hyphenate(args) => args.run(),
+            Self::Languages(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
         }

@@ -7,6 +7,7 @@ use std::{fmt, io};
 use crivo::codec::{CodecError, DecodeError, FileError};
 use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
+use crivo_hyphen::{ReadError, UnknownLanguage};
 
 /// What a command that did its work found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +57,13 @@ impl Error {
         move |error| Self::new(format_args!("cannot change {}: {}", path.display(), plain(&error)))
     }
 
-    /// For `map_err`: standard output could not be written to.
+    /// For `map_err`: standard output could not be written to, or what was to be copied there could
+    /// not be read, which is an error of ours within the other.
     pub(crate) fn output(error: io::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(ours) => return ours,
+            Err(error) => error,
+        };
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::BrokenPipe
         } else {
@@ -86,6 +92,8 @@ impl fmt::Display for Error {
     }
 }
 
+impl std::error::Error for Error {}
+
 /// The library's errors say what was wrong and what to do; a person reads them as they are.
 macro_rules! said_by_the_library {
     ($($error:ty),*) => {
@@ -99,7 +107,7 @@ macro_rules! said_by_the_library {
     };
 }
 
-said_by_the_library!(BuildError, Full, ParameterError, PlanError);
+said_by_the_library!(BuildError, Full, ParameterError, PlanError, ReadError, UnknownLanguage);
 
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {

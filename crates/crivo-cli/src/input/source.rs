@@ -129,6 +129,32 @@ impl Source {
     }
 }
 
+/// A whole input for those who take no records: its bytes, decompressed.
+///
+/// What goes wrong is an [`Error`] inside the [`io::Error`].
+#[derive(Debug)]
+pub(crate) struct Text {
+    head: Cursor<Vec<u8>>,
+    rest: Source,
+}
+
+impl Text {
+    pub(crate) fn open(path: &Path, progress: &Progress) -> Result<Self, Error> {
+        let mut head = Vec::new();
+        let rest = Source::open(Input::named(path)?, progress, &mut head)?;
+        Ok(Self { head: Cursor::new(head), rest })
+    }
+}
+
+impl Read for Text {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.head.read(buffer)? {
+            0 => self.rest.read(buffer).map_err(io::Error::other),
+            count => Ok(count),
+        }
+    }
+}
+
 pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let advice = match error.kind() {
         ErrorKind::NotFound => "; is the path right?",

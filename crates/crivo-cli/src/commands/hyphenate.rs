@@ -1,0 +1,123 @@
+//! `crivo hyphenate`: where words may be divided.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use crivo_hyphen::exceptions::MemoryExceptions;
+use crivo_hyphen::text::Html;
+use crivo_hyphen::{Exception, Hyphenator, Language, Patterns};
+
+use crate::input::{Progress, Text};
+use crate::outcome::{Error, Outcome};
+use crate::output;
+
+/// Marks where words may be divided
+///
+/// Nothing but words is changed: without the separators, the output is the input. Addresses, words
+/// with digits, and words that have soft hyphens of their own are left alone, and so are bytes that
+/// are not UTF-8.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct HyphenateArgs {
+    /// The text; without it, and without --file, standard input
+    #[arg(value_name = "TEXT", conflicts_with = "files")]
+    text: Vec<String>,
+
+    /// Hyphenate these files, also compressed by gzip or zstd; `-` is standard input
+    #[arg(short, long = "file", value_name = "FILE", value_hint = ValueHint::FilePath, num_args = 1..)]
+    files: Vec<PathBuf>,
+
+    /// The language; `crivo languages` lists them
+    #[arg(short, long = "lang", value_name = "CODE", default_value = "en-us")]
+    language: String,
+
+    /// What to put where a word may be divided [default: a soft hyphen, U+00AD]
+    #[arg(short, long, value_name = "STR", default_value = "\u{ad}", hide_default_value = true)]
+    separator: String,
+
+    /// Leave at least so many letters before a break [default: the language's]
+    #[arg(long, value_name = "N")]
+    left: Option<usize>,
+
+    /// Leave at least so many letters after a break [default: the language's]
+    #[arg(long, value_name = "N")]
+    right: Option<usize>,
+
+    /// The text is HTML: leave tags, entities, code, and text in other languages alone
+    #[arg(long)]
+    html: bool,
+
+    /// Words whose breaks you know better, as `ta-ble`: one per line, or a TeX file. They override
+    /// the language's own; of several files, the last
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    exceptions: Vec<PathBuf>,
+
+    /// Take the rules from this file of TeX patterns instead of the language's
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "language")]
+    patterns: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo hyphenate --separator - \"the hyphenation of words\"
+  crivo hyphenate --lang de-1996 --file brief.txt > getrennt.txt
+  crivo hyphenate --html --separator '&shy;' < page.html > soft.html
+  crivo hyphenate --left 3 --right 4 --exceptions house-style.txt --file book.txt
+";
+
+impl HyphenateArgs {
+    pub(crate) fn run(self) -> Result<Outcome, Error> {
+        let hyphenator = self.hyphenator()?;
+        let mut out = output::data();
+        if !self.text.is_empty() {
+            let line = self.text.join(" ") + "\n";
+            self.copy(&hyphenator, line.as_bytes(), &mut out)?;
+        } else {
+            let standard_input = [PathBuf::from("-")];
+            let files = if self.files.is_empty() { &standard_input[..] } else { &self.files };
+            let progress = Progress::beside_records(files);
+            for file in files {
+                self.copy(&hyphenator, Text::open(file, &progress)?, &mut out)?;
+            }
+        }
+        out.flush().map_err(Error::output)?;
+        Ok(Outcome::Done)
+    }
+
+    fn hyphenator(&self) -> Result<Hyphenator, Error> {
+        let mut hyphenator = match &self.patterns {
+            Some(file) => Hyphenator::from_patterns(&Patterns::read(file)?),
+            None => Hyphenator::new(Language::from_code(&self.language).map_err(|error| {
+                Error::new(format_args!("{error}; `crivo languages` lists them all"))
+            })?),
+        };
+        for file in &self.exceptions {
+            let list = Exception::read_list(file)?;
+            hyphenator = hyphenator.with_exceptions(MemoryExceptions::new(list));
+        }
+        if self.left.is_some() || self.right.is_some() {
+            let (left, right) = hyphenator.minima();
+            hyphenator =
+                hyphenator.with_minima(self.left.unwrap_or(left), self.right.unwrap_or(right));
+        }
+        Ok(hyphenator)
+    }
+
+    fn copy(
+        &self,
+        hyphenator: &Hyphenator,
+        mut text: impl Read,
+        out: &mut impl Write,
+    ) -> Result<(), Error> {
+        if !self.html {
+            return hyphenator.hyphenate_stream(text, out, &self.separator).map_err(Error::output);
+        }
+        // What a tag means may depend on all that came before: a page is read as a whole.
+        let mut page = Vec::new();
+        text.read_to_end(&mut page).map_err(Error::output)?;
+        let language = self.patterns.is_none().then_some(&*self.language);
+        let options = Html { separator: &self.separator, language };
+        out.write_all(&hyphenator.hyphenate_html_bytes(&page, &options)).map_err(Error::output)
+    }
+}

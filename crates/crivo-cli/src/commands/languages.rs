@@ -1,0 +1,69 @@
+//! `crivo languages`: what `hyphenate` knows.
+
+use clap::Args;
+use crivo_hyphen::Language;
+use serde::Serialize;
+
+use crate::outcome::{Error, Outcome};
+use crate::output;
+use crate::table::{Align, Table};
+
+/// Lists the languages that `hyphenate` knows
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LanguagesArgs {
+    /// Print a list in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo languages                    code, name, minima, exceptions, licence
+  crivo languages --json | jq -r '.[].code'
+";
+
+/// With `--json`.
+#[derive(Serialize)]
+struct Entry {
+    code: &'static str,
+    name: &'static str,
+    left: usize,
+    right: usize,
+    has_exceptions: bool,
+    licence: &'static str,
+}
+
+impl LanguagesArgs {
+    pub(crate) fn run(self) -> Result<Outcome, Error> {
+        let entries = Language::all().map(|language| {
+            let (left, right) = language.minima();
+            Entry {
+                code: language.code(),
+                name: language.name(),
+                left,
+                right,
+                has_exceptions: language.has_exceptions(),
+                licence: language.licence(),
+            }
+        });
+        if self.json {
+            output::print_json(&entries.collect::<Vec<_>>())?;
+            return Ok(Outcome::Done);
+        }
+        let mut table = Table::new([
+            ("code", Align::Left),
+            ("language", Align::Left),
+            ("least letters", Align::Left),
+            ("exceptions", Align::Left),
+            ("licence", Align::Left),
+        ]);
+        for Entry { code, name, left, right, has_exceptions, licence } in entries {
+            let exceptions = if has_exceptions { "yes" } else { "" };
+            let letters = format!("{left} before, {right} after");
+            table.row([code, name, &letters, exceptions, licence].map(str::to_owned));
+        }
+        output::print(&table.to_string())?;
+        Ok(Outcome::Done)
+    }
+}

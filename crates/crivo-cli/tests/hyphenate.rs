@@ -1,0 +1,137 @@
+//! `crivo hyphenate` and `crivo languages`, as a person calls them.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn crivo(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_crivo"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A command that complains about its arguments does not read.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+fn printed(arguments: &[&str], input: &[u8]) -> Vec<u8> {
+    let output = crivo(arguments, input);
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*words), (Some(0), ""));
+    output.stdout
+}
+
+fn complaint(arguments: &[&str]) -> String {
+    let output = crivo(arguments, b"");
+    assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        let path: PathBuf = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn arguments_are_text() {
+    let text = printed(&["hyphenate", "-s", "-", "the", "hyphenation of words"], b"");
+    assert_eq!(text, b"the hy-phen-a-tion of words\n");
+}
+
+#[test]
+fn standard_input_and_files_are_copied_but_for_words() {
+    let input = b"Hyphenation,\r\n\thyphenation; 1st https://example.org/hyphenation \xff\n\nend";
+    let text = "Hy\u{ad}phen\u{ad}a\u{ad}tion,\r\n\thy\u{ad}phen\u{ad}a\u{ad}tion; 1st \
+                https://example.org/hyphenation ";
+    let expected = [text.as_bytes(), b"\xff\n\nend"].concat();
+    assert_eq!(printed(&["hyphenate"], input), expected);
+    let folder = Folder::new();
+    let file = folder.write("text.txt", input);
+    assert_eq!(printed(&["hyphenate", "--file", &file], b""), expected);
+    let twice = printed(&["hyphenate", "--file", &file, "--file", "-"], input);
+    assert_eq!(twice, [&expected[..], &expected].concat());
+}
+
+#[test]
+fn compressed_files_are_read_as_they_are() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b"hyphenation\n").unwrap();
+    let folder = Folder::new();
+    let file = folder.write("text.gz", &gzip.finish().unwrap());
+    assert_eq!(printed(&["hyphenate", "-s=-", "-f", &file], b""), b"hy-phen-a-tion\n");
+}
+
+#[test]
+fn languages_minima_and_exceptions_are_respected() {
+    let german = ["hyphenate", "-s", "-", "--lang", "de-1996", "Silbentrennung"];
+    assert_eq!(printed(&german, b""), b"Sil-ben-tren-nung\n");
+    let careful = ["hyphenate", "-s", "-", "--left", "3", "hyphenation"];
+    assert_eq!(printed(&careful, b""), b"hyphen-a-tion\n");
+
+    let folder = Folder::new();
+    let list = folder.write("words.txt", b"hyph-en-ation\n");
+    let own = ["hyphenate", "-s", "-", "--exceptions", &list, "HYPHENATION", "table"];
+    assert_eq!(printed(&own, b""), b"HYPH-EN-ATION ta-ble\n");
+
+    let patterns = folder.write("own.pat.txt", b"1ta\n");
+    let own = ["hyphenate", "-s", "-", "--patterns", &patterns, "hyphenatation"];
+    assert_eq!(printed(&own, b""), b"hyphena-ta-tion\n".map(|byte| byte));
+}
+
+#[test]
+fn pages_keep_their_tags() {
+    let page = b"<p class=\"hyphenation\">Hyphenation <code>hyphenation</code> \
+                 <i lang=\"fr\">hyphenation</i> &amp;</p>";
+    let soft = printed(&["hyphenate", "--html", "--separator", "&shy;"], page);
+    assert_eq!(
+        String::from_utf8(soft).unwrap(),
+        "<p class=\"hyphenation\">Hy&shy;phen&shy;a&shy;tion <code>hyphenation</code> \
+         <i lang=\"fr\">hyphenation</i> &amp;</p>"
+    );
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let unknown = complaint(&["hyphenate", "--lang", "en-uk", "word"]);
+    assert!(unknown.contains("\"en-gb\"") && unknown.contains("crivo languages"), "{unknown}");
+    let missing = complaint(&["hyphenate", "--file", "no-such-file.txt"]);
+    assert!(missing.contains("no-such-file.txt"), "{missing}");
+    let folder = Folder::new();
+    let list = folder.write("words.txt", b"ta-ble\nta1ble\n");
+    let wrong = complaint(&["hyphenate", "--exceptions", &list, "word"]);
+    assert!(wrong.contains("words.txt: line 2, column 3"), "{wrong}");
+    let both = complaint(&["hyphenate", "--file", &list, "word"]);
+    assert!(both.contains("cannot be used with"), "{both}");
+}
+
+#[test]
+fn what_is_listed_can_be_used() {
+    let list = printed(&["languages", "--json"], b"");
+    let list: serde_json::Value = serde_json::from_slice(&list).unwrap();
+    let codes: Vec<&str> =
+        list.as_array().unwrap().iter().map(|entry| entry["code"].as_str().unwrap()).collect();
+    assert!(codes.len() >= 70 && codes.contains(&"en-us"), "{codes:?}");
+    let table = String::from_utf8(printed(&["languages"], b"")).unwrap();
+    assert!(codes.iter().all(|code| table.contains(code)));
+    for code in ["en-us", "de-1996", "pt", "ta"] {
+        printed(&["hyphenate", "--lang", code, "word"], b"");
+    }
+}
