@@ -29,6 +29,12 @@ use crate::spill::{Join, RecordHasher};
 /// The filter's rate where the answers are checked: each wrong yes costs a candidate.
 const CANDIDATE_RATE: f64 = 0.01;
 
+/// The bits of a filter of that rate for each record.
+const CANDIDATE_BITS: u64 = 10;
+
+/// A filter of so many bytes is always allowed.
+const LEAST_FILTER: u64 = 1 << 12;
+
 /// Two inputs, and how to compare them.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -111,7 +117,7 @@ impl CompareArgs {
         let b = Replay::of(&self.b)?;
         let comparison = Comparison { format, hasher: RecordHasher::new(), wanted };
         if self.approx {
-            let filter = comparison.filter_of(&b, self.rate, u64::MAX)?;
+            let filter = comparison.filter_of(&b, self.rate, None)?;
             output::say(format_args!(
                 "crivo: not checked: {} of the records that are only in {} {}",
                 rate(filter.expected_fpr()),
@@ -145,14 +151,15 @@ impl Comparison {
         input.chunks(self.format.clone(), progress)
     }
 
-    /// A filter of all records, in no more than this memory.
-    fn filter_of(&self, b: &Replay, rate: f64, memory: u64) -> Result<Blocked, Error> {
-        let hasher = KeyHasher::default();
+    /// A filter of this rate of all records, or of a higher rate in this memory.
+    fn filter_of(&self, b: &Replay, rate: f64, memory: Option<u64>) -> Result<Blocked, Error> {
         let capacity = self.count(b)?.max(1);
-        let mut filter = Blocked::with_hasher(capacity, rate, hasher)?;
-        if filter.size_in_bits() / 8 > memory {
-            filter = Blocked::with_memory(memory, capacity, hasher)?;
-        }
+        let mut filter = match memory.map(|memory| memory.max(LEAST_FILTER)) {
+            Some(memory) if capacity.saturating_mul(CANDIDATE_BITS) / 8 > memory => {
+                Blocked::with_memory(memory, capacity, KeyHasher::default())?
+            }
+            _ => Blocked::new(capacity, rate)?,
+        };
         let hasher = self.hasher;
         in_parallel(
             self.chunks(b)?,
@@ -207,7 +214,7 @@ impl Comparison {
     fn print_checked(&self, a: &Replay, b: &Replay, memory: u64) -> Result<(), Error> {
         let (hasher, wanted) = (self.hasher, self.wanted);
         // Half for the filter, then for the sets of what is on disk; half for the candidates.
-        let filter = Arc::new(self.filter_of(b, CANDIDATE_RATE, memory / 2)?);
+        let filter = Arc::new(self.filter_of(b, CANDIDATE_RATE, Some(memory / 2))?);
         let mut join = Join::with_memory(memory / 2);
 
         let mut number = 0;

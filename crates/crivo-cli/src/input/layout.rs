@@ -175,19 +175,18 @@ impl Scanner {
         self.csv.read_field(b"\n", &mut [0]);
         self.key.clear();
         self.field_count = 0;
-        self.ran_out = false;
         let mut end = start;
         let mut piece = [0; 256];
         loop {
+            // Asked about nothing, it ends the record.
+            self.ran_out = end == bytes.len();
             let (result, taken, given) = self.csv.read_field(&bytes[end..], &mut piece);
             end += taken;
             if column == Some(self.field_count) {
                 self.key.extend_from_slice(&piece[..given]);
             }
             match result {
-                ReadFieldResult::OutputFull => {}
-                // The next question, about nothing, ends the record.
-                ReadFieldResult::InputEmpty => self.ran_out = true,
+                ReadFieldResult::OutputFull | ReadFieldResult::InputEmpty => {}
                 ReadFieldResult::Field { record_end } => {
                     self.field_count += 1;
                     if record_end {
