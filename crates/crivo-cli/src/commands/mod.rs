@@ -11,5 +11,6 @@ pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod query;
+mod records;
 pub(crate) mod remove;
 pub(crate) mod size;
