@@ -50,7 +50,7 @@ fn unreadable_files_are_named() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
     folder.ok("build -o f words");
-    std::fs::set_permissions(folder.path("f"), PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(folder.path("f"), PermissionsExt::from_mode(0o000)).unwrap();
     if File::open(folder.path("f")).is_ok() {
         return; // The superuser may read whatever there is.
     }
