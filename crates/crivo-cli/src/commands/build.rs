@@ -38,7 +38,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "R", value_parser = human::parse_rate)]
     rate: Option<f64>,
 
-    /// Make it for so many distinct keys, as many will be inserted later
+    /// Make it for so many distinct keys, where others will be inserted later
     #[arg(long, value_name = "N", value_parser = human::parse_count)]
     keys: Option<u64>,
 

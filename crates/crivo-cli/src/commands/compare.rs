@@ -11,15 +11,14 @@
 //! for the candidates alone. Without the check ([`Check::Skip`]) records go to the output in step
 //! 2, and A is read once.
 
-use std::io::Write;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use crivo::filter::{Blocked, DynamicFilter, Filter};
 use crivo::{Digest, KeyHasher};
 
+use super::records::{Hashed, Printer};
 use crate::human::{parse_bytes, rate};
 use crate::input::{Chunk, Chunks, Format, FormatArgs, Progress, Replay, in_parallel};
 use crate::outcome::{Error, Outcome};
@@ -72,35 +71,25 @@ pub(crate) enum Wanted {
     InBoth,
 }
 
-/// The records of a chunk, with their digests.
+/// The records of a chunk, and what the filter says of them.
 #[derive(Default)]
-struct Hashed {
-    digests: Vec<u128>,
-    records: Vec<Range<usize>>,
-    /// Whether they may be in B.
-    hits: Vec<bool>,
+struct Asked {
+    hashed: Hashed,
     /// For the filter: half of a good hash is a good hash.
     halves: Vec<Digest>,
+    /// Whether they may be in B.
+    hits: Vec<bool>,
 }
 
-impl Hashed {
+impl Asked {
     fn hash(&mut self, chunk: &Chunk, hasher: RecordHasher) {
-        let Self { digests, records, .. } = self;
-        digests.clear();
-        records.clear();
-        chunk.each(|record, key| {
-            digests.push(hasher.digest(key));
-            records.push(record);
-        });
-    }
-
-    fn halve(&mut self) {
+        self.hashed.hash(chunk, hasher);
         self.halves.clear();
-        self.halves.extend(self.digests.iter().map(|digest| Digest::new(*digest as u64)));
+        self.halves.extend(self.hashed.digests.iter().map(|digest| Digest::new(*digest as u64)));
     }
 
-    fn ask(&mut self, filter: &Blocked) {
-        self.halve();
+    fn ask(&mut self, chunk: &Chunk, hasher: RecordHasher, filter: &Blocked) {
+        self.hash(chunk, hasher);
         self.hits.clear();
         self.hits.resize(self.halves.len(), false);
         filter.contains_batch(&self.halves, &mut self.hits);
@@ -163,12 +152,9 @@ impl Comparison {
         let hasher = self.hasher;
         in_parallel(
             self.chunks(b)?,
-            move |chunk, hashed: &mut Hashed| {
-                hashed.hash(chunk, hasher);
-                hashed.halve();
-            },
-            |_, hashed| {
-                for digest in &hashed.halves {
+            move |chunk, asked: &mut Asked| asked.hash(chunk, hasher),
+            |_, asked| {
+                for digest in &asked.halves {
                     filter.insert_digest(*digest)?;
                 }
                 Ok(ControlFlow::Continue(()))
@@ -197,15 +183,15 @@ impl Comparison {
     /// Prints what the filter says.
     fn print_unchecked(&self, a: Chunks, filter: Blocked) -> Result<(), Error> {
         let (hasher, wanted) = (self.hasher, self.wanted);
-        let mut printer = Printer::default();
+        let mut printer = Printer::new();
         in_parallel(
             a,
-            move |chunk, hashed: &mut Hashed| {
-                hashed.hash(chunk, hasher);
-                hashed.ask(&filter);
-            },
-            |chunk, hashed| {
-                printer.print(chunk, hashed, |index| Ok(wanted.includes(hashed.hits[index])))
+            move |chunk, asked: &mut Asked| asked.ask(chunk, hasher, &filter),
+            |chunk, Asked { hashed, hits, .. }| {
+                let kept =
+                    hashed.records.iter().zip(hits).filter(|(_, hit)| wanted.includes(**hit));
+                let kept = kept.map(|(record, _)| record.clone());
+                printer.print(chunk, kept).map(ControlFlow::Continue)
             },
         )
     }
@@ -214,19 +200,15 @@ impl Comparison {
     fn print_checked(&self, a: &Replay, b: &Replay, memory: u64) -> Result<(), Error> {
         let (hasher, wanted) = (self.hasher, self.wanted);
         // Half for the filter, then for the sets of what is on disk; half for the candidates.
-        let filter = Arc::new(self.filter_of(b, CANDIDATE_RATE, Some(memory / 2))?);
+        let filter = self.filter_of(b, CANDIDATE_RATE, Some(memory / 2))?;
         let mut join = Join::with_memory(memory / 2);
 
         let mut number = 0;
-        let shared_filter = Arc::clone(&filter);
         in_parallel(
             self.chunks(a)?,
-            move |chunk, hashed: &mut Hashed| {
-                hashed.hash(chunk, hasher);
-                hashed.ask(&shared_filter);
-            },
-            |_, hashed| {
-                for (digest, hit) in hashed.digests.iter().zip(&hashed.hits) {
+            move |chunk, asked: &mut Asked| asked.ask(chunk, hasher, &filter),
+            |_, Asked { hashed, hits, .. }| {
+                for (digest, hit) in hashed.digests.iter().zip(hits) {
                     if *hit {
                         join.add_left(number, *digest)?;
                     }
@@ -235,7 +217,6 @@ impl Comparison {
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        drop(filter);
 
         let hash = move |chunk: &Chunk, hashed: &mut Hashed| hashed.hash(chunk, hasher);
         in_parallel(self.chunks(b)?, hash, |_, hashed| {
@@ -246,13 +227,17 @@ impl Comparison {
         })?;
 
         let mut joined = join.finish()?;
-        let mut printer = Printer::default();
+        let mut printer = Printer::new();
+        let mut kept = Vec::new();
         let mut number = 0;
         in_parallel(self.chunks(a)?, hash, |chunk, hashed| {
-            printer.print(chunk, hashed, |index| {
+            for (record, digest) in hashed.records.iter().zip(&hashed.digests) {
+                if wanted.includes(joined.is_in_both(number, *digest)?) {
+                    kept.push(record.clone());
+                }
                 number += 1;
-                Ok(wanted.includes(joined.is_in_both(number - 1, hashed.digests[index])?))
-            })
+            }
+            printer.print(chunk, kept.drain(..)).map(ControlFlow::Continue)
         })
     }
 }
@@ -260,35 +245,5 @@ impl Comparison {
 impl Wanted {
     fn includes(self, is_in_b: bool) -> bool {
         is_in_b == (self == Self::InBoth)
-    }
-}
-
-/// Prints records of chunks.
-#[derive(Default)]
-struct Printer {
-    kept: Vec<Range<usize>>,
-    bytes: Vec<u8>,
-}
-
-impl Printer {
-    fn print(
-        &mut self,
-        chunk: &Chunk,
-        hashed: &Hashed,
-        mut keeps: impl FnMut(usize) -> Result<bool, Error>,
-    ) -> Result<ControlFlow<()>, Error> {
-        let Self { kept, bytes } = self;
-        kept.clear();
-        for (index, record) in hashed.records.iter().enumerate() {
-            if keeps(index)? {
-                kept.push(record.clone());
-            }
-        }
-        bytes.clear();
-        bytes.extend_from_slice(chunk.header());
-        chunk.copy_records(kept.drain(..), bytes);
-        let mut out = output::data();
-        out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::output)?;
-        Ok(ControlFlow::Continue(()))
     }
 }

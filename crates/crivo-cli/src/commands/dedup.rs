@@ -7,11 +7,12 @@
 mod approximate;
 mod exact;
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 use clap::Args;
 use serde::Serialize;
 
+use super::records::Hashed;
 use crate::human::{count, counted, parse_bytes, parse_count};
 use crate::input::{Chunk, InputArgs, in_parallel};
 use crate::outcome::{Error, Outcome};
@@ -69,25 +70,6 @@ struct Summary {
     dropped: u64,
     /// How many of those are to be expected to have been new.
     expected_wrongly_dropped: f64,
-}
-
-/// What is known of a chunk before the set is asked.
-#[derive(Default)]
-struct Hashed {
-    digests: Vec<u128>,
-    records: Vec<Range<usize>>,
-}
-
-impl Hashed {
-    fn hash(&mut self, chunk: &Chunk, hasher: RecordHasher) {
-        let Self { digests, records } = self;
-        digests.clear();
-        records.clear();
-        chunk.each(|record, key| {
-            digests.push(hasher.digest(key));
-            records.push(record);
-        });
-    }
 }
 
 impl DedupArgs {

@@ -13,6 +13,7 @@ pub(crate) mod languages;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod query;
+mod records;
 pub(crate) mod remove;
 pub(crate) mod similar;
 pub(crate) mod size;

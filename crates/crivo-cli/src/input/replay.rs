@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use super::chunks::Chunks;
 use super::layout::Format;
@@ -31,7 +32,7 @@ impl Replay {
             return Ok(Self { path: path.clone(), spooled: None });
         }
         let name = input.name();
-        let progress = Progress::over(&[path.clone()]);
+        let progress = Progress::over(slice::from_ref(&path));
         let mut source = progress.watch(input.open().map_err(|error| cannot_read(&name, &error))?);
         let mut file = spill::temporary()?;
         // Which of the two failed cannot be told; that the disk is full is the likelier.

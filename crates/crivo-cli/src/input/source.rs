@@ -36,7 +36,7 @@ impl std::fmt::Debug for Source {
 /// Where bytes come from, before they are asked for.
 #[derive(Debug)]
 pub(super) enum Input {
-    StandardInput,
+    Standard,
     File(PathBuf),
     /// A temporary file, at its beginning, with what was read from elsewhere.
     Spooled {
@@ -49,7 +49,7 @@ impl Input {
     /// The input of this name, if it is there, as far as that can be told without opening it.
     pub(super) fn named(path: &Path) -> Result<Self, Error> {
         if is_standard_input(path) {
-            return Ok(Self::StandardInput);
+            return Ok(Self::Standard);
         }
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Err(Error::new(format_args!(
@@ -64,7 +64,7 @@ impl Input {
     /// What to call it in a message.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::StandardInput => "standard input".to_owned(),
+            Self::Standard => "standard input".to_owned(),
             Self::File(path) => path.display().to_string(),
             Self::Spooled { name, .. } => name.clone(),
         }
@@ -73,7 +73,7 @@ impl Input {
     /// Its bytes, as they are.
     pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::StandardInput => Box::new(io::stdin()),
+            Self::Standard => Box::new(io::stdin()),
             Self::File(path) => Box::new(File::open(path)?),
             Self::Spooled { file, .. } => Box::new(file),
         })

@@ -17,8 +17,11 @@ fn file(bytes: &[u8]) -> NamedTempFile {
     file
 }
 
+/// A record and its key.
+type Record = (Vec<u8>, Vec<u8>);
+
 /// Every record and its key, of files with these bytes.
-fn read(files: &[&[u8]], format: FormatArgs) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+fn read(files: &[&[u8]], format: FormatArgs) -> Result<Vec<Record>, Error> {
     let files: Vec<_> = files.iter().map(|bytes| file(bytes)).collect();
     let inputs = files.iter().map(|file| file.path().to_owned()).collect();
     let mut records = Vec::new();
@@ -159,7 +162,7 @@ fn what_cannot_be_read_is_said_before_anything_is() {
         (folder.path().join("no such"), "is the path right?"),
     ] {
         let args = InputArgs { inputs: vec![path], format: lines() };
-        let error = args.each_key(|_| Ok(())).unwrap_err().to_string();
+        let error = args.each_batch(KeyHasher::default(), |_| Ok(())).unwrap_err().to_string();
         assert!(error.starts_with("cannot read ") && error.contains(words), "{error}");
     }
 }
@@ -170,12 +173,12 @@ fn an_error_of_the_caller_ends_the_reading() {
     let text = file(&text);
     let args = InputArgs { inputs: vec![text.path().to_owned()], format: lines() };
     let mut count = 0;
-    let visit = |_: &[u8]| {
+    let visit = |_: &[Digest]| {
         count += 1;
-        if count == 10 { Err(Error::new("enough")) } else { Ok(()) }
+        if count == 3 { Err(Error::new("enough")) } else { Ok(()) }
     };
-    assert_eq!(args.each_key(visit).unwrap_err().to_string(), "enough");
-    assert_eq!(count, 10);
+    let error = args.each_batch(KeyHasher::default(), visit).unwrap_err();
+    assert_eq!((error.to_string().as_str(), count), ("enough", 3));
 }
 
 #[test]

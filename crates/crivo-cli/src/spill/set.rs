@@ -65,11 +65,6 @@ impl DigestSet {
         }
     }
 
-    /// How many digests there are.
-    pub(crate) fn key_count(&self) -> usize {
-        self.key_count
-    }
-
     /// How many slots there are: [`find`](Self::find) answers less than this.
     pub(crate) fn slot_count(&self) -> usize {
         self.slots.len()

@@ -29,7 +29,6 @@ fn a_set_answers_like_any_other_set() {
         let expected = if naive.insert(digest) { Inserted::New } else { Inserted::Known };
         assert_eq!(set.insert(digest), expected);
     }
-    assert_eq!(set.key_count(), naive.len());
     let places: HashSet<_> = naive.iter().map(|digest| set.find(*digest).unwrap()).collect();
     assert_eq!(places.len(), naive.len());
     assert!(places.iter().all(|place| *place < set.slot_count()));
@@ -43,7 +42,7 @@ fn a_set_takes_about_20_bytes_for_a_digest() {
     for number in 0..1_000_000 {
         set.insert(digest(number));
         if number >= 10_000 {
-            let bytes = 16.0 * set.slot_count() as f64 / set.key_count() as f64;
+            let bytes = 16.0 * set.slot_count() as f64 / (number + 1) as f64;
             assert!((18.0..26.0).contains(&bytes), "{bytes} with {number} digests");
         }
     }
@@ -59,7 +58,6 @@ fn a_full_set_keeps_what_it_has_and_takes_nothing_more() {
     let count = count as u64;
     assert!((0..count).all(|number| set.insert(digest(number)) == Inserted::Known));
     assert!((count..2 * count).all(|number| set.insert(digest(number)) == Inserted::Full));
-    assert_eq!(set.key_count() as u64, count);
 }
 
 /// The indices of first occurrences, by a sieve with this much memory.

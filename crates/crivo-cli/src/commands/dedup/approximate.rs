@@ -1,11 +1,10 @@
 //! A few bits per record, and a few records too few.
 
-use std::io::Write;
-
 use crivo::Digest;
 use crivo::filter::{Blocked, Bloom, DynamicFilter, Growing};
 
 use super::{Summary, sift_chunks};
+use crate::commands::records::Printer;
 use crate::human;
 use crate::input::InputArgs;
 use crate::outcome::Error;
@@ -14,8 +13,9 @@ use crate::output;
 /// How many records are asked about together.
 const BATCH: usize = 256;
 
-/// The capacity that a growing filter begins with: a few kilobytes.
-const FIRST_CAPACITY: u64 = 10_000;
+/// The capacity that a growing filter begins with: less than a megabyte, and few filters in the
+/// chain for millions of records.
+const FIRST_CAPACITY: u64 = 1 << 18;
 
 /// Below this rate a filter in blocks of a cache line is larger than a classic one by a fifth.
 const LEAST_BLOCKED_RATE: f64 = 0.0005;
@@ -44,11 +44,10 @@ pub(super) fn dedup(input: &InputArgs, rate: f64, keys: Option<u64>) -> Result<S
 }
 
 fn dedup_with(input: &InputArgs, mut filter: impl DynamicFilter) -> Result<Summary, Error> {
-    let mut out = output::data();
+    let mut printer = Printer::new();
     let mut hits = [false; BATCH];
     let mut digests = Vec::with_capacity(BATCH);
     let mut kept = Vec::new();
-    let mut printed = Vec::new();
     let mut wrongly = WronglyDropped::default();
     let mut summary = Summary::default();
     sift_chunks(input, |chunk, hashed| {
@@ -70,10 +69,7 @@ fn dedup_with(input: &InputArgs, mut filter: impl DynamicFilter) -> Result<Summa
         }
         summary.records += hashed.digests.len() as u64;
         summary.dropped += (hashed.digests.len() - kept.len()) as u64;
-        printed.clear();
-        printed.extend_from_slice(chunk.header());
-        chunk.copy_records(kept.drain(..), &mut printed);
-        out.write_all(&printed).and_then(|()| out.flush()).map_err(Error::output)
+        printer.print(chunk, kept.drain(..))
     })?;
     wrongly.count_up_to(&filter, true);
     summary.expected_wrongly_dropped = wrongly.expected;

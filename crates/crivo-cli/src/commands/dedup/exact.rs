@@ -1,12 +1,12 @@
 //! Exactly once, whatever the number of records.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 
 use super::{Summary, sift_chunks};
+use crate::commands::records::Printer;
 use crate::input::InputArgs;
 use crate::outcome::Error;
-use crate::output;
 use crate::spill::{Sieve, Sifted, Spool, temporary_error};
 
 /// How much of the records put aside is read at once.
@@ -14,9 +14,8 @@ const READ_BYTES: usize = 1 << 18;
 
 /// Prints first occurrences, with the digests of records in this much memory.
 pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
-    let mut out = output::data();
+    let mut printer = Printer::new();
     let mut kept = Vec::new();
-    let mut printed = Vec::new();
     let mut sieve = Sieve::with_memory(memory);
     let mut aside = Aside::default();
     let mut summary = Summary::default();
@@ -32,22 +31,19 @@ pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
             Ok(())
         })?;
         summary.records += hashed.digests.len() as u64;
-        printed.clear();
-        printed.extend_from_slice(chunk.header());
-        chunk.copy_records(kept.drain(..), &mut printed);
-        out.write_all(&printed).and_then(|()| out.flush()).map_err(Error::output)
+        printer.print(chunk, kept.drain(..))
     })?;
 
     // Everything that was put aside comes after everything that was not.
     let mut marks = sieve.finish()?;
     aside.replay(|number, record| match marks.is_marked(number)? {
-        true => out.write_all(record).map_err(Error::output),
+        true => printer.write(record),
         false => {
             summary.dropped += 1;
             Ok(())
         }
     })?;
-    out.flush().map_err(Error::output)?;
+    printer.flush()?;
     Ok(summary)
 }
 
