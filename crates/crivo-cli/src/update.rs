@@ -55,11 +55,11 @@ pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error>
     let cannot =
         |why: &str| Err(Error::new(format_args!("cannot write {}: {why}", path.display())));
     if path.is_dir() {
-        return cannot("it is a directory; name a file");
+        return cannot("it is a folder; name a file");
     }
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            return cannot(&format!("there is no directory {}", folder.display()));
+            return cannot(&format!("there is no folder {}", folder.display()));
         }
         _ => {}
     }

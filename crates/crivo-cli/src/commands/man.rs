@@ -11,7 +11,7 @@ use crate::cli::Cli;
 use crate::outcome::{Error, Outcome};
 use crate::output;
 
-/// Prints a manual page, or writes all of them to a directory
+/// Prints a manual page, or writes all of them to a folder
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ManArgs {
@@ -19,7 +19,7 @@ pub(crate) struct ManArgs {
     #[arg(conflicts_with = "output")]
     command: Option<String>,
 
-    /// Write a page for every command to this directory
+    /// Write a page for every command to this folder
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 }

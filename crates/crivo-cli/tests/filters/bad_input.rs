@@ -18,7 +18,7 @@ fn missing_files_are_named() {
     }
     folder.fails("build -o f no-such-file", &["cannot read no-such-file"]);
     folder.fails("build -o f words no-such-file", &["cannot read no-such-file"]);
-    folder.fails("build -o no/such/f words", &["cannot write no/such/f", "no directory no/such"]);
+    folder.fails("build -o no/such/f words", &["cannot write no/such/f", "no folder no/such"]);
     assert_eq!(folder.names(), ["words"]);
 }
 
@@ -38,9 +38,9 @@ fn directories_are_not_files() {
     for arguments in READERS {
         folder.fails(arguments, &["cannot read f: "]);
     }
-    folder.fails("build -o g f", &["f", "directory"]);
-    folder.fails("build -o f words", &["cannot write f", "it is a directory"]);
-    folder.fails("merge -o f g g", &["cannot write f", "it is a directory"]);
+    folder.fails("build -o g f", &["cannot read f", "it is a folder"]);
+    folder.fails("build -o f words", &["cannot write f", "it is a folder"]);
+    folder.fails("merge -o f g g", &["cannot write f", "it is a folder"]);
 }
 
 #[cfg(unix)]
@@ -50,7 +50,7 @@ fn unreadable_files_are_named() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
     folder.ok("build -o f words");
-    std::fs::set_permissions(folder.path("f"), PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(folder.path("f"), PermissionsExt::from_mode(0o000)).unwrap();
     if File::open(folder.path("f")).is_ok() {
         return; // The superuser may read whatever there is.
     }
