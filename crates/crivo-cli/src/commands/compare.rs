@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A record that the filter does not know is certainly not in B, and costs nothing more: memory is
-//! for the candidates alone. Without the check ([`Check::Skip`]) records go to the output in step
+//! for the candidates alone. Without the check (`--approx`) records go to the output in step
 //! 2, and A is read once.
 
 use std::ops::ControlFlow;

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! [`Sieve`] finds first occurrences, [`Join`] what two inputs have in common. Files settle records
-//! out of order, so that each writes down their numbers, and [`Marks`] answers about them in the
+//! out of order, so that each writes down their numbers, and [`marks`] answers about them in the
 //! order of the input. All files are anonymous: they are gone when the program is, however it ends.
 //!
 //! # How exact is exact?
