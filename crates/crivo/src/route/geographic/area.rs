@@ -6,8 +6,8 @@ use super::letter::{Hop, Letter};
 use super::square::Square;
 use crate::route::message::{Message, Whole};
 use crate::route::network::Traffic;
-use crate::route::sized::SizedFilter;
-use crate::theory::check::{check_range, check_rate};
+use crate::route::sized::{SizedFilter, Sizing};
+use crate::theory::check::check_range;
 use crate::{Digest, KeyHasher, ParameterError};
 
 /// A device of an [`Area`].
@@ -103,7 +103,7 @@ struct Device {
 #[derive(Debug, Clone)]
 pub struct Area {
     depth: u8,
-    rate: f64,
+    sizing: Sizing,
     hasher: KeyHasher,
     devices: Vec<Device>,
     occupied: BTreeMap<Square, Occupied>,
@@ -118,10 +118,9 @@ impl Area {
     /// If the depth is not from 1 to [`Square::DEEPEST`], or the rate not between 0 and 1.
     pub fn new(depth: u8, rate: f64, seed: u64) -> Result<Self, ParameterError> {
         check_range("depth", depth.into(), 1..=Square::DEEPEST.into(), "from 1 to 28")?;
-        check_rate(rate)?;
         Ok(Self {
             depth,
-            rate,
+            sizing: Sizing::new(rate)?,
             hasher: KeyHasher::xxh3(seed),
             devices: Vec::new(),
             occupied: BTreeMap::new(),
@@ -245,10 +244,10 @@ impl Area {
 
     /// The device comes into a square in which it was not, or goes from one in which it was.
     fn flip(&mut self, square: Square, digest: Digest) {
-        let rate = self.rate;
+        let sizing = self.sizing;
         let occupied = self.occupied.entry(square).or_insert_with(|| {
             let digests = BTreeSet::new();
-            let filter = SizedFilter::new(rate, square.code(), &digests);
+            let filter = SizedFilter::new(sizing, square.code(), &digests);
             Occupied { digests, filter, sequence: 0 }
         });
         if !occupied.digests.remove(&digest.get()) {
