@@ -146,15 +146,15 @@ impl Area {
         Ok(DeviceId(id))
     }
 
-    /// The device goes to another place. Answers whether that is another smallest square, so that
-    /// neighbours had to be told.
+    /// The device goes to another place. If that is in another smallest square, neighbours are told.
     ///
     /// # Errors
     /// If the place is not in the area, or the device is not of this area. Nothing has changed.
-    pub fn move_to(&mut self, device: DeviceId, x: f64, y: f64) -> Result<bool, ParameterError> {
+    pub fn move_to(&mut self, device: DeviceId, x: f64, y: f64) -> Result<(), ParameterError> {
         self.device(device)?;
         let square = self.square_at(x, y)?;
-        Ok(self.place(device.0, Some(square)))
+        self.place(device.0, Some(square));
+        Ok(())
     }
 
     /// The device leaves the area.
@@ -221,12 +221,11 @@ impl Area {
         known.ok_or_else(|| ParameterError::new("device", device.0, "one of this area"))
     }
 
-    /// Puts a device into another square, or takes it out, and tells whom it concerns. Answers
-    /// whether anything changed.
-    fn place(&mut self, id: usize, new: Option<Square>) -> bool {
+    /// Puts a device into another square, or takes it out, and tells whom it concerns.
+    fn place(&mut self, id: usize, new: Option<Square>) {
         let Device { digest, square: old } = self.devices[id];
         if old == new {
-            return false;
+            return;
         }
         self.devices[id].square = new;
         let common = match (old, new) {
@@ -239,7 +238,6 @@ impl Area {
         for square in old.into_iter().chain(new).flat_map(|square| square.up_to(common)) {
             self.flip(square, digest);
         }
-        true
     }
 
     /// The device comes into a square in which it was not, or goes from one in which it was.
@@ -397,7 +395,7 @@ mod tests {
             prop_assert_eq!(area.statistics().updates.messages, 4 * u64::from(depth));
             area.reset_statistics();
             let (old, new) = (Square::at(depth, from.0, from.1), Square::at(depth, to.0, to.1));
-            prop_assert_eq!(area.move_to(device, to.0, to.1)?, old != new);
+            area.move_to(device, to.0, to.1)?;
             let steps = u64::from(depth - old.common_ancestor(new).level());
             prop_assert_eq!(area.statistics().updates.messages, 8 * steps);
             prop_assert_eq!(area.statistics().moves, u64::from(old != new));
