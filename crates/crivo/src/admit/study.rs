@@ -146,7 +146,7 @@ impl Run<'_> {
             let outcome = cache.request(object);
             hits += u64::from(outcome.hit);
             written += u64::from(outcome.written);
-            written_to_main += u64::from(outcome.written_to_main);
+            written_to_main += outcome.written_to_main;
         }
         let requests = counted.len() as u64;
         let bytes = self.plan.object_bytes;

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::message::NodeId;
-use super::sized::SizedFilter;
+use super::sized::{SizedFilter, Sizing};
 use crate::hash::Indices;
 use crate::theory::bloom;
-use crate::theory::check::check_rate;
 use crate::{Digest, KeyHasher, ParameterError};
 
 /// How the filters of a tree are made. All of its nodes follow the same design.
@@ -33,7 +32,7 @@ pub struct Design {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
     Shared { bits: u64, probes: u32 },
-    Sized { rate: f64 },
+    Sized(Sizing),
 }
 
 /// The most bits of a shared filter: one child's takes 512 MB.
@@ -60,8 +59,7 @@ impl Design {
     /// # Errors
     /// If the rate is not between 0 and 1.
     pub fn sized(rate: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
-        check_rate(rate)?;
-        Ok(Self { shape: Shape::Sized { rate }, hasher })
+        Ok(Self { shape: Shape::Sized(Sizing::new(rate)?), hasher })
     }
 
     /// The hash function.
@@ -73,7 +71,7 @@ impl Design {
     pub fn name(&self) -> &'static str {
         match self.shape {
             Shape::Shared { .. } => "shared",
-            Shape::Sized { .. } => "sized by subtree",
+            Shape::Sized(_) => "sized by subtree",
         }
     }
 
@@ -81,7 +79,7 @@ impl Design {
     pub(super) fn fingerprint(&self) -> u64 {
         let (a, b) = match self.shape {
             Shape::Shared { bits, probes } => (bits, u64::from(probes)),
-            Shape::Sized { rate } => (0, rate.to_bits()),
+            Shape::Sized(sizing) => (0, sizing.rate().to_bits()),
         };
         let identity = self.hasher.identity();
         let parts = [a, b, u64::from(identity.family().id()), identity.value()];
@@ -93,7 +91,7 @@ impl Design {
     pub(super) fn plain_bits(&self, count: usize) -> (f64, f64) {
         match self.shape {
             Shape::Shared { bits, .. } => (bits as f64, bits as f64),
-            Shape::Sized { .. } => (2f64.powi(64), 64.0 * count as f64),
+            Shape::Sized(_) => (2f64.powi(64), 64.0 * count as f64),
         }
     }
 
@@ -108,7 +106,7 @@ impl Design {
                 positions.dedup();
                 positions
             }
-            Shape::Sized { .. } => vec![resource.get()],
+            Shape::Sized(_) => vec![resource.get()],
         }
     }
 }
@@ -118,7 +116,7 @@ impl fmt::Display for Design {
         f.write_str(self.name())?;
         match self.shape {
             Shape::Shared { bits, probes } => write!(f, " ({bits} bits, k = {probes})"),
-            Shape::Sized { rate } => write!(f, " ({}%)", rate * 100.0),
+            Shape::Sized(sizing) => write!(f, " ({}%)", sizing.rate() * 100.0),
         }
     }
 }
@@ -138,7 +136,7 @@ impl NumberSet {
             Shape::Shared { bits, .. } => {
                 Self::Bits { words: vec![0; bits.div_ceil(64) as usize], bits }
             }
-            Shape::Sized { .. } => Self::Digests(BTreeSet::new()),
+            Shape::Sized(_) => Self::Digests(BTreeSet::new()),
         }
     }
 
@@ -237,8 +235,8 @@ impl View {
     /// The view of a `child` that said so much.
     pub(super) fn new(child: NodeId, design: &Design, numbers: NumberSet, sequence: u64) -> Self {
         let filter = match (design.shape, &numbers) {
-            (Shape::Sized { rate }, NumberSet::Digests(digests)) => {
-                Some(SizedFilter::new(rate, child.0, digests))
+            (Shape::Sized(sizing), NumberSet::Digests(digests)) => {
+                Some(SizedFilter::new(sizing, child.0, digests))
             }
             _ => None,
         };
@@ -272,8 +270,8 @@ impl View {
     pub(super) fn expected_fpr(&self, design: &Design) -> f64 {
         match (design.shape, &self.filter) {
             (Shape::Shared { probes, .. }, _) => self.numbers.fill().powf(f64::from(probes)),
-            (Shape::Sized { .. }, Some(filter)) => filter.expected_fpr(),
-            (Shape::Sized { .. }, None) => 1.0,
+            (Shape::Sized(_), Some(filter)) => filter.expected_fpr(),
+            (Shape::Sized(_), None) => 1.0,
         }
     }
 

@@ -20,6 +20,8 @@ pub enum RouteError {
     NotAChild(NodeId),
     /// Only the parent may send this message, and the sender is not the parent.
     NotTheParent(NodeId),
+    /// An answer comes from, or is to go to, a node that is neither parent nor child.
+    NotANeighbour(NodeId),
     /// There is no such node.
     UnknownNode(NodeId),
     /// The root of a tree can neither leave nor get a parent.
@@ -46,6 +48,7 @@ impl fmt::Display for RouteError {
             Self::NotTheParent(node) => {
                 write!(f, "{node} is not the parent, but sent what a parent sends")
             }
+            Self::NotANeighbour(node) => write!(f, "{node} is neither the parent nor a child"),
             Self::UnknownNode(node) => write!(f, "there is no {node}"),
             Self::RootCannotLeave => f.write_str("the root of a tree can neither leave nor move"),
             Self::Ring { node, parent } => {

@@ -261,11 +261,26 @@ impl Node {
             Message::Leave => self.receive_leave(from),
             Message::Reattach(parent) => {
                 self.expect_parent(from)?;
+                if parent == self.id || self.children.contains_key(&parent) {
+                    return Err(inconsistent("nobody's parent lies below"));
+                }
                 Ok(self.attach(parent))
             }
             Message::Request(request) => self.receive_request(from, request),
-            Message::Answer(answer) => Ok(vec![self.pass_back(answer)]),
+            Message::Answer(answer) => {
+                if !self.is_neighbour(from) {
+                    return Err(RouteError::NotANeighbour(from));
+                }
+                match answer.path.last() {
+                    Some(&next) if !self.is_neighbour(next) => Err(RouteError::NotANeighbour(next)),
+                    _ => Ok(vec![self.pass_back(answer)]),
+                }
+            }
         }
+    }
+
+    fn is_neighbour(&self, node: NodeId) -> bool {
+        self.parent == Some(node) || self.children.contains_key(&node)
     }
 
     fn receive_whole(&mut self, from: NodeId, whole: &Whole) -> Result<Vec<Action>, RouteError> {
@@ -499,3 +514,6 @@ fn check_numbers(numbers: &[u64], set: &NumberSet) -> Result<(), RouteError> {
 fn inconsistent(what: &'static str) -> RouteError {
     RouteError::Message(MessageError::Inconsistent(what))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::filter::{CounterWidth, CountingBloom, DynamicFilter, Filter, RemovableFilter};
-use crate::theory::bloom;
-use crate::{Digest, KeyHasher};
+use crate::theory::bloom::{self, Size};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// A counting filter of a set of digests, rebuilt from them when it has become too small or far
 /// too large.
@@ -15,9 +15,38 @@ use crate::{Digest, KeyHasher};
 /// filters of its parts reject as well as anything else.
 #[derive(Debug, Clone)]
 pub(super) struct SizedFilter {
-    rate: f64,
+    sizing: Sizing,
     salt: u64,
+    /// How many keys the counters are made for.
+    capacity: u64,
     state: State,
+}
+
+/// The rate that filters are made for, and the dimensions of the smallest one, which is built again
+/// and again where few keys come and go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sizing {
+    rate: f64,
+    smallest: Size,
+}
+
+impl Sizing {
+    /// # Errors
+    /// If the rate is not between 0 and 1.
+    pub(super) fn new(rate: f64) -> Result<Self, ParameterError> {
+        Ok(Self { rate, smallest: bloom::size(LEAST_CAPACITY, rate)? })
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn size(&self, capacity: u64) -> Result<Size, ParameterError> {
+        match capacity {
+            LEAST_CAPACITY => Ok(self.smallest),
+            _ => bloom::size(capacity, self.rate),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,9 +59,9 @@ enum State {
 }
 
 impl SizedFilter {
-    /// The filter of these digests, at a rate between 0 and 1.
-    pub(super) fn new(rate: f64, salt: u64, digests: &BTreeSet<u64>) -> Self {
-        let mut filter = Self { rate, salt, state: State::Empty };
+    /// The filter of these digests.
+    pub(super) fn new(sizing: Sizing, salt: u64, digests: &BTreeSet<u64>) -> Self {
+        let mut filter = Self { sizing, salt, capacity: 0, state: State::Empty };
         filter.rebuild(digests);
         filter
     }
@@ -43,7 +72,7 @@ impl SizedFilter {
         let mixed = self.mix(digest);
         let count = digests.len() as u64;
         if let State::Counting(counters) = &mut self.state
-            && (least_for(counters.capacity())..=counters.capacity()).contains(&count)
+            && (least_for(self.capacity)..=self.capacity).contains(&count)
         {
             // A counting filter is never full, and what is removed was inserted.
             let done = if digests.contains(&digest.get()) {
@@ -98,31 +127,37 @@ impl SizedFilter {
         if digests.is_empty() {
             return;
         }
-        let capacity = capacity_for(digests.len() as u64);
-        let width = CounterWidth::Four;
-        self.state =
-            match CountingBloom::with_width(capacity, self.rate, width, KeyHasher::default()) {
-                Ok(mut counters) => {
-                    for &digest in digests {
-                        // Never full.
-                        let _ = counters.insert_digest(self.mix(Digest::new(digest)));
-                    }
-                    State::Counting(counters)
+        self.capacity = capacity_for(digests.len() as u64);
+        self.state = match self.allocate() {
+            Ok(mut counters) => {
+                for &digest in digests {
+                    // Never full.
+                    let _ = counters.insert_digest(self.mix(Digest::new(digest)));
                 }
-                Err(_) => State::Unknown,
-            };
+                State::Counting(counters)
+            }
+            Err(_) => State::Unknown,
+        };
+    }
+
+    fn allocate(&self) -> Result<CountingBloom, BuildError> {
+        let Size { bits, probes, .. } = self.sizing.size(self.capacity)?;
+        CountingBloom::with_dimensions(bits, probes, CounterWidth::Four, KeyHasher::default())
     }
 }
 
+/// The smallest filter is made for so many keys.
+const LEAST_CAPACITY: u64 = 4;
+
 /// How many keys the filter of `count` keys is made for: a quarter more, so that a rebuilding is
 /// paid for by the changes that led to it.
-pub(super) fn capacity_for(count: u64) -> u64 {
-    (count + count / 4).max(4)
+fn capacity_for(count: u64) -> u64 {
+    (count + count / 4).max(LEAST_CAPACITY)
 }
 
 /// The fewest keys that a filter made for `capacity` is kept for.
 fn least_for(capacity: u64) -> u64 {
-    if capacity <= 4 { 1 } else { capacity / 2 }
+    if capacity <= LEAST_CAPACITY { 1 } else { capacity / 2 }
 }
 
 #[cfg(test)]
@@ -130,11 +165,15 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
+    fn sizing() -> Sizing {
+        Sizing::new(0.01).unwrap()
+    }
+
     #[test]
     fn it_knows_its_set_through_any_changes_and_stays_small() {
         let mut random = Random::new(5);
         let mut set = BTreeSet::new();
-        let mut filter = SizedFilter::new(0.01, 7, &set);
+        let mut filter = SizedFilter::new(sizing(), 7, &set);
         let (mut rebuilt, mut steps) = (0, 0);
         for target in [0u64, 1, 3, 500, 20, 2_000, 0] {
             while set.len() as u64 != target {
@@ -158,7 +197,7 @@ mod tests {
     #[test]
     fn a_key_that_was_taken_out_leaves_no_trace() {
         let mut set: BTreeSet<u64> = (0..10).map(|key| Digest::new(key).remix().get()).collect();
-        let before = SizedFilter::new(0.01, 1, &set);
+        let before = SizedFilter::new(sizing(), 1, &set);
         let mut filter = before.clone();
         for key in [100, 101] {
             set.insert(key);
@@ -175,7 +214,8 @@ mod tests {
         // the usual rate. 50,000 strangers, about 1% of them accepted: some 500, of which the
         // second accepts 5 or so; above 20 with a chance below 1e-6.
         let set: BTreeSet<u64> = (0..1_000).map(|key| Digest::new(key).remix().get()).collect();
-        let (one, other) = (SizedFilter::new(0.01, 1, &set), SizedFilter::new(0.01, 2, &set));
+        let (one, other) =
+            (SizedFilter::new(sizing(), 1, &set), SizedFilter::new(sizing(), 2, &set));
         let strangers = (1_000..51_000).map(|key| Digest::new(key).remix());
         let fooled: Vec<Digest> = strangers.filter(|&key| one.contains(key)).collect();
         assert!(fooled.len() > 100, "{}", fooled.len());

@@ -42,19 +42,19 @@ pub struct Outcome {
     /// The object was written to the cache. (Moving it from one queue of the cache to another
     /// writes nothing.)
     pub written: bool,
-    /// An object, this or another, came into the main part of the cache, where that is separate
-    /// from a window or a small queue for newcomers. A cache with its newcomers in memory and the
-    /// rest on flash writes just these to flash.
-    pub written_to_main: bool,
+    /// How many objects, this or others, came into the main part of the cache, where that is
+    /// separate from a window or a small queue for newcomers. A cache with its newcomers in memory
+    /// and the rest on flash writes just these to flash.
+    pub written_to_main: u64,
 }
 
 impl Outcome {
     /// The object was there.
-    pub const HIT: Self = Self { hit: true, written: false, written_to_main: false };
+    pub const HIT: Self = Self { hit: true, written: false, written_to_main: 0 };
     /// The object was not there, and is not now.
-    pub const REFUSED: Self = Self { hit: false, written: false, written_to_main: false };
+    pub const REFUSED: Self = Self { hit: false, written: false, written_to_main: 0 };
     /// The object was not there, and is now, in a cache of one part.
-    pub const WRITTEN: Self = Self { hit: false, written: true, written_to_main: true };
+    pub const WRITTEN: Self = Self { hit: false, written: true, written_to_main: 1 };
 }
 
 /// A cache of objects that all have the same size.

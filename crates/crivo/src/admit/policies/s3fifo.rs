@@ -56,12 +56,12 @@ impl S3Fifo {
         })
     }
 
-    /// Makes room for one. Answers whether an object came from small into main.
-    fn make_room(&mut self) -> bool {
-        let mut promoted = false;
+    /// Makes room for one. Answers how many objects came from small into main.
+    fn make_room(&mut self) -> u64 {
+        let mut promoted = 0;
         while self.counts.len() >= self.capacity {
             if self.small.len() >= self.small_room {
-                promoted |= self.evict_from_small();
+                promoted += self.evict_from_small();
             } else {
                 self.evict_from_main();
             }
@@ -70,15 +70,15 @@ impl S3Fifo {
     }
 
     /// Lets objects go from small: into main while they were asked for, until one goes out. Answers
-    /// whether any went into main.
-    fn evict_from_small(&mut self) -> bool {
-        let mut promoted = false;
+    /// how many went into main.
+    fn evict_from_small(&mut self) -> u64 {
+        let mut promoted = 0;
         while let Some(object) = self.small.pop_front() {
             match self.counts.get_mut(&object) {
                 Some(count) if *count > 1 => {
                     *count = 0;
                     self.main.push_back(object);
-                    promoted = true;
+                    promoted += 1;
                     if self.main.len() > self.capacity - self.small_room {
                         self.evict_from_main();
                     }
@@ -124,7 +124,7 @@ impl Policy for S3Fifo {
             self.small.push_back(object);
         }
         self.counts.insert(object, 0);
-        Outcome { hit: false, written: true, written_to_main: known || promoted }
+        Outcome { hit: false, written: true, written_to_main: promoted + u64::from(known) }
     }
 
     fn contains(&self, object: u64) -> bool {
@@ -179,17 +179,17 @@ mod tests {
         assert!(cache.request(1).hit && cache.request(1).hit && cache.request(2).hit);
         // 1 was asked for twice: into main. 2 only once: out, and its name is kept.
         let outcome = cache.request(11);
-        assert_eq!((outcome.hit, outcome.written_to_main), (false, true));
+        assert_eq!((outcome.hit, outcome.written_to_main), (false, 1));
         assert!(cache.contains(1) && !cache.contains(2));
         assert_eq!(cache.main, [1]);
         // 2 is a ghost: straight into main; 3 makes room.
-        assert!(cache.request(2).written_to_main);
+        assert_eq!(cache.request(2).written_to_main, 1);
         assert_eq!(cache.main, [1, 2]);
         assert!(!cache.contains(3) && cache.contains(4));
         // A stream of newcomers does not touch main.
         for object in 100..200 {
             let outcome = cache.request(object);
-            assert!(outcome.written && !outcome.written_to_main);
+            assert_eq!((outcome.written, outcome.written_to_main), (true, 0));
         }
         assert!(cache.contains(1) && cache.contains(2));
         assert_eq!(cache.object_count(), 10);

@@ -92,7 +92,7 @@ impl Policy for WTinyLfu {
         }
         self.window.push(object);
         let entered = self.window.count() > self.window_room && self.leave_window();
-        Outcome { hit: false, written: true, written_to_main: entered }
+        Outcome { hit: false, written: true, written_to_main: u64::from(entered) }
     }
 
     fn contains(&self, object: u64) -> bool {
@@ -126,11 +126,11 @@ mod tests {
         assert_eq!((cache.probation.oldest(), cache.protected.count()), (Some(1), 4));
         // 6 was asked for once, 1 twice: 6 loses the duel when 7 comes.
         let outcome = cache.request(7);
-        assert_eq!((outcome.written, outcome.written_to_main), (true, false));
+        assert_eq!((outcome.written, outcome.written_to_main), (true, 0));
         assert!(!cache.contains(6) && cache.contains(1) && cache.contains(7));
         // 7 is asked for twice more, and wins its duel with 1.
         assert!(cache.request(7).hit && cache.request(7).hit);
-        assert!(cache.request(8).written_to_main);
+        assert_eq!(cache.request(8).written_to_main, 1);
         assert!(!cache.contains(1) && cache.contains(7));
     }
 

@@ -6,8 +6,8 @@ use super::letter::{Hop, Letter};
 use super::square::Square;
 use crate::route::message::{Message, Whole};
 use crate::route::network::Traffic;
-use crate::route::sized::SizedFilter;
-use crate::theory::check::{check_range, check_rate};
+use crate::route::sized::{SizedFilter, Sizing};
+use crate::theory::check::check_range;
 use crate::{Digest, KeyHasher, ParameterError};
 
 /// A device of an [`Area`].
@@ -103,7 +103,7 @@ struct Device {
 #[derive(Debug, Clone)]
 pub struct Area {
     depth: u8,
-    rate: f64,
+    sizing: Sizing,
     hasher: KeyHasher,
     devices: Vec<Device>,
     occupied: BTreeMap<Square, Occupied>,
@@ -118,10 +118,9 @@ impl Area {
     /// If the depth is not from 1 to [`Square::DEEPEST`], or the rate not between 0 and 1.
     pub fn new(depth: u8, rate: f64, seed: u64) -> Result<Self, ParameterError> {
         check_range("depth", depth.into(), 1..=Square::DEEPEST.into(), "from 1 to 28")?;
-        check_rate(rate)?;
         Ok(Self {
             depth,
-            rate,
+            sizing: Sizing::new(rate)?,
             hasher: KeyHasher::xxh3(seed),
             devices: Vec::new(),
             occupied: BTreeMap::new(),
@@ -147,15 +146,15 @@ impl Area {
         Ok(DeviceId(id))
     }
 
-    /// The device goes to another place. Answers whether that is another smallest square, so that
-    /// neighbours had to be told.
+    /// The device goes to another place. If that is in another smallest square, neighbours are told.
     ///
     /// # Errors
     /// If the place is not in the area, or the device is not of this area. Nothing has changed.
-    pub fn move_to(&mut self, device: DeviceId, x: f64, y: f64) -> Result<bool, ParameterError> {
+    pub fn move_to(&mut self, device: DeviceId, x: f64, y: f64) -> Result<(), ParameterError> {
         self.device(device)?;
         let square = self.square_at(x, y)?;
-        Ok(self.place(device.0, Some(square)))
+        self.place(device.0, Some(square));
+        Ok(())
     }
 
     /// The device leaves the area.
@@ -222,12 +221,11 @@ impl Area {
         known.ok_or_else(|| ParameterError::new("device", device.0, "one of this area"))
     }
 
-    /// Puts a device into another square, or takes it out, and tells whom it concerns. Answers
-    /// whether anything changed.
-    fn place(&mut self, id: usize, new: Option<Square>) -> bool {
+    /// Puts a device into another square, or takes it out, and tells whom it concerns.
+    fn place(&mut self, id: usize, new: Option<Square>) {
         let Device { digest, square: old } = self.devices[id];
         if old == new {
-            return false;
+            return;
         }
         self.devices[id].square = new;
         let common = match (old, new) {
@@ -240,15 +238,14 @@ impl Area {
         for square in old.into_iter().chain(new).flat_map(|square| square.up_to(common)) {
             self.flip(square, digest);
         }
-        true
     }
 
     /// The device comes into a square in which it was not, or goes from one in which it was.
     fn flip(&mut self, square: Square, digest: Digest) {
-        let rate = self.rate;
+        let sizing = self.sizing;
         let occupied = self.occupied.entry(square).or_insert_with(|| {
             let digests = BTreeSet::new();
-            let filter = SizedFilter::new(rate, square.code(), &digests);
+            let filter = SizedFilter::new(sizing, square.code(), &digests);
             Occupied { digests, filter, sequence: 0 }
         });
         if !occupied.digests.remove(&digest.get()) {
@@ -398,7 +395,7 @@ mod tests {
             prop_assert_eq!(area.statistics().updates.messages, 4 * u64::from(depth));
             area.reset_statistics();
             let (old, new) = (Square::at(depth, from.0, from.1), Square::at(depth, to.0, to.1));
-            prop_assert_eq!(area.move_to(device, to.0, to.1)?, old != new);
+            area.move_to(device, to.0, to.1)?;
             let steps = u64::from(depth - old.common_ancestor(new).level());
             prop_assert_eq!(area.statistics().updates.messages, 8 * steps);
             prop_assert_eq!(area.statistics().moves, u64::from(old != new));

@@ -241,14 +241,14 @@ impl Simulation {
     /// As many letters while nobody moves, and the stretch that theory expects of them.
     fn at_rest(&mut self, plan: &AreaPlan) -> Result<(Tally, f64), ParameterError> {
         let mut tally = Tally::default();
-        let mut rates = Rates { area: self.area.clone(), known: BTreeMap::new() };
+        let mut wrong_turns = WrongTurns { area: self.area.clone(), known: BTreeMap::new() };
         let mut expected = 0.0;
         for _ in 0..plan.ticks * plan.letters_per_tick {
             let (from, to) = self.pair();
             let route = self.area.send(from, to)?;
             expected += match (route.squares.first(), route.squares.last()) {
                 (Some(&first), Some(&last)) if first != last => {
-                    1.0 + 2.0 * rates.wrong_turns(first, last) / first.distance(last) as f64
+                    1.0 + 2.0 * wrong_turns.between(first, last) / first.distance(last) as f64
                 }
                 _ => 1.0,
             };
@@ -259,30 +259,32 @@ impl Simulation {
     }
 }
 
-/// The rates of filters, each computed once.
-struct Rates {
+/// What wrong turns cost in an area at rest.
+struct WrongTurns {
     area: Area,
+    /// What a wrong branch costs, by its square; each is computed once.
     known: BTreeMap<Square, f64>,
 }
 
-impl Rates {
-    fn rate(&mut self, square: Square) -> f64 {
-        let area = &self.area;
-        *self.known.entry(square).or_insert_with(|| area.expected_fpr(square))
-    }
-
+impl WrongTurns {
     /// The wrong turns to be expected from asking about a wrong square: the turn into it, and those
-    /// from there into its children. What comes below is less than rate³.
+    /// from there into its children. Mistakes of different filters are independent.
     fn wrong_branch(&mut self, square: Square) -> f64 {
-        let rate = self.rate(square);
-        if rate == 0.0 || square.level() == self.area.depth() {
-            return rate;
+        if let Some(&known) = self.known.get(&square) {
+            return known;
         }
-        rate * (1.0 + square.children().map(|child| self.rate(child)).iter().sum::<f64>())
+        let rate = self.area.expected_fpr(square);
+        let mut turns = rate;
+        if rate > 0.0 && square.level() < self.area.depth() {
+            turns +=
+                rate * square.children().map(|child| self.wrong_branch(child)).iter().sum::<f64>();
+        }
+        self.known.insert(square, turns);
+        turns
     }
 
     /// The wrong turns to be expected between two smallest squares.
-    fn wrong_turns(&mut self, from: Square, to: Square) -> f64 {
+    fn between(&mut self, from: Square, to: Square) -> f64 {
         let common = from.common_ancestor(to);
         let lacks_target = |square: &Square| square.common_ancestor(to) != *square;
         // On the way up all siblings are asked, in order, until one contains the target; on the way
