@@ -32,6 +32,7 @@ Examples:
   crivo query --absent seen.crivo new.txt      lines that are certainly new
   crivo dedup access.log > once.log            drop repeated lines, keep the order
   crivo diff all.txt done.txt                  lines of one file and not of the other
+  crivo similar essays/*.txt                   files that are nearly the same
   crivo size --keys 1M --rate 0.001            which filter, and how large?
 
 Exit status: 0 success, 1 nothing found (query, remove), 2 error.

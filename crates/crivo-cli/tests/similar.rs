@@ -4,8 +4,6 @@
 #[allow(dead_code, reason = "the commands about filters need more of it")]
 mod support;
 
-use serde_json::Value;
-
 use support::Folder;
 
 /// Words from `first` on.
@@ -50,7 +48,7 @@ fn shingles_may_be_long() {
 fn estimates_are_near() {
     let folder = essays();
     let ran = folder.ok("similar --approx --json -t 0.6 --words 1 a b");
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let report = ran.json();
     let pair = &report["pairs"][0];
     let [similarity, error] = ["similarity", "standard_error"].map(|name| pair[name].as_f64());
     let (similarity, error) = (similarity.unwrap(), error.unwrap());
@@ -71,7 +69,7 @@ fn lines_are_told_by_their_places() {
     assert!(ran.err.contains("5 lines: 2 similar pairs"), "{}", ran.err);
 
     let ran = folder.ok("similar --lines --json one.txt two.txt");
-    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let report = ran.json();
     assert_eq!((&report["texts"], &report["empty"]), (&5.into(), &1.into()));
     let pair = &report["pairs"][1];
     assert_eq!(pair["a"]["line"], 1);

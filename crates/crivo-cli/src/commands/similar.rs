@@ -92,7 +92,9 @@ impl SimilarArgs {
         let least = if self.approx { VALUES_FOR_ESTIMATES } else { 1 };
         let sketcher = Sketcher::classic(plan.banding.value_count().max(least))?;
         let bits = SignatureBits::new(BITS)?;
-        let mut collection = Collection::new(shingles, sketcher, bits, plan.banding, !self.approx)?;
+        let (is_exact, shows_words) = (!self.approx, self.json);
+        let mut collection =
+            Collection::new(shingles, sketcher, bits, plan.banding, is_exact, shows_words)?;
         let format = FormatArgs::default().format()?;
         match self.lines {
             true => collection.read_lines(&self.files, &format)?,

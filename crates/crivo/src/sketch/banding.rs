@@ -32,7 +32,7 @@ use super::sketcher::MOST_VALUES;
 use crate::ParameterError;
 use crate::theory::check::{check_open_unit, check_range};
 
-/// A band must have so many bits: of those with fewer, unrelated sets would share every second.
+/// A band must have so many bits: unrelated sets share one of b bits once in 2^b.
 pub(super) const LEAST_BAND_BITS: u32 = 8;
 
 /// Into how many bands a signature is cut, and of how many values each.

@@ -34,8 +34,8 @@ const NEGLIGIBLE: f64 = 1e-13;
 /// [`Banding::candidate_probability`]: with 16 bands of 4 by at most about a percentage point.
 ///
 /// It is the mean over all orders in which empty bins may look for a lender. A sketcher has one
-/// order for all sets, which shows where most bins are empty: with 20 elements in 32 bins the
-/// probability of a single order is about a percentage point off.
+/// order for all sets, which shows where many bins are empty: its own probability is then off by
+/// about a percentage point (20 elements in 32 bins: 0.5 to 1.6; 100 in 100: 0.7).
 ///
 /// ```
 /// use crivo::sketch::{Banding, one_permutation_candidates};

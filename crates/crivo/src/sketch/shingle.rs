@@ -1,6 +1,5 @@
 //! From text to a set: its shingles, each as a digest.
 
-use std::collections::btree_set::BTreeSet;
 use std::num::NonZeroUsize;
 
 use crate::{Digest, Key, KeyHasher, ParameterError};
@@ -174,16 +173,11 @@ impl FromIterator<Digest> for DigestSet {
     }
 }
 
-impl From<BTreeSet<Digest>> for DigestSet {
-    fn from(digests: BTreeSet<Digest>) -> Self {
-        Self { sorted: digests.into_iter().collect() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn shingles(shingles: Shingles, text: &str) -> Vec<String> {
         shingles.each(text, str::to_owned).collect()

@@ -22,6 +22,8 @@ pub(super) struct Collection {
     maker: Maker,
     /// Whether sets are compared, or only signatures.
     is_exact: bool,
+    /// Whether the words of lines are kept: to be compared, or to be shown.
+    keeps_words: bool,
     paths: Vec<PathBuf>,
     texts: Vec<Text>,
     /// How many texts had no shingle at all.
@@ -37,10 +39,18 @@ pub(super) struct Collection {
 struct Text {
     /// Which file.
     file: usize,
-    /// Which line of it, counted from 1, and its words; none for a whole file.
-    line: Option<(u64, String)>,
+    /// Which line of it; none for a whole file.
+    line: Option<Line>,
     /// The shingles of a file. Those of a line are made again where they are needed.
     set: Option<DigestSet>,
+}
+
+/// A line of a file.
+struct Line {
+    /// Counted from 1.
+    number: u64,
+    /// Its words, where they are needed again.
+    words: Option<String>,
 }
 
 /// Makes sets and signatures. It goes to every core.
@@ -104,10 +114,12 @@ impl Collection {
         bits: SignatureBits,
         banding: Banding,
         is_exact: bool,
+        shows_words: bool,
     ) -> Result<Self, Error> {
         Ok(Self {
             maker: Maker { shingles, sketcher, bits },
             is_exact,
+            keeps_words: is_exact || shows_words,
             paths: Vec::new(),
             texts: Vec::new(),
             empty: 0,
@@ -140,7 +152,7 @@ impl Collection {
     pub(super) fn read_lines(&mut self, paths: &[PathBuf], format: &Format) -> Result<(), Error> {
         self.each_file(paths, format, |collection, file, chunks| {
             let maker = collection.maker;
-            let mut line = 0;
+            let mut number = 0;
             in_parallel(
                 chunks,
                 move |chunk, made: &mut Vec<(String, Option<Sketch>)>| {
@@ -153,9 +165,10 @@ impl Collection {
                 },
                 |_, made| {
                     for (text, sketch) in made.drain(..) {
-                        line += 1;
-                        let text = Text { file, line: Some((line, text)), set: None };
-                        collection.add(text, sketch)?;
+                        number += 1;
+                        let words = Some(text).filter(|_| collection.keeps_words);
+                        let line = Some(Line { number, words });
+                        collection.add(Text { file, line, set: None }, sketch)?;
                     }
                     Ok(ControlFlow::Continue(()))
                 },
@@ -212,8 +225,8 @@ impl Collection {
         let Text { file, line, .. } = &self.texts[number];
         Place {
             file: self.paths[*file].to_string_lossy(),
-            line: line.as_ref().map(|(line, _)| *line),
-            text: line.as_ref().map(|(_, text)| text.as_str()),
+            line: line.as_ref().map(|line| line.number),
+            text: line.as_ref().and_then(|line| line.words.as_deref()),
         }
     }
 
@@ -255,10 +268,10 @@ impl Collection {
     /// The shingles of a text: kept, or made again.
     fn set(&self, number: usize) -> Cow<'_, DigestSet> {
         let text = &self.texts[number];
-        match (&text.set, &text.line) {
+        match (&text.set, text.line.as_ref().and_then(|line| line.words.as_ref())) {
             (Some(set), _) => Cow::Borrowed(set),
-            (None, Some((_, line))) => Cow::Owned(self.maker.set(line)),
-            // Files without their set are only compared by signatures.
+            (None, Some(words)) => Cow::Owned(self.maker.set(words)),
+            // What has kept neither is only compared by signatures.
             (None, None) => Cow::Owned(DigestSet::default()),
         }
     }

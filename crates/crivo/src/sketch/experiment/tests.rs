@@ -48,13 +48,13 @@ fn other_forms_lie_on_their_own_curves() {
 
 /// The whole of it: twenty bins, 20 bands of 5, larger sets, and values cut short in bins.
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes minutes"]
 fn every_form_lies_on_its_curve_in_twenty_bins() {
     let twentieths: Vec<_> =
         (0..20).map(|bin| (f64::from(bin) / 20.0, f64::from(bin + 1) / 20.0)).collect();
     lies_on_its_curve(&Setup::classic(20, 5).unwrap(), &twentieths);
     lies_on_its_curve(&Setup::one_permutation(20, 5, 1_000).unwrap(), &twentieths);
-    lies_on_its_curve(&Setup::one_permutation(20, 5, 100).unwrap(), &twentieths);
+    lies_within(0.02, &Setup::one_permutation(20, 5, 100).unwrap(), &twentieths);
     let short = SignatureBits::new(4).unwrap();
     lies_on_its_curve(&Setup::classic(20, 5).unwrap().shortened(short), &twentieths);
 }

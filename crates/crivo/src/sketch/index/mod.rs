@@ -313,14 +313,13 @@ impl SimilarityIndex {
 impl PartialEq for SimilarityIndex {
     fn eq(&self, other: &Self) -> bool {
         let make = |index: &Self| (index.sketcher, index.bits, index.banding);
-        let rows = |index: &Self, slot: &u32| index.row(*slot).to_vec();
         make(self) == make(other)
             && self.slots.len() == other.slots.len()
             && self
                 .slots
                 .values()
                 .zip(other.slots.values())
-                .all(|(ours, theirs)| rows(self, ours) == rows(other, theirs))
+                .all(|(&ours, &theirs)| self.row(ours) == other.row(theirs))
     }
 }
 
