@@ -26,6 +26,7 @@ mod memory;
 pub mod bits;
 pub mod codec;
 pub mod exact;
+pub mod exchange;
 pub mod filter;
 pub mod hash;
 pub mod theory;
