@@ -41,6 +41,10 @@ pub enum ExchangeError {
     SeedMismatch,
     /// The message contradicts what is known.
     Inconsistent(&'static str),
+    /// Items of the set were not provided when they were asked for.
+    ItemsChanged,
+    /// Everything was exchanged, and the sets are still not the same.
+    NotEqual,
     /// The filter in a message is no filter.
     Filter(DecodeError),
     /// A filter could not be built.
@@ -72,6 +76,12 @@ impl fmt::Display for ExchangeError {
                 "the peers hash their items under different keys; agree on one key for both",
             ),
             Self::Inconsistent(what) => write!(f, "the peer contradicts itself: {what}"),
+            Self::ItemsChanged => f.write_str(
+                "items that the exchange began with are gone; did the input change meanwhile?",
+            ),
+            Self::NotEqual => f.write_str(
+                "the sets are not the same after the exchange; did an input change meanwhile?",
+            ),
             Self::Filter(error) => write!(f, "the peer's filter cannot be read: {error}"),
             Self::Build(error) => error.fmt(f),
         }

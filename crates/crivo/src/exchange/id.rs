@@ -21,6 +21,11 @@ impl Id {
     pub const fn get(self) -> u128 {
         self.0
     }
+
+    /// The upper 64 bits: they tell ids of one set apart well enough to ask for one.
+    pub(super) const fn upper_half(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
 }
 
 impl fmt::Debug for Id {
@@ -155,27 +160,20 @@ impl IdSet {
         self.ids.binary_search(&id).ok()
     }
 
-    /// The ids whose highest bits are those of `from`, up to those of `to`.
-    pub(super) fn between(&self, from: u128, to: u128) -> &[Id] {
-        let start = self.ids.partition_point(|id| id.0 < from);
-        let end = self.ids.partition_point(|id| id.0 <= to);
-        &self.ids[start..end.max(start)]
+    /// The ids whose upper half is this: one, if any.
+    pub(super) fn with_upper_half(&self, half: u64) -> &[Id] {
+        let start = self.ids.partition_point(|id| id.upper_half() < half);
+        let length = self.ids[start..].iter().take_while(|id| id.upper_half() == half).count();
+        &self.ids[start..start + length]
     }
 
-    /// Takes out the ids for which `leaves` holds, and answers them.
-    pub(super) fn split_off(&mut self, mut leaves: impl FnMut(Id) -> bool) -> Vec<Id> {
-        let mut left = Vec::new();
-        self.ids.retain(|&id| {
-            let goes = leaves(id);
-            if goes {
-                left.push(id);
-            }
-            !goes
-        });
-        left
+    /// Takes out these ids, which are in order and all there.
+    pub(super) fn remove_all(&mut self, leaving: &[Id]) {
+        let mut leaving = leaving.iter().peekable();
+        self.ids.retain(|id| leaving.next_if_eq(&id).is_none());
     }
 
-    /// Takes back what [`split_off`](Self::split_off) took out.
+    /// Takes back what [`remove_all`](Self::remove_all) took out.
     pub(super) fn rejoin(&mut self, left: &[Id]) {
         if !left.is_empty() {
             self.ids.extend_from_slice(left);
@@ -229,15 +227,16 @@ mod tests {
         let key = ExchangeKey::new([1; 16]);
         let whole = IdSet::of_items(key, (0..100u8).map(|i| [i]));
         let mut set = whole.clone();
-        let left = set.split_off(|id| id.get() % 3 == 0);
+        let left: Vec<Id> = set.ids().iter().copied().filter(|id| id.get() % 3 == 0).collect();
+        set.remove_all(&left);
         assert_eq!(left.len() + set.ids().len(), 100);
         assert!(left.iter().all(|&id| !set.contains(id) && whole.contains(id)));
         set.rejoin(&left);
         assert_eq!(set, whole);
         assert_eq!(set.fingerprint(), whole.fingerprint());
-        assert_eq!(set.between(0, u128::MAX), whole.ids());
-        let (third, ninth) = (whole.ids()[3].0, whole.ids()[9].0);
-        assert_eq!(whole.between(third, ninth), &whole.ids()[3..=9]);
-        assert!(whole.between(ninth, third).is_empty());
+        for id in whole.ids() {
+            assert_eq!(whole.with_upper_half(id.upper_half()), [*id]);
+            assert!(whole.with_upper_half(id.upper_half() + 1).is_empty());
+        }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::exchange::{ExchangeKey, Id, IdSet};
+use crate::exchange::{ExchangeKey, IdSet};
 
 /// Random-looking ids: `common` of both, then those of one side only.
 fn sets(key: ExchangeKey, common: u64, here: u64, there: u64) -> (IdSet, IdSet) {
