@@ -13,6 +13,7 @@
 //! | all of it, exactly, at the least cost | [`Session`] | chosen by a [`Plan`] |
 //! | what is different, exactly | [`rateless`] | about 35 bytes per differing item, whatever the size of the sets |
 //! | what is missing or common, in one message | [`Offer`], [`Sieve`] | some bits per item of the set; a known rate of error |
+//! | which rows have a partner there? | [`join`] | some bits per key |
 //! | how large is the difference? | [`rateless::Decoder::estimate`] | nothing beside the symbols |
 //!
 //! Everything here is bytes in and bytes out: no sockets, no files, no clock and no randomness of
@@ -67,6 +68,8 @@
 
 mod error;
 mod id;
+mod items;
+pub mod join;
 mod offer;
 mod plan;
 pub mod rateless;

@@ -23,8 +23,8 @@ use super::{ExchangeError, ExchangeKey, Id, IdSet};
 use crate::codec::Save;
 use crate::filter::{AnyFilter, Bloom, Filter, FuseOptions};
 use crate::hash::reduce;
-use crate::theory::fuse::{self, Arity};
 use crate::theory::bloom;
+use crate::theory::fuse::{self, Arity};
 use crate::{KeyHasher, ParameterError};
 
 pub(super) const TAG: u8 = 5;
@@ -190,7 +190,10 @@ impl Sieve {
         }
         let parts = reader.number_up_to("number of parts", MOST_PARTS)?;
         let index = reader.number()?;
-        if index != self.received || index >= parts || self.parts.is_some_and(|known| known != parts) {
+        if index != self.received
+            || index >= parts
+            || self.parts.is_some_and(|known| known != parts)
+        {
             return Err(ExchangeError::Inconsistent("a part of a filter is out of order"));
         }
         let ids = part(set, index, parts);
@@ -290,7 +293,8 @@ mod tests {
     #[test]
     fn an_intersection_is_exact_once_the_peer_has_dropped_what_it_does_not_have() {
         let key = ExchangeKey::new([2; 16]);
-        for (ours, theirs) in [(0..3_000, 1_000..9_000), (0..0, 0..10), (0..10, 0..0), (5..6, 5..6)] {
+        for (ours, theirs) in [(0..3_000, 1_000..9_000), (0..0, 0..10), (0..10, 0..0), (5..6, 5..6)]
+        {
             let (ours, theirs) = (set(key, ours.clone()), set(key, theirs.clone()));
             let sieve = sift(&ours, &theirs, 4, 0);
             let kept: Vec<Id> = sieve.common(&theirs).filter(|&id| ours.contains(id)).collect();

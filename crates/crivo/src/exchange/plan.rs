@@ -75,6 +75,13 @@ pub struct Plan {
     pub bytes: f64,
 }
 
+impl Plan {
+    /// The one that costs less.
+    pub(super) fn cheaper(self, other: Self) -> Self {
+        if other.bytes < self.bytes { other } else { self }
+    }
+}
+
 /// The parts of a situation.
 struct Shares {
     only_here: f64,
@@ -84,39 +91,46 @@ struct Shares {
 impl Situation {
     /// The cheapest protocol.
     pub fn plan(&self) -> Plan {
-        let everything = self.priced_everything();
-        [self.priced(Protocol::Rateless), self.best_filters()]
-            .into_iter()
-            .fold(everything, |best, plan| if plan.bytes < best.bytes { plan } else { best })
+        self.priced(Protocol::Rateless)
+            .cheaper(self.best_filters())
+            .cheaper(self.priced_everything())
     }
 
     /// The cheapest pair of filters, of which one may be none.
     pub fn best_filters(&self) -> Plan {
-        let widths = || (0..=MOST_WIDTH).flat_map(|here| (0..=MOST_WIDTH).map(move |there| (here, there)));
-        let plans = widths().skip(1).map(|(here, there)| self.priced(Protocol::Filters { here, there }));
-        let none = Plan { protocol: Protocol::Filters { here: 1, there: 1 }, bytes: f64::INFINITY };
-        plans.fold(none, |best, plan| if plan.bytes < best.bytes { plan } else { best })
+        let one_bit = self.priced(Protocol::Filters { here: 1, there: 1 });
+        (0..=MOST_WIDTH)
+            .flat_map(|here| (0..=MOST_WIDTH).map(move |there| (here, there)))
+            .filter(|&widths| widths != (0, 0))
+            .map(|(here, there)| self.priced(Protocol::Filters { here, there }))
+            .fold(one_bit, Plan::cheaper)
     }
 
     /// The bytes that a protocol is expected to send in both directions, without the differing
-    /// items.
+    /// items themselves. Their lengths, before each of them, are counted.
     pub fn cost(&self, protocol: Protocol) -> f64 {
         let Shares { only_here, only_there } = self.shares();
-        match protocol {
-            Protocol::Rateless => symbols_cost(self.there as f64, only_here, only_there),
-            Protocol::Filters { here, there } => {
-                let missed = |width: u32, all: f64| if width == 0 { all } else { all * rate(width) };
-                let bytes = |width: u32, count: f64| if width == 0 { 0.0 } else { offer_bytes(count, width) };
-                let missed_there = missed(here, only_there);
-                let left_there = self.there as f64 - (only_there - missed_there);
-                bytes(here, self.here as f64)
-                    + bytes(there, left_there)
-                    + symbols_cost(left_there, missed(there, only_here), missed_there)
+        let mean = self.there_bytes / self.there.max(1);
+        let lengths = (only_here + only_there) * number_length(mean) as f64;
+        lengths
+            + match protocol {
+                Protocol::Rateless => symbols_cost(self.there as f64, only_here, only_there),
+                Protocol::Filters { here, there } => {
+                    let missed =
+                        |width: u32, all: f64| if width == 0 { all } else { all * rate(width) };
+                    let bytes = |width: u32, count: f64| {
+                        if width == 0 { 0.0 } else { offer_bytes(count, width) }
+                    };
+                    let missed_there = missed(here, only_there);
+                    let left_there = self.there as f64 - (only_there - missed_there);
+                    bytes(here, self.here as f64)
+                        + bytes(there, left_there)
+                        + symbols_cost(left_there, missed(there, only_here), missed_there)
+                }
+                Protocol::Everything => {
+                    (self.there as f64 - only_there).max(0.0) * self.item_cost()
+                }
             }
-            Protocol::Everything => {
-                (self.there as f64 - only_there).max(0.0) * self.item_cost()
-            }
-        }
     }
 
     /// What an item there takes in a message, on average.

@@ -101,6 +101,14 @@ impl<'a> Reader<'a> {
         Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
     }
 
+    pub(super) fn flag(&mut self) -> Result<bool, ExchangeError> {
+        match self.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(ExchangeError::Inconsistent("a flag is neither 0 nor 1")),
+        }
+    }
+
     pub(super) fn remaining(&self) -> usize {
         self.bytes.len()
     }
@@ -116,14 +124,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-const BAD_NUMBER: ExchangeError = ExchangeError::Inconsistent("a number is not written as it should be");
+const BAD_NUMBER: ExchangeError =
+    ExchangeError::Inconsistent("a number is not written as it should be");
 
 /// An error if an untrusted number is above what is ever needed.
-pub(super) fn check_limit(
-    what: &'static str,
-    found: u64,
-    limit: u64,
-) -> Result<(), ExchangeError> {
+pub(super) fn check_limit(what: &'static str, found: u64, limit: u64) -> Result<(), ExchangeError> {
     if found > limit { Err(ExchangeError::TooLarge { what, found, limit }) } else { Ok(()) }
 }
 

@@ -172,7 +172,10 @@ mod tests {
             ] {
                 let (mean, n) = (ids as f64 * p, ids as f64);
                 let deviation = (n * p * (1.0 - p)).sqrt();
-                assert!((f64::from(count) - mean).abs() < 6.0 * deviation, "{index}: {count} {mean}");
+                assert!(
+                    (f64::from(count) - mean).abs() < 6.0 * deviation,
+                    "{index}: {count} {mean}"
+                );
             }
         }
     }

@@ -14,7 +14,10 @@ fn sets(key: ExchangeKey, common: u64, here: u64, there: u64) -> (IdSet, IdSet) 
 #[ignore = "prints the table of overheads that the documentation and the planner have"]
 fn measure_overhead() {
     let mut seed = 0u64;
-    for d in [1u64, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096, 16384, 65536, 262144] {
+    for d in [
+        1u64, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096,
+        16384, 65536, 262144,
+    ] {
         let runs = (200_000 / d).clamp(2, 5_000);
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..runs {

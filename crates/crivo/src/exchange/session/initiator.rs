@@ -31,8 +31,10 @@ pub(super) struct Initiator {
     coded_there: u64,
     awaits: Awaits,
     outbox: VecDeque<Vec<u8>>,
-    /// Our filter, as long as it is being sent; and the width of the peer's, which follows.
+    /// Our filter, as long as it is being sent.
     offer: Option<Offer>,
+    /// Filters are exchanged at most once.
+    has_filtered: bool,
     /// Ids that the peer certainly lacks, and that are no longer in the decoder's set.
     lacked_there: Vec<Id>,
     plan: Option<Plan>,
@@ -69,6 +71,7 @@ impl Initiator {
             awaits: Awaits::Summary,
             outbox: VecDeque::from([summary.to_bytes()]),
             offer: None,
+            has_filtered: false,
             lacked_there: Vec::new(),
             plan: None,
             wanted: None,
@@ -111,8 +114,7 @@ impl Initiator {
                 }
                 self.there = Some(There { item_count, item_bytes });
                 self.coded_there = item_count;
-                self.begin();
-                Ok(())
+                self.begin()
             }
             (Awaits::Symbols { up_to }, Message::Symbols { start, symbols }) => {
                 let (up_to, received) = (*up_to, self.decoder.received());
@@ -149,15 +151,18 @@ impl Initiator {
     }
 
     /// The first request. Tiny sets are not worth a symbol.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), ExchangeError> {
         let situation = self.situation(0.0);
         let is_trivial = situation.here == 0
             || situation.there == 0
             || situation.everything() <= FIRST_PULL as f64 * symbol_bytes(0.0, 0.0);
         match self.policy {
-            Policy::Everything => self.want_everything(),
-            Policy::Cheapest if is_trivial => self.want_everything(),
-            _ => self.pull(FIRST_PULL),
+            Policy::Fixed(protocol) => self.follow(protocol),
+            Policy::Cheapest if is_trivial => self.choose(situation.priced_everything()),
+            Policy::Cheapest => {
+                self.pull(FIRST_PULL);
+                Ok(())
+            }
         }
     }
 
@@ -165,46 +170,55 @@ impl Initiator {
     fn decide(&mut self) -> Result<(), ExchangeError> {
         if let Some(difference) = self.decoder.difference() {
             let wanted: Vec<Id> = difference.only_there.clone();
-            self.want(wanted);
+            self.want(&wanted);
             return Ok(());
         }
         let received = self.decoder.received();
         let one = symbol_bytes(self.coded_there as f64, received as f64);
+        let spent = received as f64 * one;
         // Decoding never costs more than what it is meant to save.
-        let everything = self.situation(0.0).everything();
-        if received as f64 * one > everything.max(FIRST_PULL as f64 * one) {
-            self.want_everything();
-            return Ok(());
+        if spent > self.situation(0.0).everything().max(FIRST_PULL as f64 * one) {
+            return self.follow(Protocol::Everything);
         }
         let estimate = self.decoder.estimate();
         let size = estimate.map_or(0.0, |estimate| estimate.size);
+        let more = next_pull(received, size);
+        if self.policy != Policy::Cheapest || self.has_filtered {
+            self.pull(more);
+            return Ok(());
+        }
         let situation = self.situation(size);
-        let rest = (expected_symbols(size) - received as f64).max((received / SMALL_STEP) as f64);
-        let rest = Plan {
-            protocol: Protocol::Rateless,
-            bytes: (situation.cost(Protocol::Rateless) - received as f64 * one).max(rest * one),
-        };
-        let other = match self.policy {
-            _ if self.is_second_round() => rest,
-            Policy::Cheapest => cheaper(situation.best_filters(), situation.priced_everything()),
-            Policy::Filters => situation.best_filters(),
-            Policy::Rateless | Policy::Everything => rest,
-        };
-        let switches = self.policy == Policy::Filters || other.bytes < rest.bytes;
-        if other.protocol == Protocol::Rateless || !switches {
-            self.note(rest);
-            self.pull(next_pull(received, size));
-            return Ok(());
-        }
+        let least = (more - received) as f64 * one;
+        let bytes = (situation.cost(Protocol::Rateless) - spent).max(least);
+        let rest = Plan { protocol: Protocol::Rateless, bytes };
+        let other = situation.best_filters().cheaper(situation.priced_everything());
         let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
-        if error > GOOD_ENOUGH * size && received as f64 * one < PRICE_OF_KNOWING * other.bytes {
+        if rest.bytes <= other.bytes {
+            self.plan = Some(rest);
+            self.pull(more);
+            Ok(())
+        } else if error > GOOD_ENOUGH * size && spent < PRICE_OF_KNOWING * other.bytes {
             self.pull(2 * received);
-            return Ok(());
+            Ok(())
+        } else {
+            self.choose(other)
         }
-        self.note(other);
-        match other.protocol {
+    }
+
+    fn choose(&mut self, plan: Plan) -> Result<(), ExchangeError> {
+        self.plan = Some(plan);
+        self.follow(plan.protocol)
+    }
+
+    /// Begins with a protocol.
+    fn follow(&mut self, protocol: Protocol) -> Result<(), ExchangeError> {
+        match protocol {
+            Protocol::Rateless => self.pull(FIRST_PULL),
             Protocol::Filters { here, there } => self.exchange_filters(here, there)?,
-            _ => self.want_everything(),
+            Protocol::Everything => {
+                self.outbox.push_back(Message::WantAll.to_bytes());
+                self.finish(Wanted::Everything);
+            }
         }
         Ok(())
     }
@@ -220,23 +234,13 @@ impl Initiator {
         }
     }
 
-    fn is_second_round(&self) -> bool {
-        self.plan.is_some_and(|plan| matches!(plan.protocol, Protocol::Filters { .. }))
-    }
-
-    /// Remembers the plan; in the second round it is still the first round's.
-    fn note(&mut self, plan: Plan) {
-        if !self.is_second_round() {
-            self.plan = Some(plan);
-        }
-    }
-
     fn pull(&mut self, up_to: u64) {
         self.outbox.push_back(Message::Pull { up_to }.to_bytes());
         self.awaits = Awaits::Symbols { up_to };
     }
 
     fn exchange_filters(&mut self, here: u32, there: u32) -> Result<(), ExchangeError> {
+        self.has_filtered = true;
         self.outbox.push_back(Message::Filters { here, there }.to_bytes());
         if here > 0 {
             self.offer = Some(Offer::new(self.decoder.set(), here, FIRST_ROUND)?);
@@ -249,7 +253,7 @@ impl Initiator {
         Ok(())
     }
 
-    fn want(&mut self, wanted: Vec<Id>) {
+    fn want(&mut self, wanted: &[Id]) {
         let halves: Vec<u64> = wanted.iter().map(|id| id.upper_half()).collect();
         let last = halves.len().saturating_sub(1) / MOST_WANTED;
         for piece in 0..=last {
@@ -259,13 +263,6 @@ impl Initiator {
             self.outbox.push_back(message.to_bytes());
         }
         self.finish(Wanted::Difference);
-    }
-
-    fn want_everything(&mut self) {
-        self.outbox.push_back(Message::WantAll.to_bytes());
-        let everything = self.situation(0.0).priced_everything();
-        self.note(everything);
-        self.finish(Wanted::Everything);
     }
 
     fn finish(&mut self, wanted: Wanted) {
@@ -280,10 +277,6 @@ fn next_pull(received: u64, difference: f64) -> u64 {
     let target = (0.97 * expected_symbols(difference)) as u64;
     let least = received + (received / SMALL_STEP).max(LEAST_PULL);
     target.min(4 * received).max(least)
-}
-
-fn cheaper(one: Plan, other: Plan) -> Plan {
-    if one.bytes <= other.bytes { one } else { other }
 }
 
 impl Awaits {

@@ -170,11 +170,9 @@ impl<'a> Message<'a> {
                 Self::Filters { here: width()?, there: width()? }
             }
             offer::TAG => return Ok(Self::Filter),
-            6 => {
-                Self::Residual { item_count: reader.number_up_to("number of items", MOST_ITEMS)? }
-            }
+            6 => Self::Residual { item_count: reader.number_up_to("number of items", MOST_ITEMS)? },
             7 => {
-                let is_last = flag(&mut reader)?;
+                let is_last = reader.flag()?;
                 let (halves, rest) = reader.clone().rest().as_chunks::<8>();
                 if !rest.is_empty() {
                     return Err(ExchangeError::Truncated);
@@ -188,7 +186,7 @@ impl<'a> Message<'a> {
                 Self::ItemsEnd { item_count: reader.number_up_to("number of items", MOST_ITEMS)? }
             }
             11 => {
-                let is_last = flag(&mut reader)?;
+                let is_last = reader.flag()?;
                 let mut gaps = Vec::new();
                 while reader.remaining() > 0 {
                     gaps.push(reader.number_up_to("gap between news", MOST_ITEMS)?);
@@ -203,14 +201,6 @@ impl<'a> Message<'a> {
         };
         reader.end()?;
         Ok(message)
-    }
-}
-
-fn flag(reader: &mut Reader<'_>) -> Result<bool, ExchangeError> {
-    match reader.byte()? {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(ExchangeError::Inconsistent("a flag is neither 0 nor 1")),
     }
 }
 
@@ -245,7 +235,11 @@ mod tests {
         let item_count = 0..MOST_ITEMS;
         prop_oneof![
             (item_count.clone(), 0..MOST_BYTES, any::<u64>()).prop_map(
-                |(item_count, item_bytes, check)| Message::Summary { item_count, item_bytes, check }
+                |(item_count, item_bytes, check)| Message::Summary {
+                    item_count,
+                    item_bytes,
+                    check
+                }
             ),
             any::<u64>().prop_map(|up_to| Message::Pull { up_to }),
             (item_count.clone(), vec(symbol, 0..20))

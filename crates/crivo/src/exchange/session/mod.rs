@@ -19,7 +19,6 @@
 
 mod greeting;
 mod initiator;
-mod items;
 mod message;
 mod responder;
 #[cfg(test)]
@@ -31,7 +30,7 @@ use initiator::Initiator;
 use responder::Responder;
 use transfer::Transfer;
 
-use super::{ExchangeError, Id, IdSet, Plan};
+use super::{ExchangeError, Id, IdSet, Plan, Protocol};
 
 /// Symbols and filters of the two rounds have unrelated hash functions. The filter of a side is the
 /// first or the second as it is the initiator's or the responder's.
@@ -45,12 +44,9 @@ pub enum Policy {
     /// What costs least, by what is known at each step.
     #[default]
     Cheapest,
-    /// Symbols; everything, once they have cost as much.
-    Rateless,
-    /// Symbols for an estimate, then filters, then symbols for what they missed.
-    Filters,
-    /// All items of the responder.
-    Everything,
+    /// This one: for a difference whose size is known, and for experiments. Symbols that have cost as
+    /// much as everything still end in that.
+    Fixed(Protocol),
 }
 
 /// What is to be done next.
@@ -226,8 +222,8 @@ impl Session {
         self.traffic
     }
 
-    /// The protocol that was chosen, and what it was expected to cost from there on; the initiator
-    /// knows. Nothing if the first symbols were enough.
+    /// The protocol that was chosen, and what it was expected to cost from there on. Only an initiator
+    /// that chooses the cheapest knows, and only if the first symbols were not enough.
     pub fn plan(&self) -> Option<Plan> {
         match &self.stage {
             Stage::Initiator(side) => side.plan(),

@@ -127,13 +127,12 @@ impl Responder {
                     self.answer_with_filter(width)?;
                 }
             }
-            (
-                Awaits::Request { .. } | Awaits::Wanted,
-                Message::Wanted { halves, is_last },
-            ) => {
+            (Awaits::Request { .. } | Awaits::Wanted, Message::Wanted { halves, is_last }) => {
                 for half in halves {
                     let [id] = *self.encoder.set().with_upper_half(half) else {
-                        return Err(ExchangeError::Inconsistent("an item is wanted that is not here"));
+                        return Err(ExchangeError::Inconsistent(
+                            "an item is wanted that is not here",
+                        ));
                     };
                     self.lacked_there.push(id);
                 }

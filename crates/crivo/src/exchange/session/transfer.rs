@@ -13,9 +13,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::Traffic;
-use super::items::{ItemReader, ItemWriter};
 use super::message::Message;
 use crate::exchange::id::Fingerprint;
+use crate::exchange::items::{ItemReader, ItemWriter};
 use crate::exchange::{ExchangeError, Id, IdSet};
 
 /// How many numbers of news fit into a message, each of at most ten bytes.
@@ -134,7 +134,7 @@ impl Transfer {
         if is_due {
             traffic.items_sent += 1;
             traffic.item_bytes_sent += item.len() as u64;
-            self.writer.write(item, &mut self.outbox);
+            self.writer.write(item, items_message, &mut self.outbox);
         }
     }
 
@@ -150,7 +150,7 @@ impl Transfer {
         if !is_complete {
             return Err(ExchangeError::ItemsChanged);
         }
-        let item_count = self.writer.finish(&mut self.outbox);
+        let item_count = self.writer.finish(items_message, &mut self.outbox);
         self.outbox.push_back(Message::ItemsEnd { item_count }.to_bytes());
         self.phase = if self.is_initiator {
             self.outbox.push_back(self.seal());
@@ -267,6 +267,10 @@ impl Transfer {
         let Fingerprint { count, sum } = self.union;
         Message::Seal { item_count: count, sum }.to_bytes()
     }
+}
+
+fn items_message(piece: &[u8]) -> Vec<u8> {
+    Message::Items { piece }.to_bytes()
 }
 
 const NOT_ASKED_FOR: ExchangeError =

@@ -6,9 +6,8 @@
 
 use std::collections::VecDeque;
 
-use super::message::Message;
-use crate::exchange::ExchangeError;
-use crate::exchange::wire::{Reader, check_limit, put_number};
+use super::ExchangeError;
+use super::wire::{Reader, check_limit, number_length, put_number};
 
 /// How many bytes of the stream go into a message.
 const PIECE: usize = 1 << 16;
@@ -25,32 +24,47 @@ pub(super) struct ItemWriter {
 }
 
 impl ItemWriter {
-    /// Adds an item, and the messages that are full to `outbox`.
-    pub(super) fn write(&mut self, item: &[u8], outbox: &mut VecDeque<Vec<u8>>) {
+    /// What an item of this length takes in the stream.
+    pub(super) fn length_of(item: usize) -> u64 {
+        number_length(item as u64) + item as u64
+    }
+
+    /// Adds an item, and what is full to `outbox`, as a `message`.
+    pub(super) fn write(
+        &mut self,
+        item: &[u8],
+        message: impl Fn(&[u8]) -> Vec<u8>,
+        outbox: &mut VecDeque<Vec<u8>>,
+    ) {
         self.count += 1;
         put_number(&mut self.buffer, item.len() as u64);
         let mut item = item;
         loop {
-            let (taken, rest) = item.split_at(item.len().min(PIECE.saturating_sub(self.buffer.len())));
+            let (taken, rest) =
+                item.split_at(item.len().min(PIECE.saturating_sub(self.buffer.len())));
             self.buffer.extend_from_slice(taken);
             if self.buffer.len() < PIECE {
                 return;
             }
-            self.flush(outbox);
+            self.flush(&message, outbox);
             item = rest;
         }
     }
 
     /// Adds what is left to `outbox`; how many items there were.
-    pub(super) fn finish(&mut self, outbox: &mut VecDeque<Vec<u8>>) -> u64 {
+    pub(super) fn finish(
+        &mut self,
+        message: impl Fn(&[u8]) -> Vec<u8>,
+        outbox: &mut VecDeque<Vec<u8>>,
+    ) -> u64 {
         if !self.buffer.is_empty() {
-            self.flush(outbox);
+            self.flush(message, outbox);
         }
         self.count
     }
 
-    fn flush(&mut self, outbox: &mut VecDeque<Vec<u8>>) {
-        outbox.push_back(Message::Items { piece: &self.buffer }.to_bytes());
+    fn flush(&mut self, message: impl Fn(&[u8]) -> Vec<u8>, outbox: &mut VecDeque<Vec<u8>>) {
+        outbox.push_back(message(&self.buffer));
         self.buffer.clear();
     }
 }
@@ -118,7 +132,10 @@ impl ItemReader {
 
 /// What a stream begins with.
 enum Split<'a> {
-    Whole { item: &'a [u8], rest: &'a [u8] },
+    Whole {
+        item: &'a [u8],
+        rest: &'a [u8],
+    },
     /// At least so many bytes are missing for an item.
     Missing(usize),
 }
@@ -152,10 +169,10 @@ mod tests {
     fn pieces(items: &[Vec<u8>]) -> (Vec<Vec<u8>>, u64) {
         let (mut writer, mut outbox) = (ItemWriter::default(), VecDeque::new());
         for item in items {
-            writer.write(item, &mut outbox);
+            writer.write(item, <[u8]>::to_vec, &mut outbox);
         }
-        let count = writer.finish(&mut outbox);
-        (outbox.into_iter().map(|message| message[2..].to_vec()).collect(), count)
+        let count = writer.finish(<[u8]>::to_vec, &mut outbox);
+        (outbox.into(), count)
     }
 
     proptest! {
@@ -191,10 +208,17 @@ mod tests {
         assert!(pieces.iter().all(|piece| piece.len() <= PIECE + LENGTH_BYTES));
         let (mut reader, mut found) = (ItemReader::default(), Vec::new());
         for piece in &pieces {
-            reader.read(piece, |item| { found.push(item.to_vec()); Ok(()) }).unwrap();
+            reader
+                .read(piece, |item| {
+                    found.push(item.to_vec());
+                    Ok(())
+                })
+                .unwrap();
         }
         assert_eq!((found.as_slice(), count), (&items[..], 4));
-        assert_eq!(reader.finish(3).unwrap_err().to_string(),
-            "the peer contradicts itself: another number of items was announced");
+        assert_eq!(
+            reader.finish(3).unwrap_err().to_string(),
+            "the peer contradicts itself: another number of items was announced"
+        );
     }
 }
