@@ -6,7 +6,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    build, common, completions, dedup, diff, insert, inspect, man, merge, query, remove, size,
+    build, common, completions, dedup, diff, insert, inspect, join, man, merge, query, remove,
+    size, sync,
 };
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -31,6 +32,7 @@ Examples:
   crivo query --absent seen.crivo new.txt      lines that are certainly new
   crivo dedup access.log > once.log            drop repeated lines, keep the order
   crivo diff all.txt done.txt                  lines of one file and not of the other
+  crivo sync --connect host:4000 mine.txt      what has the other file that mine has not?
   crivo size --keys 1M --rate 0.001            which filter, and how large?
 
 Exit status: 0 success, 1 nothing found (query, remove), 2 error.
@@ -54,6 +56,8 @@ enum Command {
     Dedup(dedup::DedupArgs),
     Diff(diff::DiffArgs),
     Common(common::CommonArgs),
+    Sync(sync::SyncArgs),
+    Join(join::JoinArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -71,6 +75,8 @@ impl Command {
             Self::Dedup(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Common(args) => args.run(),
+            Self::Sync(args) => args.run(),
+            Self::Join(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
         }

@@ -7,6 +7,7 @@
 //! | [`bits`] | packed slots of any width |
 //! | [`filter`] | approximate membership: a few bits per key, and a known rate of wrong yeses |
 //! | [`codec`] | one portable file format for every filter |
+//! | [`exchange`] | two peers with a set each: what differs, what is common, which rows match |
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
 //!
 //! ```

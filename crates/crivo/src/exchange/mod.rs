@@ -15,6 +15,7 @@
 //! | what is missing or common, in one message | [`Offer`], [`Sieve`] | some bits per item of the set; a known rate of error |
 //! | which rows have a partner there? | [`join`] | some bits per key |
 //! | how large is the difference? | [`rateless::Decoder::estimate`] | nothing beside the symbols |
+//! | the same, in one message and before anything else | [`Strata`] | 15 KB |
 //!
 //! Everything here is bytes in and bytes out: no sockets, no files, no clock and no randomness of
 //! its own. Whoever drives it carries the messages, each at most [`MAX_MESSAGE`] bytes long, and
@@ -74,6 +75,7 @@ mod offer;
 mod plan;
 pub mod rateless;
 mod session;
+mod strata;
 mod wire;
 
 pub use error::ExchangeError;
@@ -81,4 +83,5 @@ pub use id::{ExchangeKey, Id, IdSet};
 pub use offer::{Offer, Sieve};
 pub use plan::{Plan, Protocol, Situation};
 pub use session::{Action, Greeting, Policy, Session, Traffic};
+pub use strata::Strata;
 pub use wire::MAX_MESSAGE;

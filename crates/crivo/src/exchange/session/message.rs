@@ -1,4 +1,23 @@
 //! The messages of a session, and their bytes.
+//!
+//! Every message begins with the version, 1, and a tag. *Numbers* have seven bits a byte, the lowest
+//! first, in their shortest form; all else is little-endian. A message has no length of its own:
+//! whoever carries it knows where it ends, and that it has at most 2^20 bytes.
+//!
+//! | tag | message | what follows |
+//! |---|---|---|
+//! | 1 | summary | numbers of items and of their bytes, check of the key (8 bytes) |
+//! | 2 | pull | number of symbols to have sent altogether |
+//! | 3 | symbols | number of the first, how many (≤ 16384); for each: sum (16), checksum (8), count less ⌊2n/(i+2)⌋ as a zigzag number |
+//! | 4 | filters | widths of the initiator's filter and of the responder's, 0 for none |
+//! | 5 | filter | how many parts, which, a filter in the format of files, or nothing for no items |
+//! | 6 | remaining | number of items that the second round is about |
+//! | 7 | wanted | whether it is the last (1 byte), upper halves of ids (8 bytes each) |
+//! | 8 | everything | |
+//! | 9 | items | a piece of: length as a number, bytes; length, bytes; … |
+//! | 10 | end of items | how many there were |
+//! | 11 | news | whether it is the last (1 byte); numbers of known items before each that was new |
+//! | 12 | seal | number of items of the union, sum of their ids modulo 2^128 (16) |
 
 use crate::exchange::rateless::CodedSymbol;
 use crate::exchange::rateless::mapping::expected_count;
