@@ -6,8 +6,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    build, common, completions, dedup, diff, hyphenate, insert, inspect, languages, man, merge,
-    query, remove, similar, size,
+    build, common, completions, dedup, diff, hyphenate, insert, inspect, join, languages, man,
+    merge, query, remove, similar, size, sync,
 };
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -33,6 +33,7 @@ Examples:
   crivo dedup access.log > once.log            drop repeated lines, keep the order
   crivo diff all.txt done.txt                  lines of one file and not of the other
   crivo similar essays/*.txt                   files that are nearly the same
+  crivo sync --connect host:4000 mine.txt      what has the other file that mine has not?
   crivo size --keys 1M --rate 0.001            which filter, and how large?
 
 Exit status: 0 success, 1 nothing found (query, remove), 2 error.
@@ -59,6 +60,8 @@ enum Command {
     Common(common::CommonArgs),
     Hyphenate(hyphenate::HyphenateArgs),
     Languages(languages::LanguagesArgs),
+    Sync(sync::SyncArgs),
+    Join(join::JoinArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -79,6 +82,8 @@ impl Command {
             Self::Common(args) => args.run(),
             Self::Hyphenate(args) => args.run(),
             Self::Languages(args) => args.run(),
+            Self::Sync(args) => args.run(),
+            Self::Join(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
         }

@@ -9,6 +9,7 @@ mod describe;
 mod distinct;
 mod human;
 mod input;
+mod link;
 mod mapped;
 mod outcome;
 mod output;

@@ -8,6 +8,7 @@
 //! | [`filter`] | approximate membership: a few bits per key, and a known rate of wrong yeses |
 //! | [`codec`] | one portable file format for every filter |
 //! | [`sketch`] | which sets are similar? MinHash, and an index that finds them |
+//! | [`exchange`] | two peers with a set each: what differs, what is common, which rows match |
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
 //! | [`route`] | requests that find their way through a tree, or to a moving device, by filters |
 //! | [`admit`] | what a cache should keep: admission on the second request, and policies compared |
@@ -31,6 +32,7 @@ pub mod admit;
 pub mod bits;
 pub mod codec;
 pub mod exact;
+pub mod exchange;
 pub mod filter;
 pub mod hash;
 pub mod route;

@@ -1,0 +1,293 @@
+//! Messages to and from the peer, whatever carries them.
+//!
+//! A message is preceded by its length, four bytes. Reading and writing have a thread each, so that
+//! a peer that falls silent is noticed on pipes just as on sockets.
+
+use std::cmp::Ordering;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use crivo::exchange::{ExchangeKey, Greeting, MAX_MESSAGE};
+
+use crate::outcome::{Error, plain};
+use crate::output;
+
+/// The bytes of a message's length, before it.
+const HEAD: usize = 4;
+/// Messages that are read ahead.
+const AHEAD: usize = 2;
+
+/// How the other side is reached, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct PeerArgs {
+    #[command(flatten)]
+    way: WayArgs,
+
+    /// Give up if the peer is silent for so long
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    timeout: u64,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct WayArgs {
+    /// Wait for one peer at this address, such as 0.0.0.0:4000. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+
+    /// Connect to a peer that listens, such as host:4000
+    #[arg(long, value_name = "ADDRESS")]
+    connect: Option<String>,
+
+    /// Speak over standard input and output, which another program carries to the peer
+    #[arg(long)]
+    stdio: bool,
+
+    /// Run this command and speak over its standard input and output
+    #[arg(long, value_name = "COMMAND")]
+    run: Option<String>,
+}
+
+impl PeerArgs {
+    /// Whether standard output belongs to the exchange.
+    pub(crate) fn uses_standard_output(&self) -> bool {
+        self.way.stdio
+    }
+
+    pub(crate) fn link(&self) -> Result<Link, Error> {
+        let timeout = Duration::from_secs(self.timeout);
+        match &self.way {
+            WayArgs { listen: Some(address), .. } => Link::listen(*address, timeout),
+            WayArgs { connect: Some(address), .. } => Link::connect(address, timeout),
+            WayArgs { run: Some(command), .. } => Link::run(command, timeout),
+            _ => Ok(Link::standard(timeout)),
+        }
+    }
+}
+
+/// A connection to the peer.
+pub(crate) struct Link {
+    timeout: Duration,
+    incoming: Receiver<io::Result<Vec<u8>>>,
+    outgoing: Sender<Vec<u8>>,
+    written: Receiver<io::Result<()>>,
+    child: Option<Child>,
+    sent: u64,
+    received: u64,
+}
+
+impl Link {
+    /// Waits for one peer, as long as it takes.
+    fn listen(address: SocketAddr, timeout: Duration) -> Result<Self, Error> {
+        let cannot = |error: io::Error| {
+            Error::new(format_args!("cannot listen at {address}: {}", plain(&error)))
+        };
+        let listener = TcpListener::bind(address).map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        output::say(format_args!("listening at {address}"));
+        let (stream, _) = listener.accept().map_err(cannot)?;
+        Self::over(stream, timeout).map_err(cannot)
+    }
+
+    fn connect(address: &str, timeout: Duration) -> Result<Self, Error> {
+        let cannot = |error: io::Error| {
+            let words = plain(&error);
+            Error::new(format_args!("cannot connect to {address}: {words}; does the peer listen?"))
+        };
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for resolved in address.to_socket_addrs().map_err(cannot)? {
+            match TcpStream::connect_timeout(&resolved, timeout) {
+                Ok(stream) => return Self::over(stream, timeout).map_err(cannot),
+                Err(error) => last = error,
+            }
+        }
+        Err(cannot(last))
+    }
+
+    fn over(stream: TcpStream, timeout: Duration) -> io::Result<Self> {
+        // A request is one small message, which must not wait for another.
+        stream.set_nodelay(true)?;
+        Ok(Self::new(stream.try_clone()?, stream, timeout))
+    }
+
+    /// Runs a command of the shell, and speaks with it.
+    fn run(command: &str, timeout: Duration) -> Result<Self, Error> {
+        let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let mut child = Command::new(shell)
+            .args([flag, command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                Error::new(format_args!("cannot run {command:?}: {}", plain(&error)))
+            })?;
+        let pipes = child.stdout.take().zip(child.stdin.take());
+        let (reader, writer) =
+            pipes.ok_or_else(|| Error::new(format_args!("cannot speak with {command:?}")))?;
+        Ok(Self { child: Some(child), ..Self::new(reader, writer, timeout) })
+    }
+
+    fn standard(timeout: Duration) -> Self {
+        Self::new(io::stdin(), io::stdout(), timeout)
+    }
+
+    fn new(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        timeout: Duration,
+    ) -> Self {
+        let (send_incoming, incoming) = mpsc::sync_channel(AHEAD);
+        let (outgoing, to_write) = mpsc::channel();
+        let (send_written, written) = mpsc::channel();
+        thread::spawn(move || read_all(reader, &send_incoming));
+        thread::spawn(move || write_all(writer, &to_write, &send_written));
+        Self { timeout, incoming, outgoing, written, child: None, sent: 0, received: 0 }
+    }
+
+    /// Agrees with the peer on a key, and on who begins.
+    pub(crate) fn agree(&mut self) -> Result<Agreement, Error> {
+        let mut contribution = [0; 16];
+        getrandom::fill(&mut contribution).map_err(|error| {
+            Error::new(format_args!("the system has no random numbers: {error}"))
+        })?;
+        let ours = Greeting::new(contribution);
+        self.write(ours.to_bytes().to_vec())?;
+        let bytes = self.receive()?;
+        self.received -= HEAD as u64; // a greeting has a known length, and none before it
+        // The reader's thread sends no other length first.
+        let bytes = bytes.as_slice().try_into().map_err(|_| ended())?;
+        let theirs = Greeting::from_bytes(bytes).map_err(Error::new)?;
+        // Whoever has drawn more begins: so it does not matter who listens and who connects.
+        match ours.to_bytes().cmp(&theirs.to_bytes()) {
+            Ordering::Less => Ok(Agreement { begins: false, key: ours.key_as_responder(&theirs) }),
+            Ordering::Greater => {
+                Ok(Agreement { begins: true, key: ours.key_as_initiator(&theirs) })
+            }
+            Ordering::Equal => Err(Error::new("the peer is this very process; name another")),
+        }
+    }
+
+    pub(crate) fn send(&mut self, message: Vec<u8>) -> Result<(), Error> {
+        let mut framed = Vec::with_capacity(HEAD + message.len());
+        framed.extend((message.len() as u32).to_le_bytes());
+        framed.extend(message);
+        self.write(framed)
+    }
+
+    fn write(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
+        self.sent += bytes.len() as u64;
+        // If the thread has ended it has left its error behind.
+        let _ = self.outgoing.send(bytes);
+        match self.written.recv_timeout(self.timeout) {
+            Ok(result) => result.map_err(|error| lost(&error)),
+            Err(RecvTimeoutError::Timeout) => Err(self.silent("taken nothing")),
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        }
+    }
+
+    pub(crate) fn receive(&mut self) -> Result<Vec<u8>, Error> {
+        match self.incoming.recv_timeout(self.timeout) {
+            Ok(Ok(message)) => {
+                self.received += (HEAD + message.len()) as u64;
+                Ok(message)
+            }
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ended()),
+            Ok(Err(error)) => Err(lost(&error)),
+            Err(RecvTimeoutError::Timeout) => Err(self.silent("said nothing")),
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        }
+    }
+
+    fn silent(&self, what: &str) -> Error {
+        let seconds = self.timeout.as_secs();
+        Error::new(format_args!(
+            "the peer has {what} for {seconds} s; nothing was changed. --timeout allows for more"
+        ))
+    }
+
+    /// Ends the exchange; the bytes that were sent and received.
+    pub(crate) fn close(self) -> Result<(u64, u64), Error> {
+        let Self { sent, received, child, outgoing, .. } = self;
+        drop(outgoing);
+        if let Some(mut child) = child {
+            let status = child.wait().map_err(|error| {
+                Error::new(format_args!("cannot wait for the command: {error}"))
+            })?;
+            if !status.success() {
+                output::warn(format_args!("the command ended with {status}"));
+            }
+        }
+        Ok((sent, received))
+    }
+
+    /// Ends an exchange that has failed.
+    pub(crate) fn abandon(self) {
+        if let Some(mut child) = self.child {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What two peers agree on first.
+pub(crate) struct Agreement {
+    /// Whether this side begins.
+    pub(crate) begins: bool,
+    /// A fresh key.
+    pub(crate) key: ExchangeKey,
+}
+
+fn ended() -> Error {
+    Error::new("the peer went away before the exchange was complete; nothing was changed")
+}
+
+fn lost(error: &io::Error) -> Error {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    if matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset) {
+        return ended();
+    }
+    Error::new(format_args!("the peer is out of reach: {}; nothing was changed", plain(error)))
+}
+
+/// The reader's thread: until there is an error, the end, or nobody who listens.
+fn read_all(mut reader: impl Read, messages: &SyncSender<io::Result<Vec<u8>>>) {
+    let mut greeting = vec![0; Greeting::LENGTH];
+    let first = reader.read_exact(&mut greeting).map(|()| greeting);
+    let mut has_failed = first.is_err();
+    let mut is_heard = messages.send(first).is_ok();
+    while is_heard && !has_failed {
+        let message = read_message(&mut reader);
+        has_failed = message.is_err();
+        is_heard = messages.send(message).is_ok();
+    }
+}
+
+fn read_message(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; HEAD];
+    reader.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_MESSAGE {
+        return Err(io::Error::other(format!("a message of {length} bytes is too long")));
+    }
+    let mut message = vec![0; length];
+    reader.read_exact(&mut message)?;
+    Ok(message)
+}
+
+/// The writer's thread: until there is an error, or nothing more to write.
+fn write_all(mut writer: impl Write, pieces: &Receiver<Vec<u8>>, written: &Sender<io::Result<()>>) {
+    for piece in pieces {
+        let result = writer.write_all(&piece).and_then(|()| writer.flush());
+        let has_failed = result.is_err();
+        if written.send(result).is_err() || has_failed {
+            return;
+        }
+    }
+}

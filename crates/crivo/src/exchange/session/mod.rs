@@ -1,0 +1,235 @@
+//! A whole exchange, from two sets to their union on both sides.
+//!
+//! ```text
+//!   initiator                                   responder
+//!             ─── summary ──────────────────→
+//!             ←── summary ───────────────────          sizes, and a check of the key
+//!             ─── pull 16, 64, … ───────────→
+//!             ←── symbols ───────────────────          until the difference is decoded, or …
+//!             ─── filters, filter … ────────→
+//!             ←── filter … , remaining ──────          … filters are cheaper, once; then symbols …
+//!             ─── wanted, or everything ────→          … or everything is cheapest, or symbols
+//!             ←── items ─────────────────────              have cost as much
+//!             ─── items, seal ──────────────→
+//!             ←── seal ──────────────────────          both have the same set, or it is an error
+//! ```
+//!
+//! No estimate is sent: the counts of the first symbols give it. The initiator decides after each
+//! answer, by what the rest is expected to cost.
+
+mod greeting;
+mod initiator;
+mod message;
+mod responder;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+pub use greeting::Greeting;
+use initiator::Initiator;
+use responder::Responder;
+use transfer::Transfer;
+
+use super::{ExchangeError, Id, IdSet, Plan, Protocol};
+
+/// Symbols and filters of the two rounds have unrelated hash functions. The filter of a side is the
+/// first or the second as it is the initiator's or the responder's.
+const FIRST_ROUND: u64 = 0;
+const SECOND_ROUND: u64 = 1;
+
+/// How an initiator chooses its protocol.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Policy {
+    /// What costs least, by what is known at each step.
+    #[default]
+    Cheapest,
+    /// This one: for a difference whose size is known, and for experiments. Symbols that have cost as
+    /// much as everything still end in that.
+    Fixed(Protocol),
+}
+
+/// What is to be done next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Send this message to the peer.
+    Send(Vec<u8>),
+    /// Give the next message of the peer to [`Session::receive`].
+    Receive,
+    /// Give all items of the set to [`Session::provide`], send the messages that become ready
+    /// meanwhile ([`Session::ready`]), and end with [`Session::provided`].
+    Provide,
+    /// Both sets are known to be the same now.
+    Finished,
+}
+
+/// What an exchange has cost so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// The bytes of all messages that were sent.
+    pub sent: u64,
+    /// The bytes of all messages that were received.
+    pub received: u64,
+    /// How many items were sent.
+    pub items_sent: u64,
+    /// How many items were received that were new.
+    pub items_received: u64,
+    /// The length of the items that were sent.
+    pub item_bytes_sent: u64,
+    /// The length of the items that were received and were new.
+    pub item_bytes_received: u64,
+}
+
+/// One side of an exchange that leaves both with the union of their sets.
+///
+/// It holds the ids of the set (16 bytes each), 32 bytes per coded symbol, and the ids of the
+/// difference; where everything is sent, a bit per item here and 16 bytes per item there. See
+/// [the module](super) for how it is driven.
+#[derive(Debug)]
+pub struct Session {
+    stage: Stage,
+    traffic: Traffic,
+    plan: Option<Plan>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Initiator(Box<Initiator>),
+    Responder(Box<Responder>),
+    Transfer(Box<Transfer>),
+    Failed,
+}
+
+impl Session {
+    /// The side that begins, and chooses the cheapest protocol.
+    pub fn initiator(set: IdSet) -> Self {
+        Self::initiator_with(set, Policy::Cheapest)
+    }
+
+    /// The side that begins, with a protocol of your choice.
+    pub fn initiator_with(set: IdSet, policy: Policy) -> Self {
+        Self::new(Stage::Initiator(Box::new(Initiator::new(set, policy))))
+    }
+
+    /// The side that answers.
+    pub fn responder(set: IdSet) -> Self {
+        Self::new(Stage::Responder(Box::new(Responder::new(set))))
+    }
+
+    fn new(stage: Stage) -> Self {
+        Self { stage, traffic: Traffic::default(), plan: None }
+    }
+
+    /// What is to be done next.
+    ///
+    /// # Errors
+    /// If there is no memory for a filter, or the exchange has failed before.
+    pub fn action(&mut self) -> Result<Action, ExchangeError> {
+        if let Some(message) = self.ready()? {
+            return Ok(Action::Send(message));
+        }
+        let is_concluded = match &self.stage {
+            Stage::Initiator(side) => side.is_concluded(),
+            Stage::Responder(side) => side.is_concluded(),
+            Stage::Transfer(side) if side.needs_items() => return Ok(Action::Provide),
+            Stage::Transfer(side) if side.is_finished() => return Ok(Action::Finished),
+            Stage::Transfer(_) => false,
+            Stage::Failed => return Err(FAILED),
+        };
+        if is_concluded {
+            self.stage = match std::mem::replace(&mut self.stage, Stage::Failed) {
+                Stage::Initiator(side) => {
+                    self.plan = side.plan();
+                    Stage::Transfer(Box::new(side.into_transfer()))
+                }
+                Stage::Responder(side) => Stage::Transfer(Box::new(side.into_transfer())),
+                other => other,
+            };
+            return self.action();
+        }
+        Ok(Action::Receive)
+    }
+
+    /// A message that is ready to be sent, if there is one. While items are provided this keeps
+    /// memory small; otherwise [`action`](Self::action) is all that is needed.
+    ///
+    /// # Errors
+    /// If there is no memory for a filter.
+    pub fn ready(&mut self) -> Result<Option<Vec<u8>>, ExchangeError> {
+        let message = match &mut self.stage {
+            Stage::Initiator(side) => side.next_message(),
+            Stage::Responder(side) => side.next_message(),
+            Stage::Transfer(side) => Ok(side.next_message()),
+            Stage::Failed => Err(FAILED),
+        }?;
+        self.traffic.sent += message.as_ref().map_or(0, |message| message.len() as u64);
+        Ok(message)
+    }
+
+    /// Takes a message of the peer, and gives each item that is new here to `on_new`.
+    ///
+    /// Until [`Action::Finished`] nobody has vouched for those items: keep them aside.
+    ///
+    /// # Errors
+    /// If the message is not what an honest peer would send now. The session is then at its end.
+    pub fn receive(
+        &mut self,
+        message: &[u8],
+        on_new: impl FnMut(&[u8]),
+    ) -> Result<(), ExchangeError> {
+        self.traffic.received += message.len() as u64;
+        let result = match &mut self.stage {
+            Stage::Initiator(side) => side.receive(message),
+            Stage::Responder(side) => side.receive(message),
+            Stage::Transfer(side) => side.receive(message, &mut self.traffic, on_new),
+            Stage::Failed => Err(FAILED),
+        };
+        if result.is_err() {
+            self.stage = Stage::Failed;
+        }
+        result
+    }
+
+    /// Offers an item of the set. If the peer needs it, it becomes part of a message.
+    pub fn provide(&mut self, item: &[u8]) {
+        if let Stage::Transfer(side) = &mut self.stage {
+            side.provide(item, &mut self.traffic);
+        }
+    }
+
+    /// Says that all items have been offered.
+    ///
+    /// # Errors
+    /// If an item is still missing: the set has changed since its ids were taken.
+    pub fn provided(&mut self) -> Result<(), ExchangeError> {
+        match &mut self.stage {
+            Stage::Transfer(side) => side.provided(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The ids that the peer lacked, once the session is finished.
+    pub fn lacked_there(&self) -> &[Id] {
+        match &self.stage {
+            Stage::Transfer(side) if side.is_finished() => side.lacked_there(),
+            _ => &[],
+        }
+    }
+
+    /// What it has cost so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// The protocol that was chosen, and what it was expected to cost from there on. Only an initiator
+    /// that chooses the cheapest knows, and only if the first symbols were not enough.
+    pub fn plan(&self) -> Option<Plan> {
+        match &self.stage {
+            Stage::Initiator(side) => side.plan(),
+            _ => self.plan,
+        }
+    }
+}
+
+const FAILED: ExchangeError = ExchangeError::Inconsistent("the exchange has failed before");
