@@ -34,7 +34,8 @@ pub(super) struct Store {
 
 /// Which set of words a store holds: so a guard can tell whether it was made for it.
 ///
-/// The generation alone would not do: a copy of the store goes on by other changes to the same number.
+/// The generation alone would not do: a copy of the store goes on by other changes to the same
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// How many changes there were.

@@ -370,10 +370,12 @@ proptest! {
             let words = stored.as_ref().unwrap();
             match step {
                 Step::Insert(entries) => {
-                    let list: Vec<_> =
-                        entries.into_iter().map(|(number, divided)| exception(number, divided)).collect();
+                    let parse = |(number, divided)| exception(number, divided);
+                    let list: Vec<_> = entries.into_iter().map(parse).collect();
                     let before = model.len();
-                    model.extend(list.iter().map(|entry| (entry.word().to_owned(), entry.breaks().clone())));
+                    for entry in &list {
+                        model.insert(entry.word().to_owned(), entry.breaks().clone());
+                    }
                     let new = (model.len() - before) as u64;
                     prop_assert_eq!(words.insert(list.clone()).unwrap(), new);
                     prop_assert_eq!(memory.insert(list).unwrap(), new);

@@ -288,7 +288,8 @@ proptest! {
         // A separator that is in no text.
         let text = text.replace('\u{b7}', "");
         prop_assert_eq!(EVERYWHERE.hyphenate_text(&text, "\u{b7}").replace('\u{b7}', ""), &*text);
-        let page = EVERYWHERE.hyphenate_html(&text, &Html { separator: "\u{b7}", language: Some("en") });
+        let options = Html { separator: "\u{b7}", language: Some("en") };
+        let page = EVERYWHERE.hyphenate_html(&text, &options);
         prop_assert_eq!(page.replace('\u{b7}', ""), &*text);
         let whole: String = words_and_gaps(&text).map(Piece::as_str).collect();
         prop_assert_eq!(whole, text);
