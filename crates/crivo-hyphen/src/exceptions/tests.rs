@@ -266,8 +266,8 @@ fn other_files_are_refused_and_left_as_they_are() {
 #[test]
 fn guards_that_cannot_be_are_refused() {
     for kind in Kind::ALL {
-        for rate in [0.0, 1.0, -1.0, f64::NAN, 1e-300] {
-            assert!(Guard::new(kind, rate).is_err() || rate == 1e-300, "{kind} {rate}");
+        for rate in [0.0, 1.0, -1.0, f64::NAN] {
+            assert!(Guard::new(kind, rate).is_err(), "{kind} {rate}");
         }
     }
 }

@@ -187,7 +187,7 @@ fn code_and_its_like_are_left_alone() {
     );
     divides_html("<div><p translate=no>ab</div>a\u{b7}b <code>ab</b>ab</code></code> a\u{b7}b");
     divides_html("<table><tr><td class=nohyphen>ab<th>a\u{b7}b<tr><td>a\u{b7}b</table>");
-    divides_html("<hr class=nohyphen>a\u{b7}b<span class=nohyphen />a\u{b7}b");
+    divides_html("<hr class=nohyphen>a\u{b7}b <span class=nohyphen /> a\u{b7}b");
 }
 
 #[test]
