@@ -15,6 +15,8 @@
 //! | [`Patterns`], [`Exception`] | files of TeX patterns and exceptions, read at run time |
 //! | [`Automaton`] | patterns and folded exceptions, made ready for matching |
 //! | [`Breaks`] | the answer: a small set of offsets |
+//! | [`text`] | running text, pages of HTML, streams: all but the words is left alone |
+//! | [`exceptions`] | exceptions in a map, or on disk behind a filter |
 //!
 //! # The rules, on one word
 //!
