@@ -4,8 +4,8 @@
 //! cargo run --release --features stored --example guarded [text file]
 //! ```
 //!
-//! It puts the English exceptions into a store, hyphenates a text with every kind of filter before the store
-//! and with none, and tells how often the store was asked.
+//! It puts the English exceptions into a store, hyphenates a text with every kind of filter before
+//! the store and with none, and tells how often the store was asked.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crivo::codec::Kind;
 use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 use crivo_hyphen::{Exception, Hyphenator, Language};
 
-/// Bloom's own words for what follows, in ours, with two of the exceptions among them.
-const TEXT: &str = "A program that hyphenates has simple rules for most words, and a dictionary for \
-    those few that the rules get wrong. The dictionary is too large for the memory, so that every word \
-    costs an access to the disk, although nearly all of them are not in it. A small table in the \
-    memory tells which words need not be looked for: it may let a few strangers through, which costs \
-    an access in vain, but it never turns away a word that is in the dictionary, such as Massachusetts \
-    or bathymetry.\n";
+/// Bloom's example in a few words, with two exceptions among them.
+const TEXT: &str = "A program that hyphenates has simple rules for most words, and a dictionary \
+    for those few that the rules get wrong. The dictionary is too large for the memory, so that \
+    every word costs an access to the disk, although nearly all of them are not in it. A small \
+    table in the memory tells which words need not be looked for: it may let a few strangers \
+    through, which costs an access in vain, but it never turns away a word that is in the \
+    dictionary, such as anachronism or bathyscaphe.\n";
 
 const RATE: f64 = 0.05;
 

@@ -15,6 +15,8 @@
 //! | [`Patterns`], [`Exception`] | files of TeX patterns and exceptions, read at run time |
 //! | [`Automaton`] | patterns and folded exceptions, made ready for matching |
 //! | [`Breaks`] | the answer: a small set of offsets |
+//! | [`text`] | running text, pages of HTML, streams: all but the words is left alone |
+//! | [`exceptions`] | exceptions in a map, or on disk behind a filter |
 //!
 //! # The rules, on one word
 //!
@@ -42,7 +44,7 @@
 //!     h   y - p   h   e   n - a   t   i   o   n
 //! ```
 //!
-//! [`Patterns::levels`] does just this, one pattern after another:
+//! [`Patterns::levels`] does just this:
 //!
 //! ```
 //! use crivo_hyphen::{Hyphenator, Patterns};

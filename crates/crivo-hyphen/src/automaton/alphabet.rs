@@ -37,13 +37,17 @@ pub(super) struct Alphabet {
 impl Alphabet {
     /// The letters of patterns, and of words to be matched as a whole.
     pub fn new<'w>(patterns: &Patterns, words: impl Iterator<Item = &'w str>) -> Self {
-        let mut letters: Vec<char> = patterns.letters().to_vec();
+        let mut is_ascii_letter = [false; PAGE];
+        let mut letters: Vec<char> = Vec::new();
+        for c in patterns.letters().iter().copied().chain(words.flat_map(str::chars)) {
+            match is_ascii_letter.get_mut(c as usize) {
+                Some(cell) => *cell = c != '.',
+                None => letters.push(c),
+            }
+        }
+        letters.extend(('\0'..).zip(is_ascii_letter).filter_map(|(c, is)| is.then_some(c)));
         letters.sort_unstable();
         letters.dedup();
-        letters.extend(words.flat_map(str::chars));
-        letters.sort_unstable();
-        letters.dedup();
-        letters.retain(|&letter| letter != '.');
 
         let mut alphabet = Self {
             ascii: Box::new([OTHER as u8; 256]),

@@ -80,12 +80,13 @@ fn fold_exceptions(
 fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
     let ones = ones_of_levels(patterns.iter().flat_map(|pattern| pattern.levels.iter().copied()));
     let mut pool = Pool::new();
-    let mut own = vec![0; tree.fallback.len()];
+    let mut own = vec![None; tree.fallback.len()];
     for &(end, levels) in ends {
         let rows = levels.iter().map(|&level| ones[usize::from(level)]).collect();
-        own[end as usize] = pool.merge(rows, own[end as usize]);
+        // Of two patterns with the same letters the first one holds.
+        own[end as usize].get_or_insert_with(|| pool.merge(rows, 0));
     }
-    let mut merged = own;
+    let mut merged: Vec<u32> = own.into_iter().map(|own| own.unwrap_or(0)).collect();
     for &node in &tree.order {
         let fallback = merged[tree.fallback[node as usize] as usize];
         let own = &mut merged[node as usize];

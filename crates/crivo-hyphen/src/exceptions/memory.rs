@@ -35,8 +35,8 @@ impl MemoryExceptions {
 
     /// Puts a guard before the map, in place of any other. The counters begin anew.
     ///
-    /// The map answers as fast as a filter does, so that this seldom pays: it is for measuring what a
-    /// guard does, and for maps that are larger than the processor's caches.
+    /// The map answers as fast as a filter does, so that this seldom pays: it is for measuring what
+    /// a guard does, and for maps that are larger than the processor's caches.
     ///
     /// ```
     /// use crivo::codec::Kind;

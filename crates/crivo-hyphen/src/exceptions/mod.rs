@@ -42,8 +42,8 @@
 //! | `StoredExceptions` (feature `stored`) | database | yes | yes | yes |
 //!
 //! All are asked through one trait, [`Exceptions`], and answer the same. The later of two lists
-//! overrides the earlier one, as [`Hyphenator::with_exceptions`](crate::Hyphenator::with_exceptions)
-//! has it.
+//! overrides the earlier one, as
+//! [`Hyphenator::with_exceptions`](crate::Hyphenator::with_exceptions) has it.
 //!
 //! # The question must be the one the filter was filled for
 //!

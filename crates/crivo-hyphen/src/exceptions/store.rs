@@ -1,5 +1,6 @@
 //! Exceptions on disk.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,8 @@ pub(super) struct Store {
 
 /// Which set of words a store holds: so a guard can tell whether it was made for it.
 ///
-/// The generation alone would not do: a copy of the store goes on by other changes to the same number.
+/// The generation alone would not do: a copy of the store goes on by other changes to the same
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// How many changes there were.
@@ -207,7 +209,12 @@ fn create(path: &Path) -> Result<(), Cause> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let file = tempfile::Builder::new().prefix(".crivo-").suffix(".tmp").tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".crivo-").suffix(".tmp");
+    // As open to others as any new file, not as a secret one.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let file = builder.tempfile_in(folder)?;
     {
         let database = Database::builder().create_file(file.reopen()?)?;
         let transaction = database.begin_write()?;
@@ -223,7 +230,21 @@ fn create(path: &Path) -> Result<(), Cause> {
     match file.persist_noclobber(path) {
         // Somebody else was faster: theirs is as good.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        result => result.map(|_| ()).map_err(|error| error.error.into()),
+        Err(error) => Err(error.error.into()),
+        Ok(_) => Ok(sync_folder(folder)?),
+    }
+}
+
+/// Makes the name of a new store outlast a loss of power, where folders can be asked for that.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, Unsupported};
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let Ok(folder) = File::open(folder) else { return Ok(()) };
+    match folder.sync_all() {
+        Err(error) if !matches!(error.kind(), InvalidInput | Unsupported) => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -41,8 +41,8 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// # What is promised
 ///
 /// When [`insert`](Self::insert) returns, the words are on disk, and whoever asks finds them. A
-/// batch is there as a whole or not at all. A process that is killed, at any moment, loses nothing that was
-/// acknowledged. One process at a time can have the store open; its threads share it.
+/// batch is there as a whole or not at all. A process that is killed, at any moment, loses nothing
+/// that was acknowledged. One process at a time can have the store open; its threads share it.
 ///
 /// # Why the guard never hides a word
 ///
@@ -65,9 +65,10 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// **Crashes.** The guard in memory dies with the process. Its file (the store's path with
 /// `.guard`) is but a cache: it is written when the store is closed or
 /// [`save_guard`](Self::save_guard) is called, in one step, with the store's generation, number of
-/// words and fingerprint (the sum of their digests) as they are in the database at that moment, while the lock is held. Every commit
-/// changes the generation. So whatever step the process was killed after, the file is of the words in the
-/// database, or it is found to be stale (or damaged, or missing), and the guard is built from the words.
+/// words and fingerprint (the sum of their digests) as they are in the database at that moment,
+/// while the lock is held. Every commit changes the generation. So whatever step the process was
+/// killed after, the file is of the words in the database, or it is found to be stale (or damaged,
+/// or missing), and the guard is built from the words.
 pub struct StoredExceptions {
     store: Store,
     gate: Gate,
@@ -128,7 +129,8 @@ impl StoredExceptions {
     ) -> Result<u64, StoreError> {
         let _changing = self.lock();
         let removed = self.store.remove(words)?;
-        // The words are gone; a guard that does not know it yet asks for nothing, and may try again.
+        // The words are gone; a guard that does not know it yet asks for nothing, and may try
+        // again.
         let _ = self.gate.change(|sentry| sentry.remove(&removed, || self.store.digests()));
         Ok(removed.len() as u64)
     }

@@ -266,8 +266,8 @@ fn other_files_are_refused_and_left_as_they_are() {
 #[test]
 fn guards_that_cannot_be_are_refused() {
     for kind in Kind::ALL {
-        for rate in [0.0, 1.0, -1.0, f64::NAN, 1e-300] {
-            assert!(Guard::new(kind, rate).is_err() || rate == 1e-300, "{kind} {rate}");
+        for rate in [0.0, 1.0, -1.0, f64::NAN] {
+            assert!(Guard::new(kind, rate).is_err(), "{kind} {rate}");
         }
     }
 }
@@ -370,10 +370,12 @@ proptest! {
             let words = stored.as_ref().unwrap();
             match step {
                 Step::Insert(entries) => {
-                    let list: Vec<_> =
-                        entries.into_iter().map(|(number, divided)| exception(number, divided)).collect();
+                    let parse = |(number, divided)| exception(number, divided);
+                    let list: Vec<_> = entries.into_iter().map(parse).collect();
                     let before = model.len();
-                    model.extend(list.iter().map(|entry| (entry.word().to_owned(), entry.breaks().clone())));
+                    for entry in &list {
+                        model.insert(entry.word().to_owned(), entry.breaks().clone());
+                    }
                     let new = (model.len() - before) as u64;
                     prop_assert_eq!(words.insert(list.clone()).unwrap(), new);
                     prop_assert_eq!(memory.insert(list).unwrap(), new);

@@ -6,8 +6,8 @@ use super::insert::insert_separators;
 use super::words::{LONGEST_TOKEN, is_space};
 use crate::Breaks;
 
-/// Appends the bytes to `out` with separators in their words. A token with bytes that are not UTF-8 is
-/// copied as it is: of a word in an unknown encoding nobody knows the letters.
+/// Appends the bytes to `out` with separators in their words. A token with bytes that are not UTF-8
+/// is copied as it is: of a word in an unknown encoding nobody knows the letters.
 ///
 /// `mask` is as long as `source` and says which of its bytes are to be seen: see `html`.
 pub(super) fn hyphenate_bytes(

@@ -28,7 +28,7 @@
 //! let text = "Hyphenation, e.g. of this list: http://example.org/hyphenation (a test).";
 //! assert_eq!(
 //!     english.hyphenate_text(text, "-"),
-//!     "Hy-phen-ation, e.g. of this list: http://example.org/hyphenation (a test)."
+//!     "Hy-phen-a-tion, e.g. of this list: http://example.org/hyphenation (a test)."
 //! );
 //! ```
 //!
@@ -40,10 +40,10 @@
 //!   closer to a hyphen than the minima allow.
 //! - A run of letters with a soft hyphen in it is left alone: its author has decided.
 //! - So is a run with a digit in it: *mp3*, *2nd*.
-//! - So is whatever stands between white spaces and looks like an address, a path or code: with `@`, `\` or a
-//!   backtick anywhere; a full stop, `_` or `=` between letters; `/` beside one; `#`, `$` or `<`
-//!   before one; a colon before a digit, `/` or another colon. A break that is missing in *and/or* costs
-//!   little; one in an address makes it useless.
+//! - So is whatever stands between white spaces and looks like an address, a path or code: with
+//!   `@`, `\` or a backtick anywhere; a full stop, `_` or `=` between letters; `/` beside one; `#`,
+//!   `$` or `<` before one; a colon before a digit, `/` or another colon. A break that is missing
+//!   in *and/or* costs little; one in an address makes it useless.
 //! - So is anything of more than 64 KiB without a white space.
 //!
 //! # Speed
@@ -162,8 +162,9 @@ impl Hyphenator {
         out
     }
 
-    /// [`hyphenate_text`](Self::hyphenate_text) for bytes that may not be text. Where they are not UTF-8 they
-    /// are copied as they are, together with the letters around them up to a white space.
+    /// [`hyphenate_text`](Self::hyphenate_text) for bytes that may not be text. Where they are not
+    /// UTF-8 they are copied as they are, together with the letters around them up to a white
+    /// space.
     ///
     /// ```
     /// use crivo_hyphen::{Hyphenator, Language};
@@ -211,7 +212,7 @@ impl Hyphenator {
     /// let page = "<p title=\"hyphenation\">Hyphenation <code>hyphenation</code>";
     /// assert_eq!(
     ///     english.hyphenate_html(page, &Html::default()),
-    ///     "<p title=\"hyphenation\">Hy&shy;phen&shy;ation <code>hyphenation</code>"
+    ///     "<p title=\"hyphenation\">Hy&shy;phen&shy;a&shy;tion <code>hyphenation</code>"
     /// );
     /// ```
     pub fn hyphenate_html(&self, page: &str, options: &Html<'_>) -> String {

@@ -187,7 +187,7 @@ fn code_and_its_like_are_left_alone() {
     );
     divides_html("<div><p translate=no>ab</div>a\u{b7}b <code>ab</b>ab</code></code> a\u{b7}b");
     divides_html("<table><tr><td class=nohyphen>ab<th>a\u{b7}b<tr><td>a\u{b7}b</table>");
-    divides_html("<hr class=nohyphen>a\u{b7}b<span class=nohyphen />a\u{b7}b");
+    divides_html("<hr class=nohyphen>a\u{b7}b <span class=nohyphen /> a\u{b7}b");
 }
 
 #[test]
@@ -288,7 +288,8 @@ proptest! {
         // A separator that is in no text.
         let text = text.replace('\u{b7}', "");
         prop_assert_eq!(EVERYWHERE.hyphenate_text(&text, "\u{b7}").replace('\u{b7}', ""), &*text);
-        let page = EVERYWHERE.hyphenate_html(&text, &Html { separator: "\u{b7}", language: Some("en") });
+        let options = Html { separator: "\u{b7}", language: Some("en") };
+        let page = EVERYWHERE.hyphenate_html(&text, &options);
         prop_assert_eq!(page.replace('\u{b7}', ""), &*text);
         let whole: String = words_and_gaps(&text).map(Piece::as_str).collect();
         prop_assert_eq!(whole, text);

@@ -19,6 +19,8 @@ mod class {
     pub(super) const SIGN: u8 = 8;
     /// A part of a character beyond ASCII.
     pub(super) const WIDE: u8 = 16;
+    /// A sign that may end a token of prose; with [`SIGN`] those of them that must not be inside.
+    pub(super) const CLOSE: u8 = 32;
 
     pub(super) static OF_BYTE: [u8; 256] = table();
 
@@ -30,7 +32,9 @@ mod class {
                 b'a'..=b'z' | b'A'..=b'Z' => LETTER,
                 b'0'..=b'9' => DIGIT,
                 b' ' | b'\t'..=b'\r' => SPACE,
-                b'@' | b'\\' | b'`' | b'_' | b'.' | b'=' | b'#' | b'$' | b'<' | b':' | b'/' => SIGN,
+                b'.' | b':' => SIGN | CLOSE,
+                b'@' | b'\\' | b'`' | b'_' | b'=' | b'#' | b'$' | b'<' | b'/' => SIGN,
+                b',' | b';' | b'!' | b'?' | b')' | b'"' | b'\'' => CLOSE,
                 0x80..=0xff => WIDE,
                 _ => 0,
             };
@@ -40,7 +44,7 @@ mod class {
     }
 }
 
-use class::{DIGIT, LETTER, OF_BYTE, SIGN, SPACE, WIDE};
+use class::{CLOSE, DIGIT, LETTER, OF_BYTE, SIGN, SPACE, WIDE};
 
 /// Whether a byte is one of ASCII's white space. Tokens of bytes end there.
 pub(super) fn is_space(byte: u8) -> bool {
@@ -97,6 +101,27 @@ pub(super) struct Words<'t> {
 impl<'t> Words<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text, at: 0, prose_end: 0, token_end: 0 }
+    }
+
+    /// The next word, if it is the plainest of tokens: letters of ASCII, a sign at the end, white
+    /// space. Most words are, and need not be looked at twice.
+    fn next_plain(&mut self) -> Option<Range<usize>> {
+        let bytes = self.text.as_bytes();
+        let rest = &bytes[self.at..];
+        let start = self.at + rest.iter().position(|&byte| !is_space(byte))?;
+        let is_letter = |byte: u8| OF_BYTE[usize::from(byte)] == LETTER;
+        let token = &bytes[start..];
+        let length = token.iter().position(|&byte| !is_letter(byte)).unwrap_or(token.len());
+        let ends = |at: usize| token.get(at).is_none_or(|&byte| is_space(byte));
+        let closes =
+            |at: usize| token.get(at).is_some_and(|&byte| OF_BYTE[usize::from(byte)] & CLOSE != 0);
+        let end = match length {
+            1..LONGEST_TOKEN if ends(length) => length,
+            1..LONGEST_TOKEN if closes(length) && ends(length + 1) => length + 1,
+            _ => return None,
+        };
+        self.at = start + end;
+        Some(start..start + length)
     }
 
     /// Goes to the next stretch of prose: nothing between white spaces, or a part of that.
@@ -210,6 +235,11 @@ impl Iterator for Words<'_> {
                 if free {
                     return Some(run);
                 }
+            }
+            if self.at >= self.token_end
+                && let Some(word) = self.next_plain()
+            {
+                return Some(word);
             }
             self.next_prose()?;
         }

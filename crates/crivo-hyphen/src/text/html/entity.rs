@@ -2,10 +2,11 @@
 
 use crate::text::words::joins;
 
-/// The entity that begins at `at`, with an ampersand: where it ends, and the byte that stands for each
-/// of its bytes in the mask.
+/// The entity that begins at `at`, with an ampersand: where it ends, and the byte that stands for
+/// each of its bytes in the mask.
 ///
-/// - a letter, a digit, a soft hyphen, a name that is not known: `0`, so that the word is left alone;
+/// - a letter, a digit, a soft hyphen, a name that is not known: `0`, so that the word is left
+///   alone;
 /// - white space: a space; a character of ASCII: itself; any other sign: a hyphen, which separates.
 pub(super) fn read(html: &[u8], at: usize) -> (usize, u8) {
     let rest = &html[at + 1..];

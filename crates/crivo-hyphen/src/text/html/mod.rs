@@ -1,8 +1,8 @@
 //! HTML: a mask shows the words of a page and hides all else.
 //!
 //! The mask is a copy of the page, byte for byte of the same length, in which markup has become
-//! spaces. Words are looked for in the mask, and the page is copied with separators where the mask has
-//! breaks:
+//! spaces. Words are looked for in the mask, and the page is copied with separators where the mask
+//! has breaks:
 //!
 //! ```text
 //!   page  <p title="x">A <b>hyphen</b>ation&nbsp;test of <code>code</code>.</p>
@@ -56,8 +56,8 @@ struct Open {
     before: View,
 }
 
-/// How far up an end tag is looked for its start tag: pages are less deep, and a hostile page must not cost
-/// the square of its length.
+/// How far up an end tag is looked for its start tag: pages are less deep, and a hostile page must
+/// not cost the square of its length.
 const DEEPEST: usize = 256;
 
 struct Masker<'h> {
