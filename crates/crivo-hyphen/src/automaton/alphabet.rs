@@ -16,17 +16,14 @@ pub(super) const DOT: Class = 1;
 pub(super) const END: Class = 2;
 const FIRST_LETTER: Class = 3;
 
-/// What [`Alphabet::ascii`] says of bytes that are not ASCII. ASCII letters are numbered first, so
-/// that no letter has this number.
-pub(super) const NOT_ASCII: u8 = u8::MAX;
-
 const PAGE: usize = 128;
 
 /// The classes of all characters. Capital letters have the classes of their small ones, so that
 /// most words are matched without being folded first.
 #[derive(Debug, Clone)]
 pub(super) struct Alphabet {
-    /// The class of every byte that is a character of its own.
+    /// The class of every byte that is a character of its own; of others, [`OTHER`]. ASCII letters
+    /// are numbered first, so that their classes fit a byte.
     pub ascii: Box<[u8; 256]>,
     /// Which page of `cells` holds the characters from 128·i on; page 0 is empty.
     pages: Vec<u16>,
@@ -55,7 +52,6 @@ impl Alphabet {
             cells: vec![OTHER; PAGE],
             marks: vec![false; FIRST_LETTER as usize],
         };
-        alphabet.ascii[128..].fill(NOT_ASCII);
         alphabet.set('.', DOT);
         for (class, &letter) in (FIRST_LETTER..).zip(&letters) {
             alphabet.set(letter, class);
