@@ -107,6 +107,26 @@ impl InputArgs {
         Chunks::open(&paths, self.format.format()?, progress)
     }
 
+    /// Visits every key in the order of the input.
+    pub(crate) fn each_key(
+        &self,
+        mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        in_parallel(
+            self.chunks()?,
+            |_, (): &mut ()| (),
+            |chunk, ()| {
+                let mut result = Ok(());
+                chunk.each(|_, key| {
+                    if result.is_ok() {
+                        result = visit(key);
+                    }
+                });
+                result.map(ControlFlow::Continue)
+            },
+        )
+    }
+
     /// Visits the digest of every key in the order of the input, many at a time. Keys are hashed on
     /// all cores.
     pub(crate) fn each_batch(
