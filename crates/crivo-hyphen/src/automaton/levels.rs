@@ -8,11 +8,12 @@
 //! A [`Window`] holds the rows of the gaps behind the letter just read, in *planes*: first the
 //! lowest one of every gap, then the second one of every gap, and so on, the latest gap at the top
 //! of each plane. Reading a letter is one shift, by which every gap grows older by one, and one
-//! *or*. The exclusive or of all planes tells all breaks of the window at once.
+//! *or*. The exclusive or of all planes tells all breaks of the window at once. Of the levels 5 4 0:
 //!
 //! ```text
-//!           plane 1 (levels from 1)   plane 2 (from 2)   plane 3 (from 3)    breaks
-//! n 5 a 4 t    1 1 0                      1 1 0            ...               1 0 0
+//! ones         11111   1111   (none)
+//! planes       110   110   110   110   100
+//! together     100                            a break at 5, none at 4 and 0
 //! ```
 
 use std::collections::HashMap;
@@ -85,43 +86,55 @@ impl Pool {
     }
 }
 
-/// The levels of the gaps behind the letter just read: planes of bits.
-pub(super) type Window = u128;
+/// The levels of the gaps behind the letter just read: planes of bits, half of them in each word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Window([u64; 2]);
+
+impl Window {
+    /// Lets all gaps grow older, and raises levels.
+    #[inline(always)]
+    pub fn read(self, levels: Window) -> Self {
+        let ([a, b], [c, d]) = (self.0, levels.0);
+        Self([a >> 1 | c, b >> 1 | d])
+    }
+}
 
 /// How a window is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// How many planes there are: the most ones of any row.
+    /// Planes in each half of a window.
     planes: u32,
-    /// Gaps per plane, at most 64.
+    /// Gaps per plane.
     plane_bits: u32,
     /// How many gaps back a letter can change levels.
     reach: u32,
-    /// The gaps of every plane that a later letter may still change.
-    open: Window,
+    /// The gaps of every plane that no later letter can change.
+    closed: u64,
 }
 
 impl Shape {
     /// A shape for these rows; none if they are too long for a window.
     pub fn of(rows: &[Rows]) -> Option<Self> {
-        let planes: u32 = rows.iter().flatten().copied().max().unwrap_or(0).max(1).into();
+        let ones = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
+        let planes = u32::from(ones).div_ceil(2);
+        let plane_bits = u64::BITS / planes;
         let reach = rows.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
-        let plane_bits = (Window::BITS / planes).min(u64::BITS);
         // There must be room for the end of the word and for one letter before it.
         if reach + 1 > plane_bits {
             return None;
         }
-        let open_of_plane: Window = ((1 << (reach - 1)) - 1) << (plane_bits + 1 - reach);
-        let open = (0..planes).fold(0, |open, plane| open | open_of_plane << (plane * plane_bits));
-        Some(Self { planes, plane_bits, reach, open })
+        let closed_of_plane = u64::MAX >> (u64::BITS - (plane_bits + 1 - reach));
+        let closed = (0..planes).map(|plane| closed_of_plane << (plane * plane_bits)).sum();
+        Some(Self { planes, plane_bits, reach, closed })
     }
 
     /// The window of one state's rows.
     pub fn window(self, rows: &Rows) -> Window {
-        let mut window = 0;
+        let mut window = Window::default();
         for (age, &ones) in rows.iter().rev().enumerate() {
             for plane in 0..u32::from(ones) {
-                window |= 1 << ((plane + 1) * self.plane_bits - 1 - age as u32);
+                let bit = (plane / 2 + 1) * self.plane_bits - 1 - age as u32;
+                window.0[plane as usize % 2] |= 1 << bit;
             }
         }
         window
@@ -134,25 +147,29 @@ impl Shape {
         (self.plane_bits - self.reach) as usize
     }
 
-    /// The breaks of all gaps in the window as bits, after so many letters: bit i is the gap before
-    /// letter i.
+    /// The breaks of all gaps in the window, after so many letters.
     #[inline]
     pub fn breaks(self, window: Window, letters: usize) -> Breaks64 {
-        let mut odd = 0;
-        let mut plane = window;
-        for _ in 0..self.planes {
-            odd ^= plane as u64;
-            plane >>= self.plane_bits;
-        }
+        let planes = window.0[0] ^ window.0[1];
+        let shifted = |planes_away: u32| planes >> (planes_away * self.plane_bits);
+        // Nine levels take at most five planes of each half.
+        let odd = match self.planes {
+            1 => planes,
+            2 => planes ^ shifted(1),
+            3 => planes ^ shifted(1) ^ shifted(2),
+            4 => planes ^ shifted(1) ^ shifted(2) ^ shifted(3),
+            _ => planes ^ shifted(1) ^ shifted(2) ^ shifted(3) ^ shifted(4),
+        };
         let odd = odd & (u64::MAX >> (u64::BITS - self.plane_bits));
         Breaks64 { odd, first_gap: letters as isize + 1 - self.plane_bits as isize }
     }
 
     /// Takes the gaps out of the window that no later letter can change, and tells their breaks.
+    #[inline]
     pub fn close(self, window: &mut Window, letters: usize) -> Breaks64 {
-        let closed = self.breaks(*window & !self.open, letters);
-        *window &= self.open;
-        closed
+        let [a, b] = window.0;
+        *window = Window([a & !self.closed, b & !self.closed]);
+        self.breaks(Window([a & self.closed, b & self.closed]), letters)
     }
 }
 

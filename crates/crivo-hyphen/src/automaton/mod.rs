@@ -64,6 +64,15 @@ pub struct Automaton {
     listed: Vec<Listed>,
 }
 
+/// What a walk over a word of up to 64 letters finds.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// Bit i: whether the gap before letter i has an odd level.
+    odd: u64,
+    /// The number of the exception, 0 for none.
+    exception: usize,
+}
+
 /// A folded exception, counted in letters.
 #[derive(Debug, Clone, Default)]
 struct Listed {
@@ -107,60 +116,88 @@ impl Automaton {
     /// The breaks of a word, by exception or by patterns.
     #[inline]
     pub(crate) fn breaks_within(&self, word: &str, limits: &Limits) -> Breaks {
+        let letters = word.len();
         let found = match &self.tables {
+            Tables::Narrow(cells, shape, windows) if letters <= shape.letters_at_once() => {
+                self.walk_at_once(cells, *shape, windows, word.as_bytes())
+            }
             Tables::Narrow(cells, shape, windows) => {
-                self.breaks_of_ascii(cells, *shape, windows, word.as_bytes(), limits)
+                self.walk_ascii(cells, *shape, windows, word.as_bytes())
             }
             Tables::Wide(cells, shape, windows) => {
-                self.breaks_of_ascii(cells, *shape, windows, word.as_bytes(), limits)
+                self.walk_ascii(cells, *shape, windows, word.as_bytes())
             }
             Tables::Long(..) => None,
         };
-        found.unwrap_or_else(|| self.breaks_of_letters(word, limits))
+        match found {
+            Some(found) if found.exception == 0 && letters >= limits.min_word_length => {
+                Breaks::from_mask(found.odd & limits.mask(letters))
+            }
+            Some(found) => self.listed_or(found, letters, limits),
+            None => self.breaks_of_letters(word, limits),
+        }
     }
 
-    /// The breaks of a word in ASCII, in which letters are bytes. `None` if it is not, or is long.
-    #[inline]
-    fn breaks_of_ascii<C: Cell>(
+    /// The breaks of an ASCII word that may be an exception, or too short.
+    #[inline(never)]
+    fn listed_or(&self, found: Found, letters: usize, limits: &Limits) -> Breaks {
+        match self.listed(found.exception, letters) {
+            Some(listed) => listed.breaks_within(limits),
+            None if letters < limits.min_word_length => Breaks::new(),
+            None => Breaks::from_mask(found.odd & limits.mask(letters)),
+        }
+    }
+
+    /// Walks over a word in ASCII, in which letters are bytes, and which is no longer than a window
+    /// can hold. `None` if it is not ASCII.
+    // A function of its own, so that the loop has all registers to itself.
+    #[inline(never)]
+    fn walk_at_once<C: Cell>(
         &self,
         cells: &Cells<C>,
         shape: Shape,
         windows: &[Window],
         word: &[u8],
-        limits: &Limits,
-    ) -> Option<Breaks> {
-        let letters = word.len();
-        if letters > SHORT {
+    ) -> Option<Found> {
+        let mut walk = Walk::new(self, cells, windows);
+        let mut seen = 0;
+        for &byte in word {
+            seen |= byte;
+            walk.step(self.alphabet.ascii[usize::from(byte)].into());
+        }
+        walk.step(END);
+        let odd = shape.breaks(walk.window, word.len() + 1).mask();
+        seen.is_ascii().then_some(Found { odd, exception: walk.row })
+    }
+
+    /// The same for words of up to 64 letters.
+    #[inline(never)]
+    fn walk_ascii<C: Cell>(
+        &self,
+        cells: &Cells<C>,
+        shape: Shape,
+        windows: &[Window],
+        word: &[u8],
+    ) -> Option<Found> {
+        if word.len() > SHORT || !word.is_ascii() {
             return None;
         }
-        if letters < limits.min_word_length.max(2) {
-            return Some(Breaks::new());
-        }
-        let mut walk = Walk { cells, windows, row: self.start, window: 0 };
-        let (mut breaks, mut seen, mut read) = (0, 0, 0);
+        let mut walk = Walk::new(self, cells, windows);
+        let (mut odd, mut read) = (0, 0);
         for chunk in word.chunks(shape.letters_at_once()) {
-            if read > 0 {
-                breaks |= shape.close(&mut walk.window, read).mask();
-            }
+            odd |= shape.close(&mut walk.window, read).mask();
             for &byte in chunk {
-                seen |= byte;
                 walk.step(self.alphabet.ascii[usize::from(byte)].into());
             }
             read += chunk.len();
         }
-        if !seen.is_ascii() {
-            return None;
-        }
         walk.step(END);
-        if let Some(listed) = self.listed(walk.row, letters) {
-            return Some(listed.breaks_within(limits));
-        }
-        breaks |= shape.breaks(walk.window, letters + 1).mask();
-        Some(Breaks::from_mask(breaks & limits.mask(letters)))
+        odd |= shape.breaks(walk.window, read + 1).mask();
+        Some(Found { odd, exception: walk.row })
     }
 
     /// The breaks of any word.
-    #[cold]
+    #[inline(never)]
     fn breaks_of_letters(&self, word: &str, limits: &Limits) -> Breaks {
         let letters = self.letters(word);
         let count = letters.classes.len();
@@ -196,7 +233,7 @@ impl Automaton {
         windows: &[Window],
         classes: &[Class],
     ) -> (Vec<bool>, usize) {
-        let mut walk = Walk { cells, windows, row: self.start, window: 0 };
+        let mut walk = Walk::new(self, cells, windows);
         let mut odd = vec![false; classes.len() + 1];
         let mut read = 0;
         for chunk in classes.chunks(shape.letters_at_once()) {
@@ -237,6 +274,7 @@ impl Automaton {
 }
 
 impl Listed {
+    #[inline(never)]
     fn breaks_within(&self, limits: &Limits) -> Breaks {
         let allowed = |&index: &usize| limits.allow_listed(index, self.letters);
         self.breaks.iter().filter(allowed).collect()
@@ -252,12 +290,17 @@ struct Walk<'a, C> {
     window: Window,
 }
 
-impl<C: Cell> Walk<'_, C> {
+impl<'a, C: Cell> Walk<'a, C> {
+    #[inline(always)]
+    fn new(automaton: &Automaton, cells: &'a Cells<C>, windows: &'a [Window]) -> Self {
+        Self { cells, windows, row: automaton.start, window: Window::default() }
+    }
+
     #[inline(always)]
     fn step(&mut self, class: Class) {
         let (levels, next) = self.cells.step(self.row, class);
         self.row = next;
-        self.window = self.window >> 1 | self.windows[levels];
+        self.window = self.window.read(self.windows[levels]);
     }
 }
 

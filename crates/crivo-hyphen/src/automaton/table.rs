@@ -19,11 +19,14 @@ pub(super) trait Cell: Copy + Default {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
     levels_bits: u32,
+    /// As many ones.
+    levels_mask: usize,
 }
 
 impl Split {
     pub fn new(levels_count: usize) -> Self {
-        Self { levels_bits: bits_of(levels_count) }
+        let levels_bits = bits_of(levels_count);
+        Self { levels_bits, levels_mask: (1 << levels_bits) - 1 }
     }
 
     /// Whether a cell has bits enough for everything up to `next`.
@@ -48,7 +51,7 @@ macro_rules! cell {
 
             #[inline(always)]
             fn levels(self, split: Split) -> usize {
-                (self & (((1 as $word) << split.levels_bits) - 1)) as usize
+                self as usize & split.levels_mask
             }
 
             #[inline(always)]
