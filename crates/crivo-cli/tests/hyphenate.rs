@@ -93,7 +93,7 @@ fn languages_minima_and_exceptions_are_respected() {
 
     let patterns = folder.write("own.pat.txt", b"1ta\n");
     let own = ["hyphenate", "-s", "-", "--patterns", &patterns, "hyphenatation"];
-    assert_eq!(printed(&own, b""), b"hyphena-ta-tion\n".map(|byte| byte));
+    assert_eq!(printed(&own, b""), b"hyphena-tation\n");
 }
 
 #[test]
@@ -111,14 +111,14 @@ fn pages_keep_their_tags() {
 #[test]
 fn mistakes_are_explained() {
     let unknown = complaint(&["hyphenate", "--lang", "en-uk", "word"]);
-    assert!(unknown.contains("\"en-gb\"") && unknown.contains("crivo languages"), "{unknown}");
+    assert!(unknown.contains("\"en-us\"") && unknown.contains("crivo languages"), "{unknown}");
     let missing = complaint(&["hyphenate", "--file", "no-such-file.txt"]);
     assert!(missing.contains("no-such-file.txt"), "{missing}");
     let folder = Folder::new();
     let list = folder.write("words.txt", b"ta-ble\nta1ble\n");
     let wrong = complaint(&["hyphenate", "--exceptions", &list, "word"]);
     assert!(wrong.contains("words.txt: line 2, column 3"), "{wrong}");
-    let both = complaint(&["hyphenate", "--file", &list, "word"]);
+    let both = complaint(&["hyphenate", "word", "--file", &list]);
     assert!(both.contains("cannot be used with"), "{both}");
 }
 

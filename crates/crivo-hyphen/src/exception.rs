@@ -66,7 +66,7 @@ impl Exception {
         let mut pieces = Vec::new();
         let mut start = 0;
         for piece in entry.text.split('-') {
-            let wrong = |c: char| !(c.is_alphanumeric() || is_joiner(c));
+            let wrong = |c: char| !(c.is_alphabetic() || is_joiner(c));
             if let Some(index) = piece.chars().position(wrong) {
                 return Err(entry.error(start + index, "letters and hyphens only"));
             }
