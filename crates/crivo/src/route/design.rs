@@ -19,7 +19,7 @@ use crate::{Digest, KeyHasher, ParameterError};
 /// let shared = Design::shared(10_000, 0.01, KeyHasher::default())?;
 /// // Every subtree has the filter that it needs.
 /// let sized = Design::sized(0.01, KeyHasher::default())?;
-/// assert_eq!(shared.to_string(), "shared (95933 bits, k = 7)");
+/// assert_eq!(shared.to_string(), "shared (95932 bits, k = 7)");
 /// assert_eq!(sized.to_string(), "sized by subtree (1%)");
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
