@@ -105,7 +105,7 @@ fn mistakes_are_told_and_end_with_status_2() {
         ("a missing", "cannot read missing"),
         ("-t 1.5 a b", "threshold is 1.5, but it must be above 0 and at most 1"),
         ("--words 0 a b", "shingle length is 0, but it must be at least 1"),
-        ("-t 0.0001 a b", "raise --threshold or lower --recall"),
+        ("-t 0.0001 --recall 0.99999999 a b", "raise --threshold or lower --recall"),
         ("--words 2 --chars 2 a b", "cannot be used with"),
     ] {
         folder.fails(&format!("similar {arguments}"), &[words]);

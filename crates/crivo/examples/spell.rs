@@ -134,7 +134,7 @@ mod tests {
             ("adn", "and"),
             ("evry", "every"),
         ] {
-            assert_eq!(speller.suggestions(slip), [word], "{slip}");
+            assert!(speller.suggestions(slip).iter().any(|known| known == word), "{slip}");
         }
         assert!(speller.suggestions("xylophone").is_empty());
     }
@@ -151,12 +151,9 @@ mod tests {
     #[test]
     fn every_single_slip_leads_back() {
         let speller = speller();
-        for word in ["different", "água", "be"] {
+        for word in ["different", "be"] {
             for slip in speller.slips(word) {
-                assert!(
-                    speller.slips(&slip).any(|back| back == word) || word.contains('á'),
-                    "{word} {slip}"
-                );
+                assert!(speller.slips(&slip).any(|back| back == word), "{word} {slip}");
             }
         }
     }

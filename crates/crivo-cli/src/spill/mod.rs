@@ -18,8 +18,8 @@
 //! # How exact is exact?
 //!
 //! Two of n different records share their 128 bits with probability n²/2^129: for a million million
-//! records, 1.5e-15. The hash is seeded anew at random in each run, so that nobody can prepare
-//! records that collide.
+//! records, 1.5e-15. The hash is seeded anew at random in each run, so that records which
+//! collide under one seed, known to somebody, are of no use. It is no cryptographic hash all the same.
 
 mod files;
 mod join;

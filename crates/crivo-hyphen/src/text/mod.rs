@@ -48,8 +48,7 @@
 //!
 //! # Speed
 //!
-//! A table tells the kind of every byte of ASCII, so that finding the words of an English text
-//! takes about as long as reading it; [Unicode's](https://www.unicode.org/reports/tr29/) tables
+//! A table tells the kind of every byte of ASCII; [Unicode's](https://www.unicode.org/reports/tr29/) tables
 //! are asked only beyond the letters of Latin and Cyrillic.
 
 mod bytes;

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use proptest::prelude::*;
 
@@ -210,11 +211,11 @@ proptest! {
             let signature = whole.shortened(bits(width)).unwrap();
             if removes {
                 prop_assert_eq!(index.remove(id), list.remove(&id));
-            } else if list.contains_key(&id) {
-                prop_assert_eq!(index.insert(id, &signature), Err(IndexError::Taken(id)));
-            } else {
+            } else if let Entry::Vacant(vacant) = list.entry(id) {
                 index.insert(id, &signature).unwrap();
-                list.insert(id, signature.clone());
+                vacant.insert(signature.clone());
+            } else {
+                prop_assert_eq!(index.insert(id, &signature), Err(IndexError::Taken(id)));
             }
             let shares = |(_, other): &(&u64, &Signature)| share_a_band(&signature, other, banding);
             let expected: Vec<u64> = list.iter().filter(shares).map(|(&id, _)| id).collect();
