@@ -34,7 +34,7 @@ fn main() -> Result<(), ExchangeError> {
 
 fn join(orders: &HashSet<String>) -> Result<JoinReport, ExchangeError> {
     let customers = || (0..CUSTOMERS).map(|number| format!("c{number:07} and a long address"));
-    let key = |row: &str| row[..8].as_bytes().to_vec();
+    let key = |row: &str| row.as_bytes()[..8].to_vec();
     let seed = 7; // random, where someone else chooses the keys
     let (mut asker, mut answerer) = (Asker::new(seed), Answerer::new(seed));
     orders.iter().for_each(|key| asker.insert(key.as_bytes()));
