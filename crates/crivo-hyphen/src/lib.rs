@@ -111,3 +111,8 @@ pub use patterns::Patterns;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Those of the project's README as well: they need this crate and the one below it.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ProjectReadme;

@@ -41,8 +41,3 @@ pub mod theory;
 
 pub use error::{BuildError, ParameterError};
 pub use hash::{Digest, Key, KeyHasher};
-
-/// The examples of the README, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

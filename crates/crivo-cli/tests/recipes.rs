@@ -1,0 +1,65 @@
+//! The recipes of the README, run as they are written.
+
+use std::fs;
+use std::process::Command;
+
+/// The files that the recipes speak of.
+const FILES: [(&str, &str); 9] = [
+    ("leaked.txt", "123456\nqwerty\nletmein\nhunter2\n"),
+    ("passwords.txt", "correct horse\nletmein\nbattery staple\n123456\n"),
+    ("visited.txt", "https://example.org/a\nhttps://example.org/b\n"),
+    (
+        "found.txt",
+        "https://example.org/c\nhttps://example.org/a\nhttps://example.org/d\n\
+         https://example.org/c\n",
+    ),
+    (
+        "customers.csv",
+        "id,name,email\n1,Ana,ana@example.org\n2,Bia,bia@example.org\n\
+         3,\"Cid, the younger\",cid@example.org\n",
+    ),
+    ("unsubscribed.csv", "email,when\nbia@example.org,2026-01-31\n"),
+    ("page.html", "<p>Hyphenation of <code>hyphenation</code></p>\n"),
+    ("known.txt", "192.0.2.1\n192.0.2.7\n"),
+    (
+        "access.log",
+        "192.0.2.1 GET /\n198.51.100.2 GET /\n192.0.2.7 GET /crivo\n203.0.113.9 GET /\n",
+    ),
+];
+
+/// The lines between the next fence of `language` in `text` and its end.
+fn block<'t>(text: &'t str, language: &str) -> &'t str {
+    let fence = format!("```{language}\n");
+    let start = text.find(&fence).expect("a recipe has this block") + fence.len();
+    let length = text[start..].find("```").expect("a block has an end");
+    &text[start..start + length]
+}
+
+#[test]
+fn every_recipe_prints_what_the_readme_says() {
+    let readme = include_str!("../../../README.md");
+    let recipes: Vec<&str> = readme.split("<!-- recipe -->").skip(1).collect();
+    assert!(recipes.len() >= 4, "{}", recipes.len());
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_crivo"));
+    let path = std::env::join_paths(
+        std::iter::once(binary.parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    for recipe in recipes {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in FILES {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        let commands = block(recipe, "sh");
+        let output = Command::new("sh")
+            .args(["-e", "-c", commands])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{commands}{words}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), block(recipe, "text"), "{commands}");
+    }
+}
