@@ -1,4 +1,4 @@
-//! A spell checker: a dictionary in a filter of two and a half bytes a word.
+//! A spell checker: a dictionary in a filter, less than three bytes a word if there are many.
 //!
 //! This is what Bloom filters were first used for at large. Words of a text that the filter does
 //! not know are misspelt, for certain; a misspelt word is taken for right once in a million. For each
