@@ -12,7 +12,7 @@ use crate::theory::bloom;
 /// assert!(plan.rate.is_some());
 /// assert!(plan.bytes < 1_100_000.0); // 1,000,000 of them are the matching rows
 ///
-/// let most_match = JoinSituation { keys: 1_000_000, matching: 0.99, ..few_match };
+/// let most_match = JoinSituation { keys: 10_000_000, matching: 0.99, ..few_match };
 /// assert_eq!(most_match.plan().rate, None); // a filter would cost more than it saves
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -17,7 +17,7 @@ const LEAST_PULL: u64 = 4;
 /// wastes symbols, less takes more messages.
 const SMALL_STEP: u64 = 24;
 /// To look closer may cost this share of what is to be decided about.
-const PRICE_OF_KNOWING: f64 = 0.04;
+const PRICE_OF_KNOWING: f64 = 0.06;
 /// A standard error, relative to the size, that needs no closer look.
 const GOOD_ENOUGH: f64 = 0.1;
 

@@ -299,6 +299,17 @@ fn the_planner_chooses_well_from_one_in_100_000_to_all() {
     }
 }
 
+/// Where the estimate matters most: forty sessions each, of which none may break the promise.
+#[test]
+#[ignore = "takes half a minute: the promise on costs, for many keys"]
+fn no_session_costs_much_more_than_the_best_protocol() {
+    for (n, half) in [(3_000, 30), (3_000, 150), (10_000, 60), (10_000, 100), (10_000, 500)] {
+        for seed in 0..40 {
+            check_costs(n, half, seed);
+        }
+    }
+}
+
 #[test]
 #[ignore = "prints what every protocol costs, and what the planner expects"]
 fn print_costs() {
