@@ -19,7 +19,12 @@ use super::table::{Cell, Fill, GRANULE, Split, Tables};
 use super::trie::{Fallbacks, Node, ROOT, Trie};
 use super::{Automaton, Listed};
 
-pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception]) -> Automaton {
+/// The cells have room at least for `least_next`, which only tests ask for.
+pub(super) fn build(
+    patterns: &Patterns,
+    exceptions: &[&Exception],
+    least_next: usize,
+) -> Automaton {
     let alphabet = Alphabet::new(patterns, exceptions.iter().map(|exception| exception.word()));
     let mut trie = Trie::new(alphabet.class_count());
     let ends: Vec<PatternEnd<'_>> =
@@ -30,7 +35,7 @@ pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception]) -> Automaton
     let classes = alphabet.class_count();
     let builder = Builder::new(trie, tree, levels_of, exception_of, classes);
     let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.granule(node));
-    let tables = Tables::new(rows, builder.max_next(), &builder);
+    let tables = Tables::new(rows, builder.max_next().max(least_next), &builder);
     Automaton { alphabet, tables, start, listed }
 }
 

@@ -98,7 +98,7 @@ impl Automaton {
         exceptions: impl IntoIterator<Item = &'e Exception>,
     ) -> Self {
         let exceptions: Vec<&Exception> = exceptions.into_iter().collect();
-        build::build(patterns, &exceptions)
+        build::build(patterns, &exceptions, 0)
     }
 
     /// The memory that its tables take.
