@@ -3,8 +3,13 @@
 //! All contenders live in one process and take turns, round after round, each round starting with
 //! another one, so that whatever the machine does in the meantime falls on all alike. What counts
 //! is the ratio to a baseline *within a round*; the raw samples go into the data files.
+//!
+//! Where the system tells it, time is the processor's time of this thread: what other programs
+//! take in between does not count.
 
 use std::hint::black_box;
+use std::time::Duration;
+#[cfg(not(target_os = "linux"))]
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -67,13 +72,14 @@ pub fn interleave(
     phases: &[Phase<'_>],
     contenders: &mut [Contender<'_>],
 ) -> Result<Vec<Sample>, StudyError> {
-    let mut samples = Vec::with_capacity(contenders.len() * phases.len() * rounds as usize);
     let count = contenders.len();
+    let mut samples = vec![Vec::with_capacity(phases.len() * rounds as usize); count];
     for round in 0..=rounds {
         for turn in 0..count {
-            let contender = &mut contenders[(round as usize + turn) % count];
+            let place = (round as usize + turn) % count;
+            let contender = &mut contenders[place];
             for (number, phase) in phases.iter().enumerate() {
-                let start = Instant::now();
+                let start = Moment::now();
                 let reading = black_box((contender.work)(number)?);
                 let elapsed = start.elapsed();
                 if let Some(expected) = phase.expected
@@ -85,7 +91,7 @@ pub fn interleave(
                     )));
                 }
                 if let Some(round) = round.checked_sub(1) {
-                    samples.push(Sample {
+                    samples[place].push(Sample {
                         task: phase.task.to_string(),
                         x,
                         contender: contender.name.clone(),
@@ -96,7 +102,39 @@ pub fn interleave(
             }
         }
     }
-    Ok(samples)
+    Ok(samples.concat())
+}
+
+/// A moment of this thread's own time.
+pub(crate) struct Moment {
+    #[cfg(target_os = "linux")]
+    at: Duration,
+    #[cfg(not(target_os = "linux"))]
+    at: Instant,
+}
+
+#[cfg(target_os = "linux")]
+impl Moment {
+    pub(crate) fn now() -> Self {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        // The clock begins with the thread and is never negative.
+        Self { at: Duration::new(time.tv_sec as u64, time.tv_nsec as u32) }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        Self::now().at.saturating_sub(self.at)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Self { at: Instant::now() }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.at.elapsed()
+    }
 }
 
 /// Samples of a data file, to be asked.

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use super::rates::{
-    Keys, Rate, contradictions, count_wrong, count_wrong_seeded, describe_test, outcome,
+    Keys, Rate, contradictions, count_wrong, count_wrong_seeded, describe_test, outcome, panels,
 };
 use crate::StudyError;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
 use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, trials_to_separate};
 use crate::study::Context;
@@ -145,10 +145,6 @@ fn of<'a>(rates: &'a [Rate], filter: &str) -> Vec<&'a Rate> {
 
 fn rates_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
     let (seeded, single) = (of(rates, SEEDED), of(rates, SINGLE));
-    let theory = single.iter().map(|rate| (rate.x, rate.theory));
-    let dots = |rates: &[&Rate]| -> Result<Vec<_>, StudyError> {
-        rates.iter().map(|rate| Ok((rate.x, rate.observed()?))).collect()
-    };
     let mut table = Table::new(&["k", "theory", "FarmHash", "95% interval", "XXH3"]);
     for (a, b) in seeded.iter().zip(&single) {
         let (first, second) = (a.observed()?, b.observed()?);
@@ -189,16 +185,7 @@ fn rates_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
             thousands(BITS_PER_KEY * keys),
             thousands(keys),
         ),
-        panels: vec![Panel::Chart(Chart {
-            title: String::new(),
-            x: Axis::linear("k, bits set by a key"),
-            y: Axis::logarithmic("rate of wrong yeses").with_format(Format::Percent),
-            series: vec![
-                Series::line("theory, exact for independent positions", Hue::Theory, theory),
-                Series::dots(SEEDED, Hue::Cuckoo, dots(&seeded)?),
-                Series::dots(SINGLE, Hue::Bloom, dots(&single)?),
-            ],
-        })],
+        panels: panels("k, bits set by a key", (SEEDED, &seeded), (SINGLE, &single), 0.12)?,
         table: Some(table),
         verdict: Verdict { outcome: outcome(&against), sentence, test: describe_test(rates.len()) },
     })
@@ -209,12 +196,12 @@ fn separation_figure(rates: &[Rate], separations: &[Separation]) -> Result<Figur
         |k: u32| rates.iter().find(|rate| rate.probes == k).map_or(0.0, |rate| rate.theory);
     let (five, six) = (theory(5), theory(6));
     let needed = 2.0 * trials_to_separate(five, six, 1.0 - CONFIDENCE, 0.8);
-    let points: Vec<_> =
+    let dots: Vec<_> =
         separations.iter().map(|each| (2.0 * each.asked as f64, each.difference())).collect();
     let (asked, last) =
-        points.last().copied().unwrap_or((0.0, Estimate { value: 0.0, low: 0.0, high: 0.0 }));
+        dots.last().copied().unwrap_or((0.0, Estimate { value: 0.0, low: 0.0, high: 0.0 }));
     let far = asked.max(needed) * 1.2;
-    let near = points.first().map_or(1.0, |point| point.0);
+    let near = dots.first().map_or(1.0, |point| point.0);
     let apart = last.low > 0.0 || last.high < 0.0;
     let finding = if apart {
         let better = if last.value > 0.0 { 6 } else { 5 };
@@ -223,14 +210,14 @@ fn separation_figure(rates: &[Rate], separations: &[Separation]) -> Result<Figur
         "and the interval still holds 0: the sample cannot tell which is better".to_string()
     };
     let sentence = format!(
-        "In theory k = 5 errs {} points more often than k = 6; to show it takes about {} million \
-         questions. After {} million the difference was {} points ({} to {}), {finding}.",
-        percent(five - six, 2),
+        "In theory k = 5 errs more often than k = 6 by {}; to show it takes about {} million \
+         questions. After {} million the difference was {} ({} to {}), {finding}.",
+        points(five - six),
         decimal(needed / 1e6, 2),
         decimal(asked / 1e6, 2),
-        percent(last.value, 2),
-        percent(last.low, 2),
-        percent(last.high, 2),
+        points(last.value),
+        decimal(100.0 * last.low, 2),
+        decimal(100.0 * last.high, 2),
     );
     let agrees = last.holds(five - six);
     let outcome = match (apart, agrees) {
@@ -254,7 +241,7 @@ fn separation_figure(rates: &[Rate], separations: &[Separation]) -> Result<Figur
             series: vec![
                 Series::dashed("no difference", Hue::Limit, [(near, 0.0), (far, 0.0)]),
                 Series::line("theory", Hue::Theory, [(near, five - six), (far, five - six)]),
-                Series::dots("observed", Hue::Bloom, points),
+                Series::dots("observed", Hue::Bloom, dots),
                 Series::dashed(
                     "questions needed",
                     Hue::Bad,

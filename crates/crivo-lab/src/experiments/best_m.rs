@@ -11,11 +11,11 @@ use crivo::theory::bloom;
 
 use super::Experiment;
 use super::rates::{
-    Keys, Rate, contradictions, count_wrong, count_wrong_seeded, describe_test, outcome,
+    Keys, Rate, contradictions, count_wrong, count_wrong_seeded, describe_test, outcome, panels,
 };
 use crate::StudyError;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, percent, thousands};
 use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, regression};
 use crate::study::Context;
@@ -84,7 +84,7 @@ impl Experiment for BestM {
         Ok(Section {
             title: "The size of the bit vector",
             introduction: "The more bits a key has, the rarer are wrong yeses. How much rarer? \
-                Theory, with the best k: (1 − e^(−kn/m))^k, about 0.6185 to the power of m/n."
+                Theory, with the best k: (1 − e^[−kn/m])^[k], about 0.6185 to the power of m/n."
                 .to_string(),
             sources: &[Source::MartinsJesus2015, Source::Bloom1970, Source::ClopperPearson1934],
             figures: vec![rates_figure(data, &rates)?, decrease_figure(&rates)?],
@@ -93,11 +93,8 @@ impl Experiment for BestM {
 }
 
 fn rates_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
-    let half = rates.len() / 2;
-    let (seeded, single) = rates.split_at(half);
-    let dots = |rates: &[Rate]| -> Result<Vec<_>, StudyError> {
-        rates.iter().map(|rate| Ok((rate.x, rate.observed()?))).collect()
-    };
+    let all: Vec<&Rate> = rates.iter().collect();
+    let (seeded, single) = all.split_at(all.len() / 2);
     let mut table = Table::new(&["m/n", "k", "theory", "FarmHash", "XXH3"]);
     for (a, b) in seeded.iter().zip(single) {
         table.row([
@@ -127,20 +124,7 @@ fn rates_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
             rates.first().map_or(0, |rate| rate.filters),
             thousands(keys),
         ),
-        panels: vec![Panel::Chart(Chart {
-            title: String::new(),
-            x: Axis::linear("m/n, bits per key"),
-            y: Axis::logarithmic("rate of wrong yeses").with_format(Format::Percent),
-            series: vec![
-                Series::line(
-                    "theory, exact for independent positions",
-                    Hue::Theory,
-                    single.iter().map(|rate| (rate.x, rate.theory)),
-                ),
-                Series::dots(SEEDED, Hue::Cuckoo, dots(seeded)?),
-                Series::dots(SINGLE, Hue::Bloom, dots(single)?),
-            ],
-        })],
+        panels: panels("m/n, bits per key", (SEEDED, seeded), (SINGLE, single), 0.07)?,
         table: Some(table),
         verdict: Verdict {
             outcome: outcome(&against),

@@ -204,7 +204,7 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         percent(published.low, 2),
         percent(published.high, 2),
     );
-    let names = groups.iter().map(|group| format!("{} keys", thousands(group.keys)));
+    let names = groups.iter().map(|group| thousands(group.keys));
     let names: Vec<String> = names.chain(["published".to_string()]).collect();
     let at = |i: usize| i as f64;
     let ends = [(-0.4, TARGET), (groups.len() as f64 + 0.4, TARGET)];
@@ -222,7 +222,7 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::categories("", names),
+            x: Axis::categories("keys in the filter", names),
             y: Axis::from_zero("rate of wrong yeses").with_format(Format::Percent),
             series: vec![
                 Series::dashed("asked for", Hue::Limit, ends),

@@ -273,7 +273,7 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
         question: "How many keys are lost for each width of hash?".to_string(),
         method: format!(
             "{} words ({words}) inserted into a table of l-bit hashes; counted is each word that \
-             finds its bits there already. Theory: n − 2^l·(1 − (1 − 2^−l)^n). Dots: means; bars: \
+             finds its bits there already. Theory: n − 2^[l]·(1 − (1 − 2^[−l])^[n]). Dots: means; bars: \
              exact 95% intervals. Widths without any collision are left out of the plot.",
             thousands(keys),
         ),
@@ -329,7 +329,7 @@ fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
     let keys: u64 = data.parameter("keys")?;
     let against = contradictions(rates)?;
     let mut observed = Vec::new();
-    let mut table = Table::new(&["l", "n/2^l", "theory", "observed"]);
+    let mut table = Table::new(&["l", "n/2^[l]", "theory", "observed"]);
     for rate in rates {
         let estimate = rate.observed()?;
         if rate.wrong > 0 {
@@ -352,10 +352,10 @@ fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
     Ok(Figure {
         id: "compaction-rates",
         title: "Strangers taken for stored keys".to_string(),
-        question: "Is the error 2^−l, as the thesis has it, or n/2^l?".to_string(),
+        question: "Is the error 2^[−l], as the thesis has it, or n/2^[l]?".to_string(),
         method: format!(
             "Tables of {} words, asked for as many strings that are no words. Theory: \
-             1 − (1 − 2^−l)^n. Bars: exact 95% intervals; widths without a wrong yes are left out \
+             1 − (1 − 2^[−l])^[n]. Bars: exact 95% intervals; widths without a wrong yes are left out \
              of the plot.",
             thousands(keys)
         ),
@@ -365,11 +365,11 @@ fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
             y: Axis::logarithmic("rate of wrong yeses").with_format(Format::Percent),
             series: vec![
                 Series::line(
-                    "theory: 1 − (1 − 2^−l)^n",
+                    "theory for n stored keys",
                     Hue::Theory,
                     curve(|n, p| -(n * (-p).ln_1p()).exp_m1()),
                 ),
-                Series::dashed("2^−l", Hue::Limit, curve(|_, p| p)),
+                Series::dashed("one stored key", Hue::Limit, curve(|_, p| p)),
                 Series::dots("observed", Hue::Counting, observed),
             ],
         })],
@@ -377,7 +377,7 @@ fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
         verdict: Verdict {
             outcome: outcome(&against),
             sentence: if against.is_empty() {
-                "The observed rates agree with n/2^l, saturating at 1; 2^−l is the error for a single \
+                "The observed rates agree with n/2^[l], saturating at 1; 2^[−l] is the error for a single \
                  stored key."
                     .to_string()
             } else {

@@ -5,6 +5,7 @@ use crivo::{Digest, KeyHasher};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::plot::{Axis, Chart, Format, Hue, Panel, Series};
 use crate::random::RandomStrings;
 use crate::report::Outcome;
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, share};
@@ -37,6 +38,49 @@ impl Rate {
     pub(super) fn observed(&self) -> Result<Estimate, StudyError> {
         Ok(share(self.wrong, self.asked, CONFIDENCE)?)
     }
+}
+
+/// Two panels for two filters over one parameter: their rates with theory's curve, and the rates
+/// over theory, where their intervals can be seen. Dots are set apart by `nudge`.
+pub(super) fn panels(
+    x: &str,
+    first: (&str, &[&Rate]),
+    second: (&str, &[&Rate]),
+    nudge: f64,
+) -> Result<Vec<Panel>, StudyError> {
+    let theory = second.1.iter().map(|rate| (rate.x, rate.theory));
+    let dots = |rates: &[&Rate], nudge: f64, over_theory: bool| -> Result<Vec<_>, StudyError> {
+        let dot = |rate: &&Rate| {
+            let scale = if over_theory { 1.0 / rate.theory } else { 1.0 };
+            Ok((rate.x + nudge, rate.observed()?.scaled(scale)))
+        };
+        rates.iter().map(dot).collect()
+    };
+    let both = |over_theory: bool| -> Result<[Series; 2], StudyError> {
+        Ok([
+            Series::dots(first.0, Hue::Cuckoo, dots(first.1, -nudge, over_theory)?),
+            Series::dots(second.0, Hue::Bloom, dots(second.1, nudge, over_theory)?),
+        ])
+    };
+    let label = "theory, exact for independent positions";
+    let ends = [second.1.first(), second.1.last()];
+    let ones = ends.into_iter().flatten().map(|rate| (rate.x, 1.0));
+    let [a, b] = both(false)?;
+    let [c, d] = both(true)?;
+    Ok(vec![
+        Panel::Chart(Chart {
+            title: "rate".to_string(),
+            x: Axis::linear(x),
+            y: Axis::logarithmic("rate of wrong yeses").with_format(Format::Percent),
+            series: vec![Series::line(label, Hue::Theory, theory), a, b],
+        }),
+        Panel::Chart(Chart {
+            title: "rate over theory".to_string(),
+            x: Axis::linear(x),
+            y: Axis::linear("observed over theory"),
+            series: vec![Series::line(label, Hue::Theory, ones), c, d],
+        }),
+    ])
 }
 
 /// How many of the rates contradict theory: theory lies outside of the exact interval, which is

@@ -129,7 +129,7 @@ fn plain(value: f64) -> String {
     let magnitude = rounded.abs();
     if rounded == 0.0 {
         "0".to_string()
-    } else if magnitude >= 1e5 && rounded.fract() == 0.0 && magnitude.log10().fract() == 0.0 {
+    } else if magnitude >= 1e4 && is_one_digit(rounded) {
         scientific(rounded, 1)
     } else if magnitude >= 1e4 {
         thousands(rounded as u64)
@@ -150,11 +150,14 @@ fn is_one_digit(value: f64) -> bool {
 fn linear_ticks(range: Range, count: usize) -> Vec<f64> {
     let rough = (range.high - range.low) / count as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .map(|factor| factor * power)
-        .find(|step| *step >= rough * 0.999)
-        .unwrap_or(power);
+    // The round number that is nearest, as a ratio.
+    let step = power
+        * match rough / power {
+            leading if leading < 1.42 => 1.0,
+            leading if leading < 3.2 => 2.0,
+            leading if leading < 7.1 => 5.0,
+            _ => 10.0,
+        };
     let first = (range.low / step).ceil() as i64;
     let last = (range.high / step).floor() as i64;
     (first..=last).map(|i| i as f64 * step).collect()
@@ -212,12 +215,12 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        assert_eq!(texts(&Axis::from_zero("x"), &[0.0, 9.7]), ["0", "5", "10"]);
-        assert_eq!(texts(&Axis::linear("x"), &[1.0, 15.0]), ["5", "10", "15"]);
+        assert_eq!(texts(&Axis::from_zero("x"), &[0.0, 9.7]), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(texts(&Axis::linear("x"), &[1.0, 15.0]), ["2", "4", "6", "8", "10", "12", "14"]);
         let rate = Axis::logarithmic("rate").with_format(Format::Percent);
         assert_eq!(texts(&rate, &[0.0001, 0.1]), ["0.01%", "0.1%", "1%", "10%"]);
         let axis = Axis::logarithmic("n");
-        assert_eq!(texts(&axis, &[1e4, 1e7]), ["10\u{202f}000", "10⁵", "10⁶", "10⁷"]);
+        assert_eq!(texts(&axis, &[1e4, 1e7]), ["10⁴", "10⁵", "10⁶", "10⁷"]);
         let names = Axis::categories("family", vec!["a".into(), "b".into()]);
         assert_eq!(texts(&names, &[]), ["a", "b"]);
     }

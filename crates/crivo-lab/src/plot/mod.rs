@@ -14,7 +14,7 @@ mod theme;
 
 pub use axis::{Axis, Format, Scaling};
 pub use heat::HeatMap;
-pub(crate) use number::{decimal, percent, thousands};
+pub(crate) use number::{decimal, percent, points, thousands};
 pub(crate) use png::to_png;
 pub(crate) use sheet::{inline, inline_sign, legend, sheet};
 pub(crate) use svg::escape;

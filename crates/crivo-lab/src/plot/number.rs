@@ -67,6 +67,11 @@ pub(crate) fn percent(share: f64, digits: usize) -> String {
     format!("{}%", decimal(100.0 * share, digits))
 }
 
+/// A difference of shares in percentage points.
+pub(crate) fn points(share: f64) -> String {
+    format!("{} percentage points", decimal(100.0 * share, 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +87,6 @@ mod tests {
         assert_eq!(decimal(1.0e-7, 1), "10⁻⁷");
         assert_eq!(scientific(0.000123, 3), "1.23·10⁻⁴");
         assert_eq!(percent(0.021577, 3), "2.16%");
+        assert_eq!(points(0.0001), "0.010 percentage points");
     }
 }

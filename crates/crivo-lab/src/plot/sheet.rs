@@ -7,10 +7,15 @@ use super::{Look, Panel, chart, heat};
 /// A single panel is wide; panels that stand together are smaller.
 const SINGLE: (f64, f64) = (560.0, 350.0);
 const SMALL: (f64, f64) = (400.0, 280.0);
+const TINY: (f64, f64) = (260.0, 170.0);
 
 /// The size of each of so many panels.
-pub(crate) const fn panel_size(count: usize) -> (f64, f64) {
-    if count == 1 { SINGLE } else { SMALL }
+const fn panel_size(count: usize) -> (f64, f64) {
+    match count {
+        1 => SINGLE,
+        2..=6 => SMALL,
+        _ => TINY,
+    }
 }
 
 fn draw(panel: &Panel, size: (f64, f64), theme: Theme) -> String {
@@ -77,7 +82,11 @@ pub(crate) fn inline_sign(hue: Hue, look: Look) -> String {
 /// All panels with title and legend, as a file of its own: fixed colours on white.
 pub(crate) fn sheet(title: &str, panels: &[Panel]) -> String {
     let size = panel_size(panels.len());
-    let columns = panels.len().clamp(1, 2);
+    let columns = match panels.len() {
+        0..=1 => 1,
+        2..=6 => 2,
+        _ => 3,
+    };
     let has_titles = panels.iter().any(|panel| !panel.title().is_empty());
     let head = if has_titles { 22.0 } else { 0.0 };
     let (pad, gap) = (18.0, 22.0);

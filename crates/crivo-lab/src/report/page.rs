@@ -36,6 +36,17 @@ pub(super) fn render(chapters: &[Chapter]) -> String {
     page
 }
 
+/// Text of the report in HTML: what stands in `^[…]` is raised.
+fn rich(text: &str) -> String {
+    let mut html = escape(text);
+    while let Some((before, after)) = html.split_once("^[")
+        && let Some((raised, rest)) = after.split_once(']')
+    {
+        html = format!("{before}<sup>{raised}</sup>{rest}");
+    }
+    html
+}
+
 fn header(page: &mut String, chapters: &[Chapter]) {
     let _ = write!(
         page,
@@ -76,9 +87,9 @@ fn summary(page: &mut String, chapters: &[Chapter]) {
                 page,
                 "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td></tr>",
                 figure.id,
-                escape(&figure.question),
+                rich(&figure.question),
                 badge(figure.verdict.outcome),
-                escape(&figure.verdict.sentence),
+                rich(&figure.verdict.sentence),
             );
         }
     }
@@ -96,7 +107,7 @@ fn section(page: &mut String, chapter: &Chapter, number: &mut usize) {
         "<section id=\"{}\" class=\"experiment\">\n<h2>{}</h2>\n<p>{}</p>\n",
         data.experiment(),
         escape(section.title),
-        escape(&section.introduction),
+        rich(&section.introduction),
     );
     let sources: Vec<String> = section
         .sources
@@ -131,15 +142,23 @@ fn figure(page: &mut String, figure: &Figure, number: usize) {
         "<figure id=\"{id}\">\n<figcaption><span class=\"number\">Figure {number}</span> {}</figcaption>\n\
          <dl class=\"how\"><dt>Question</dt><dd>{}</dd><dt>Method</dt><dd>{}</dd></dl>\n",
         escape(title),
-        escape(question),
-        escape(method),
+        rich(question),
+        rich(method),
     );
-    let beside = panels.len() == 1 && table.as_ref().is_some_and(|table| table.head.len() <= 5);
+    // A tall, narrow table stands beside one panel, or beside two that are stacked.
+    let beside = table.as_ref().is_some_and(|table| {
+        table.head.len() <= 5 && (panels.len() == 1 || panels.len() == 2 && table.rows.len() > 12)
+    });
+    let single = panels.len() == 1 || beside;
     let _ = write!(
         page,
         "<div class=\"{}\">\n<div class=\"drawing\">\n<div class=\"panels {}\">\n",
         if beside { "beside" } else { "stacked" },
-        if panels.len() == 1 { "one" } else { "many" },
+        match panels.len() {
+            _ if single => "one",
+            2..=6 => "many",
+            _ => "tiny",
+        },
     );
     for panel in panels {
         let heading = panel.title();
@@ -149,7 +168,11 @@ fn figure(page: &mut String, figure: &Figure, number: usize) {
         if !heading.is_empty() {
             let _ = write!(page, "<p class=\"heading\">{}</p>", escape(heading));
         }
-        let _ = writeln!(page, "{}</div>", inline(panel, panels.len(), &description));
+        let _ = writeln!(
+            page,
+            "{}</div>",
+            inline(panel, if single { 1 } else { panels.len() }, &description)
+        );
     }
     page.push_str("</div>\n");
     let entries = legend(panels);
@@ -175,13 +198,13 @@ fn figure(page: &mut String, figure: &Figure, number: usize) {
 fn numbers(page: &mut String, table: &Table) {
     page.push_str("<div class=\"scroll\"><table class=\"numbers\">\n<thead><tr>");
     for head in &table.head {
-        let _ = write!(page, "<th>{}</th>", escape(head));
+        let _ = write!(page, "<th>{}</th>", rich(head));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         page.push_str("<tr>");
         for cell in row {
-            let _ = write!(page, "<td>{}</td>", escape(cell));
+            let _ = write!(page, "<td>{}</td>", rich(cell));
         }
         page.push_str("</tr>\n");
     }
@@ -194,10 +217,10 @@ fn answer(page: &mut String, verdict: &Verdict) {
         "<div class=\"verdict {}\"><p>{} {}</p>",
         verdict.outcome.name(),
         badge(verdict.outcome),
-        escape(&verdict.sentence),
+        rich(&verdict.sentence),
     );
     if !verdict.test.is_empty() {
-        let _ = write!(page, "<p class=\"test\">{}</p>", escape(&verdict.test));
+        let _ = write!(page, "<p class=\"test\">{}</p>", rich(&verdict.test));
     }
     page.push_str("</div>\n");
 }

@@ -146,7 +146,7 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
                 .to_string(),
         method: format!(
             "Filters of {} bits with k = {PROBES}, filled to between a tenth and nine tenths; for {} \
-             strangers, the number of positions up to the first clear bit. Theory: (1 − p^k)/(1 − p). \
+             strangers, the number of positions up to the first clear bit. Theory: (1 − p^[k])/(1 − p). \
              Times beside it: medians over Bloom’s at the lowest fill, with {}% intervals; a blocked \
              filter looks at one line of memory at any fill.",
             thousands(bits),

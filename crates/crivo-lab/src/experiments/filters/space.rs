@@ -7,7 +7,9 @@ use super::super::rates::{Rate, contradictions, describe_test, outcome};
 use super::subjects;
 use crate::StudyError;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{
+    Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
+};
 use crate::report::{Figure, Table, Verdict};
 use crate::study::Context;
 
@@ -75,16 +77,12 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         "over the limit",
     ]);
     for name in &names {
-        // The rate is on the axis that has no bars; it is so well known that they would not show.
         let of_name: Vec<&Rate> = rates.iter().filter(|rate| rate.filter == *name).collect();
         let points = of_name.iter().filter(|rate| rate.wrong > 0).map(|rate| {
             (rate.wrong as f64 / rate.asked as f64, rate.bits as f64 / rate.keys as f64)
         });
-        // Counting filters take four bits where a Bloom filter takes one: beyond the plot's end.
-        if *name != "counting" {
-            let points = points.map(|(x, y)| crate::plot::Point { x, y, interval: None }).collect();
-            series.push(Series::new(*name, subjects::hue(name), crate::plot::Look::Trace, points));
-        }
+        let points = points.map(|(x, y)| Point { x, y, interval: None }).collect();
+        series.push(Series::new(*name, subjects::hue(name), Look::Trace, points));
         if let Some(rate) = of_name.iter().find(|rate| rate.x == 0.01) {
             let observed = rate.observed()?;
             let bits = rate.bits as f64 / rate.keys as f64;
@@ -137,8 +135,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
                 .to_string(),
         method: format!(
             "Every filter made for ε = 20% … 0.01% and {} keys, filled to its capacity (the growing \
-             one began with a sixteenth), then asked for {} strangers. Members were all found. The \
-             counting filter takes four times the bits of a Bloom filter and is left out of the plot. \
+             one began with a sixteenth), then asked for {} strangers. Members were all found. \
              Exact 95% intervals of the observed rates are narrower than the dots.",
             thousands(keys),
             thousands(rates.first().map_or(0, |rate| rate.asked)),
@@ -146,7 +143,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("observed rate of wrong yeses").with_format(Format::Percent),
-            y: Axis::from_zero("bits per key"),
+            y: Axis::logarithmic("bits per key"),
             series,
         })],
         table: Some(table),
