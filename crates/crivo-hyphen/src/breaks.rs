@@ -95,13 +95,19 @@ impl Breaks {
     /// The word with `separator` at every break.
     pub fn join(&self, word: &str, separator: &str) -> String {
         let mut joined = String::with_capacity(word.len() + self.count() * separator.len());
+        self.join_into(word, separator, &mut joined);
+        joined
+    }
+
+    /// Appends the word to `text`, with `separator` at every break: [`join`](Self::join) without a
+    /// new string.
+    pub fn join_into(&self, word: &str, separator: &str, text: &mut String) {
         for (index, piece) in self.split(word).enumerate() {
             if index > 0 {
-                joined.push_str(separator);
+                text.push_str(separator);
             }
-            joined.push_str(piece);
+            text.push_str(piece);
         }
-        joined
     }
 
     fn words(&self) -> impl Iterator<Item = u64> + '_ {

@@ -1,0 +1,75 @@
+//! Bloom's example of 1970: exceptions on disk, and a filter that spares the disk.
+//!
+//! ```sh
+//! cargo run --release --features stored --example guarded [text file]
+//! ```
+//!
+//! It puts the English exceptions into a store, hyphenates a text with every kind of filter before the store
+//! and with none, and tells how often the store was asked.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+use std::{env, fs};
+
+use crivo::codec::Kind;
+use crivo_hyphen::exceptions::{Guard, StoredExceptions};
+use crivo_hyphen::{Exception, Hyphenator, Language};
+
+/// Bloom's own words for what follows, in ours, with two of the exceptions among them.
+const TEXT: &str = "A program that hyphenates has simple rules for most words, and a dictionary for \
+    those few that the rules get wrong. The dictionary is too large for the memory, so that every word \
+    costs an access to the disk, although nearly all of them are not in it. A small table in the \
+    memory tells which words need not be looked for: it may let a few strangers through, which costs \
+    an access in vain, but it never turns away a word that is in the dictionary, such as Massachusetts \
+    or bathymetry.\n";
+
+const RATE: f64 = 0.05;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let text = match env::args_os().nth(1) {
+        Some(path) => fs::read_to_string(path)?,
+        None => TEXT.repeat(100),
+    };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("words.redb");
+    let patterns = Language::EnglishUs.patterns();
+    let mut first = None;
+
+    println!("guard at 5%   bits/key  lookups  turned away  in vain  found  ms");
+    for kind in Kind::ALL.map(Some).into_iter().chain([None]) {
+        let guard = kind.map(|kind| Guard::new(kind, RATE)).transpose()?;
+        let words = Arc::new(StoredExceptions::open(&path, guard)?);
+        if words.key_count()? == 0 {
+            words.insert(Language::EnglishUs.exceptions())?;
+        }
+
+        // Without exceptions of its own, so that all of them come from the store.
+        let english = Hyphenator::from_patterns(&patterns).with_exceptions(Arc::clone(&words));
+        let start = Instant::now();
+        let hyphenated = english.hyphenate_text(&text, "\u{ad}");
+        let time = start.elapsed().as_secs_f64() * 1e3;
+        // The guard changes what it costs, never what comes out.
+        assert_eq!(first.get_or_insert_with(|| hyphenated.clone()), &hyphenated);
+
+        let counters = words.counters();
+        println!(
+            "{:12} {:9.1} {:8} {:12} {:8} {:6} {:6.1}",
+            kind.map_or("none", Kind::name),
+            words.guard_size_in_bits() as f64 / words.key_count()? as f64,
+            counters.lookups,
+            counters.rejections,
+            counters.false_positives,
+            counters.found,
+            time,
+        );
+    }
+
+    // A word of the user's own: on disk and in the guard before the call returns.
+    let guard = Some(Guard::new(Kind::Cuckoo, RATE)?);
+    StoredExceptions::open(&path, guard)?.insert([Exception::parse("Cri-vo")?])?;
+    let words = StoredExceptions::open(&path, guard)?;
+    let breaks = words.get("CRIVO")?.unwrap_or_default();
+    println!("\nafter a restart: {}", breaks.join("CRIVO", "-"));
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Hyphenates the words that it is given, or the lines of its standard input:
+//!
+//! ```text
+//! $ cargo run --example hyphenate -- en-us hyphenation Massachusetts
+//! hy-phen-a-tion
+//! Mass-a-chu-setts
+//! $ cargo run --example hyphenate
+//! usage: hyphenate LANGUAGE [WORD…]
+//! …
+//! ```
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+
+use crivo_hyphen::{Hyphenator, Language};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(code) = arguments.next() else {
+        eprintln!("usage: hyphenate LANGUAGE [WORD…]\n");
+        for language in Language::all() {
+            eprintln!("{:16}{language}", language.code());
+        }
+        return ExitCode::from(2);
+    };
+    let language = match Language::from_code(&code) {
+        Ok(language) => language,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
+    match hyphenate(&Hyphenator::new(language), arguments.collect()) {
+        // Whoever closes the pipe has read enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn hyphenate(hyphenator: &Hyphenator, words: Vec<String>) -> io::Result<()> {
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    if !words.is_empty() {
+        for word in words {
+            writeln!(output, "{}", hyphenator.hyphenate(&word, "-"))?;
+        }
+        return output.flush();
+    }
+    let mut hyphenated = String::new();
+    for line in io::stdin().lock().lines() {
+        hyphenated.clear();
+        hyphenator.hyphenate_into(&line?, "-", &mut hyphenated);
+        writeln!(output, "{hyphenated}")?;
+    }
+    output.flush()
+}

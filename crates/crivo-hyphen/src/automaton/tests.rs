@@ -1,0 +1,158 @@
+//! The automaton against the plainest rules.
+
+use proptest::prelude::*;
+
+use super::letters::Letters;
+use super::table::{Cell, Split};
+use crate::hyphenator::Limits;
+use crate::{Automaton, Exception, Hyphenator, Patterns};
+
+const ALL: Limits = Limits { left: 1, right: 1, min_word_length: 0, clip_exceptions: false };
+
+/// What the patterns say, tried one by one; only for words whose letters are single bytes.
+fn plain(patterns: &Patterns, word: &str, limits: &Limits) -> Vec<usize> {
+    let levels = patterns.levels(word);
+    let last = (word.len() + 1).saturating_sub(limits.right);
+    (limits.left..last).filter(|&gap| levels[gap] % 2 == 1).collect()
+}
+
+fn found(automaton: &Automaton, word: &str, limits: &Limits) -> Vec<usize> {
+    automaton.breaks_within(word, limits).iter().collect()
+}
+
+/// A pattern: letters with digits between them, perhaps with dots at its ends.
+fn pattern(max_letters: usize) -> impl Strategy<Value = String> {
+    let letters = prop::collection::vec(("[abcé]", 0..10u8), 1..=max_letters);
+    (any::<bool>(), 0..10u8, letters, any::<bool>()).prop_map(|(opens, first, letters, closes)| {
+        let mut text = String::from(if opens { "." } else { "" });
+        if !opens {
+            text.push_str(&first.to_string());
+        }
+        let last = letters.len() - 1;
+        for (index, (letter, level)) in letters.into_iter().enumerate() {
+            text.push_str(&letter);
+            if !(closes && index == last) && level > 4 {
+                text.push_str(&level.to_string());
+            }
+        }
+        text.push_str(if closes { "." } else { "" });
+        text
+    })
+}
+
+fn check(patterns: &[String], words: &[String]) -> Result<(), TestCaseError> {
+    let patterns = Patterns::parse(&patterns.join(" ")).unwrap();
+    let automaton = Automaton::new(&patterns);
+    for limits in [ALL, Limits { left: 2, right: 3, ..ALL }, Limits { left: 9, right: 70, ..ALL }] {
+        for word in words {
+            let expected = plain(&patterns, word, &limits);
+            prop_assert_eq!(found(&automaton, word, &limits), expected, "{}", word);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_automaton_gives_what_the_patterns_say(
+        patterns in prop::collection::vec(pattern(5), 1..30),
+        words in prop::collection::vec("[abcABCx.]{0,20}", 10),
+        long in "[abc]{60,140}",
+    ) {
+        check(&patterns, &words)?;
+        check(&patterns, &[long])?;
+    }
+
+    #[test]
+    fn patterns_longer_than_any_window_are_matched(
+        patterns in prop::collection::vec(pattern(40), 1..12),
+        cut in prop::collection::vec((0..12usize, 0..20usize, 1..30usize), 10),
+    ) {
+        // Random words would match nothing: these are cut from the patterns.
+        let letters: Vec<String> = patterns
+            .iter()
+            .map(|pattern| pattern.replace(|c: char| c == '.' || c.is_ascii_digit(), ""))
+            .map(|letters| letters.replace('é', "a"))
+            .collect();
+        let patterns: Vec<String> =
+            patterns.iter().map(|pattern| pattern.replace('é', "a")).collect();
+        let words: Vec<String> = cut
+            .into_iter()
+            .map(|(which, start, length)| {
+                letters[which % letters.len()].chars().cycle().skip(start).take(length).collect()
+            })
+            .chain(letters.iter().cloned())
+            .collect();
+        check(&patterns, &words)?;
+    }
+
+    #[test]
+    fn letters_are_the_same_folded_or_not(
+        patterns in prop::collection::vec(pattern(4), 1..20),
+        word in "[abcéABCÉΣσςİ\u{301}\u{302}x.]{0,12}",
+    ) {
+        let automaton = Automaton::new(&Patterns::parse(&patterns.join(" ")).unwrap());
+        let letters = automaton.letters(&word);
+        prop_assert_eq!(&letters, &Letters::folded(&automaton.alphabet, &word));
+        // Every break is one before a letter, and the word is unchanged but for the separators.
+        let joined = automaton.breaks_within(&word, &ALL).join(&word, "|");
+        let splits_a_mark = joined.contains("|\u{301}") || joined.contains("|\u{302}");
+        prop_assert!(!splits_a_mark);
+        prop_assert_eq!(joined.replace('|', ""), word);
+    }
+
+    #[test]
+    fn folded_exceptions_are_found_and_change_no_other_word(
+        patterns in prop::collection::vec(pattern(4), 1..20),
+        listed in prop::collection::btree_set("[abcé]{1,4}(-[abcé]{1,4}){0,3}", 1..10),
+        words in prop::collection::vec("[abcABC.]{0,8}", 10),
+    ) {
+        let patterns = Patterns::parse(&patterns.join(" ")).unwrap();
+        let listed: Vec<_> = listed.iter().map(|entry| Exception::parse(entry).unwrap()).collect();
+        let automaton = Automaton::with_exceptions(&patterns, &listed);
+        for exception in &listed {
+            // Of two entries for one word the later holds.
+            let holds = listed.iter().rfind(|other| other.word() == exception.word()).unwrap();
+            for word in [exception.word().to_string(), exception.word().to_uppercase()] {
+                let breaks = automaton.breaks_within(&word, &ALL);
+                prop_assert_eq!(breaks.join(&word, "-").to_lowercase(), holds.to_string());
+            }
+        }
+        for word in words {
+            let folded = word.to_lowercase();
+            if listed.iter().all(|exception| exception.word() != folded) {
+                prop_assert_eq!(found(&automaton, &word, &ALL), plain(&patterns, &word, &ALL));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_patterns_no_breaks() {
+    let automaton = Automaton::new(&Patterns::default());
+    for word in ["", "a", "word", "été", &"long".repeat(50)] {
+        assert!(automaton.breaks_within(word, &ALL).is_empty());
+    }
+}
+
+#[test]
+fn large_alphabets_are_numbered_like_small_ones() {
+    // 300 letters from the Hangul block, each followed by a break.
+    let letters: Vec<char> = ('\u{ac00}'..).take(300).collect();
+    let text: String = letters.iter().map(|letter| format!("{letter}1 ")).collect();
+    let patterns = Patterns::parse(&text).unwrap();
+    let hyphenator = Hyphenator::from_patterns(&patterns).with_minima(1, 1);
+    let word = "\u{ac00}\u{ac01}x\u{ac02}";
+    assert_eq!(hyphenator.hyphenate(word, "-"), "\u{ac00}-\u{ac01}-x\u{ac02}");
+}
+
+#[test]
+fn tables_widen_where_half_a_word_is_too_narrow() {
+    let split = Split::new(1 << 12);
+    assert!(split.fits::<u32>((1 << 20) - 1) && !split.fits::<u32>(1 << 20));
+    let cell = u32::new(split, 4095, (1 << 20) - 1);
+    assert_eq!((cell.levels(split), cell.next(split)), (4095, (1 << 20) - 1));
+    assert!(split.fits::<u64>(1 << 40));
+}

@@ -1,0 +1,145 @@
+//! A word whose breaks are listed, because the patterns get it wrong.
+
+use std::path::Path;
+
+use crate::fold::fold;
+use crate::{Breaks, ParseError, ReadError, tex};
+
+/// A word and its listed breaks, as `ta-ble` tells both.
+///
+/// The word is kept [folded](crate::fold()), so that it is found in every letter case.
+///
+/// ```
+/// use crivo_hyphen::Exception;
+///
+/// let exception = Exception::parse("Mass-a-chu-setts")?;
+/// assert_eq!(exception.word(), "massachusetts");
+/// assert_eq!(exception.breaks().iter().collect::<Vec<_>>(), [4, 5, 8]);
+/// assert_eq!(exception.to_string(), "mass-a-chu-setts");
+/// # Ok::<(), crivo_hyphen::ParseError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exception {
+    word: String,
+    breaks: Breaks,
+}
+
+impl Exception {
+    /// A word with its breaks: offsets into the folded word.
+    ///
+    /// Offsets that do not lie strictly within the word, or that would cut a letter, are left out.
+    pub fn new(word: &str, breaks: &Breaks) -> Self {
+        let word = fold(word).into_owned();
+        let inner =
+            |&offset: &usize| 0 < offset && offset < word.len() && word.is_char_boundary(offset);
+        let breaks = breaks.iter().filter(inner).collect();
+        Self { word, breaks }
+    }
+
+    /// Reads one entry of an exception list: a word with a hyphen at every break.
+    ///
+    /// # Errors
+    /// If the entry has no letters, or anything besides letters, marks, apostrophes and hyphens
+    /// between letters.
+    pub fn parse(entry: &str) -> Result<Self, ParseError> {
+        Self::from_entry(&tex::Entry { text: entry, line: 1, column: 1 })
+    }
+
+    /// Reads a list of exceptions: words between blanks, or the `\hyphenation{…}` groups of TeX
+    /// source.
+    ///
+    /// # Errors
+    /// If an entry is malformed: the error tells its line and column.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, ParseError> {
+        tex::entries(text, "\\hyphenation")?.iter().map(Self::from_entry).collect()
+    }
+
+    /// Reads a file of exceptions.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not UTF-8, or an entry is malformed.
+    pub fn read_list(path: impl AsRef<Path>) -> Result<Vec<Self>, ReadError> {
+        tex::read(path.as_ref(), Self::parse_list)
+    }
+
+    fn from_entry(entry: &tex::Entry<'_>) -> Result<Self, ParseError> {
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        for piece in entry.text.split('-') {
+            let wrong = |c: char| !(c.is_alphanumeric() || is_joiner(c));
+            if let Some(index) = piece.chars().position(wrong) {
+                return Err(entry.error(start + index, "letters and hyphens only"));
+            }
+            if piece.is_empty() {
+                return Err(entry.error(start, "a letter on either side of every hyphen"));
+            }
+            pieces.push(piece);
+            start += piece.chars().count() + 1;
+        }
+        // A piece is folded with all that stands before it, as the whole word will be: a sigma at
+        // the end of a piece is not at the end of the word.
+        let plain = pieces.concat();
+        let folded = crate::fold::Folded::new(&plain);
+        let mut end = 0;
+        let ends = pieces.iter().map(|piece| {
+            end += piece.len();
+            end
+        });
+        let breaks: Breaks = ends.filter_map(|end| folded.offset_of(end)).collect();
+        Ok(Self::new(&folded.text, &breaks))
+    }
+
+    /// The word, folded.
+    pub fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// Where it may be divided: byte offsets into [`word`](Self::word).
+    pub fn breaks(&self) -> &Breaks {
+        &self.breaks
+    }
+}
+
+impl std::fmt::Display for Exception {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.breaks.join(&self.word, "-"))
+    }
+}
+
+/// What may stand inside a word without being a letter.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}')
+        || unicode_normalization::char::is_combining_mark(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_survive_a_round_trip() {
+        for entry in ["ta-ble", "process", "as-so-ciate", "öl-baum", "l'a-mour"] {
+            assert_eq!(Exception::parse(entry).unwrap().to_string(), entry);
+        }
+    }
+
+    #[test]
+    fn breaks_are_those_of_the_folded_word() {
+        // Capital sharp s is three bytes long, its small letter two; the decomposed é three and two.
+        assert_eq!(Exception::parse("STRA\u{1e9e}-E").unwrap().to_string(), "straß-e");
+        assert_eq!(Exception::parse("e\u{301}t-e\u{301}").unwrap().to_string(), "ét-é");
+    }
+
+    #[test]
+    fn malformed_entries_tell_their_place() {
+        let place = |text| {
+            let error = Exception::parse_list(text).unwrap_err();
+            (error.line, error.column)
+        };
+        assert_eq!(place("ta-ble\n -ta"), (2, 2));
+        assert_eq!(place("ta-"), (1, 4));
+        assert_eq!(place("ta--ble"), (1, 4));
+        assert_eq!(place("ta-ble a=b"), (1, 9));
+        assert_eq!(place("\\hyphenation{ta-ble\né;a}"), (2, 2));
+    }
+}

@@ -1,0 +1,283 @@
+//! Exceptions on disk.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crivo::Digest;
+use redb::{
+    Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition, TableHandle,
+};
+
+use super::error::{Cause, StoreError};
+use super::guard::HASHER;
+use crate::{Breaks, Exception, fold};
+
+/// The folded words, each with its breaks: the gaps between them, seven bits to a byte.
+const WORDS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("words");
+/// What is known of all words together, by name.
+const STATE: TableDefinition<'_, &str, u64> = TableDefinition::new("state");
+
+const FORMAT: &str = "format";
+const GENERATION: &str = "generation";
+const FINGERPRINT: &str = "fingerprint";
+/// The one format that there is.
+const FORMAT_1: u64 = 1;
+
+/// The database of exceptions. It knows nothing of guards; [`StoredExceptions`] is its face.
+///
+/// [`StoredExceptions`]: super::StoredExceptions
+pub(super) struct Store {
+    path: PathBuf,
+    database: Database,
+}
+
+/// Which set of words a store holds: so a guard can tell whether it was made for it.
+///
+/// The generation alone would not do: a copy of the store goes on by other changes to the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// How many changes there were.
+    pub(super) generation: u64,
+    pub(super) key_count: u64,
+    /// The sum of the words' digests, by which sets of words differ, whatever their order.
+    pub(super) fingerprint: u64,
+}
+
+impl Store {
+    /// Opens a store, or makes an empty one.
+    pub(super) fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let at = |cause: Cause| cause.at(path);
+        if !path.try_exists().map_err(|error| at(error.into()))? {
+            create(path).map_err(at)?;
+        }
+        let database = Database::open(path).map_err(|error| at(error.into()))?;
+        let store = Self { path: path.to_owned(), database };
+        store.check_format().map_err(at)?;
+        Ok(store)
+    }
+
+    /// Adds exceptions in one transaction, and tells how many words were new. Before the commit
+    /// something else is done, with the digests of the new words, and all words as they will be.
+    pub(super) fn insert(
+        &self,
+        exceptions: impl IntoIterator<Item = Exception>,
+        before_commit: impl FnOnce(&[Digest], &Words<'_>) -> Result<(), Cause>,
+    ) -> Result<u64, StoreError> {
+        let change = || {
+            let mut new = Vec::new();
+            let transaction = self.database.begin_write()?;
+            {
+                let mut words = transaction.open_table(WORDS)?;
+                for exception in exceptions {
+                    let value = encode(exception.breaks());
+                    if words.insert(exception.word(), &*value)?.is_none() {
+                        new.push(HASHER.digest(exception.word()));
+                    }
+                }
+                let mut state = transaction.open_table(STATE)?;
+                let sum = new.iter().fold(0, |sum: u64, digest| sum.wrapping_add(digest.get()));
+                advance(&mut state, |fingerprint| fingerprint.wrapping_add(sum))?;
+                before_commit(&new, &Words(&words))?;
+            }
+            transaction.commit()?;
+            Ok(new.len() as u64)
+        };
+        change().map_err(|cause: Cause| cause.at(&self.path))
+    }
+
+    /// Takes words out in one transaction, and tells the digests of those that were there.
+    pub(super) fn remove<W: AsRef<str>>(
+        &self,
+        words: impl IntoIterator<Item = W>,
+    ) -> Result<Vec<Digest>, StoreError> {
+        let change = || {
+            let mut removed = Vec::new();
+            let transaction = self.database.begin_write()?;
+            {
+                let mut table = transaction.open_table(WORDS)?;
+                for word in words {
+                    let word = fold(word.as_ref());
+                    if table.remove(&*word)?.is_some() {
+                        removed.push(HASHER.digest(&*word));
+                    }
+                }
+                let mut state = transaction.open_table(STATE)?;
+                let sum = removed.iter().fold(0, |sum: u64, digest| sum.wrapping_add(digest.get()));
+                advance(&mut state, |fingerprint| fingerprint.wrapping_sub(sum))?;
+            }
+            transaction.commit()?;
+            Ok(removed)
+        };
+        change().map_err(|cause: Cause| cause.at(&self.path))
+    }
+
+    /// The breaks of a folded word.
+    pub(super) fn get(&self, folded: &str) -> Result<Option<Breaks>, StoreError> {
+        let read = || match self.words()?.get(folded)? {
+            Some(value) => decode(value.value()).map(Some),
+            None => Ok(None),
+        };
+        read().map_err(|cause: Cause| cause.at(&self.path))
+    }
+
+    /// All exceptions, ordered by their words' bytes, as they were when the iterator was made.
+    pub(super) fn iter(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<Exception, StoreError>> + '_, StoreError> {
+        let open = || Ok(self.words()?.range::<&str>(..)?);
+        let range = open().map_err(|cause: Cause| cause.at(&self.path))?;
+        Ok(range.map(|entry| {
+            let read = || {
+                let (word, value) = entry?;
+                Ok(Exception::new(word.value(), &decode(value.value())?))
+            };
+            read().map_err(|cause: Cause| cause.at(&self.path))
+        }))
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn stamp(&self) -> Result<Stamp, StoreError> {
+        let read = || {
+            let transaction = self.database.begin_read()?;
+            let state = transaction.open_table(STATE)?;
+            Ok(Stamp {
+                generation: value_of(&state, GENERATION)?,
+                key_count: transaction.open_table(WORDS)?.len()?,
+                fingerprint: value_of(&state, FINGERPRINT)?,
+            })
+        };
+        read().map_err(|cause: Cause| cause.at(&self.path))
+    }
+
+    /// The digests of all words.
+    pub(super) fn digests(&self) -> Result<Vec<Digest>, Cause> {
+        Words(&self.words()?).digests()
+    }
+
+    fn words(&self) -> Result<ReadOnlyTable<&'static str, &'static [u8]>, Cause> {
+        Ok(self.database.begin_read()?.open_table(WORDS)?)
+    }
+
+    fn check_format(&self) -> Result<(), Cause> {
+        let transaction = self.database.begin_read()?;
+        let mut tables = transaction.list_tables()?;
+        if !tables.any(|table| table.name() == STATE.name()) {
+            return Err(Cause::NotAStore);
+        }
+        match value_of(&transaction.open_table(STATE)?, FORMAT)? {
+            FORMAT_1 => Ok(()),
+            other => Err(Cause::UnknownFormat(other)),
+        }
+    }
+}
+
+/// All words of a store, in a transaction or outside of one.
+pub(super) struct Words<'t>(&'t dyn AllWords);
+
+impl Words<'_> {
+    pub(super) fn digests(&self) -> Result<Vec<Digest>, Cause> {
+        self.0.digests()
+    }
+}
+
+trait AllWords {
+    fn digests(&self) -> Result<Vec<Digest>, Cause>;
+}
+
+impl<T: ReadableTable<&'static str, &'static [u8]>> AllWords for T {
+    fn digests(&self) -> Result<Vec<Digest>, Cause> {
+        let mut digests = Vec::new();
+        for entry in self.iter()? {
+            digests.push(HASHER.digest(entry?.0.value()));
+        }
+        Ok(digests)
+    }
+}
+
+/// Makes an empty store in one step: a process that is killed on the way leaves no half of a
+/// database, which could not be opened ever after.
+fn create(path: &Path) -> Result<(), Cause> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let file = tempfile::Builder::new().prefix(".crivo-").suffix(".tmp").tempfile_in(folder)?;
+    {
+        let database = Database::builder().create_file(file.reopen()?)?;
+        let transaction = database.begin_write()?;
+        {
+            transaction.open_table(WORDS)?;
+            let mut state = transaction.open_table(STATE)?;
+            for (name, value) in [(FORMAT, FORMAT_1), (GENERATION, 0), (FINGERPRINT, 0)] {
+                state.insert(name, value)?;
+            }
+        }
+        transaction.commit()?;
+    }
+    match file.persist_noclobber(path) {
+        // Somebody else was faster: theirs is as good.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        result => result.map(|_| ()).map_err(|error| error.error.into()),
+    }
+}
+
+/// A change is made: the next generation, with another fingerprint.
+fn advance(
+    state: &mut redb::Table<'_, &'static str, u64>,
+    change: impl FnOnce(u64) -> u64,
+) -> Result<(), Cause> {
+    let generation = value_of(state, GENERATION)?;
+    let fingerprint = value_of(state, FINGERPRINT)?;
+    state.insert(GENERATION, generation.wrapping_add(1))?;
+    state.insert(FINGERPRINT, change(fingerprint))?;
+    Ok(())
+}
+
+fn value_of(state: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64, Cause> {
+    Ok(state.get(name)?.ok_or(Cause::NotAStore)?.value())
+}
+
+fn encode(breaks: &Breaks) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut last = 0;
+    for offset in breaks.iter() {
+        let mut gap = offset - last;
+        last = offset;
+        while gap >= 0x80 {
+            bytes.push(gap as u8 | 0x80);
+            gap >>= 7;
+        }
+        bytes.push(gap as u8);
+    }
+    bytes
+}
+
+/// A word is at most this long: so damaged breaks cannot ask for memory without end.
+const LONGEST_WORD: usize = 1 << 20;
+
+fn decode(bytes: &[u8]) -> Result<Breaks, Cause> {
+    let mut breaks = Breaks::new();
+    let (mut offset, mut gap, mut shift) = (0usize, 0usize, 0);
+    for &byte in bytes {
+        gap |= usize::from(byte & 0x7f) << shift;
+        shift += 7;
+        if gap > LONGEST_WORD || shift > 28 {
+            return Err(Cause::DamagedEntry);
+        }
+        if byte < 0x80 {
+            offset += gap;
+            if offset > LONGEST_WORD {
+                return Err(Cause::DamagedEntry);
+            }
+            breaks.insert(offset);
+            (gap, shift) = (0, 0);
+        }
+    }
+    if shift == 0 { Ok(breaks) } else { Err(Cause::DamagedEntry) }
+}

@@ -1,0 +1,120 @@
+//! Folding: the form in which words and patterns are compared.
+//!
+//! A word is folded to lower case and to composed letters (Unicode's form NFC), so that `Été`,
+//! `ÉTÉ` and an `é` typed as a letter and an accent are all one word. Folding can change the length
+//! of a word in bytes, so every letter remembers where it came from: `ẞ` has three bytes and `ß`
+//! two, and a letter followed by its accent becomes one.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// The word in lower case and with composed letters: the key under which exceptions are looked up.
+///
+/// ```
+/// use crivo_hyphen::fold;
+///
+/// assert_eq!(fold("Massachusetts"), "massachusetts");
+/// assert_eq!(fold("E\u{301}te\u{301}"), "\u{e9}t\u{e9}");
+/// assert_eq!(fold("ΟΔΟΣ"), "οδος");
+/// assert_eq!(fold("İstanbul"), "istanbul");
+/// ```
+pub fn fold(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            false => Cow::Borrowed(word),
+            true => Cow::Owned(word.to_ascii_lowercase()),
+        };
+    }
+    Cow::Owned(Folded::new(word).text)
+}
+
+/// A folded word that remembers where its letters came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Folded {
+    /// The word in lower case, composed.
+    pub text: String,
+    /// For each character of `text`: its offset there, and that of its origin in the word, unless
+    /// it is a mark: before a mark no word is divided.
+    pub letters: Vec<(usize, Option<usize>)>,
+}
+
+impl Folded {
+    pub fn new(word: &str) -> Self {
+        // Lower-casing the whole word knows the sigma at its end.
+        let lower = word.to_lowercase();
+        let mut lower = lower.chars();
+        let mut folded = Self { text: String::with_capacity(word.len()), letters: Vec::new() };
+        let mut cluster = String::new();
+        let mut cluster_start = 0;
+        for (offset, original) in word.char_indices() {
+            if !is_combining_mark(original) {
+                folded.push_composed(&cluster, cluster_start);
+                cluster.clear();
+                cluster_start = offset;
+            }
+            // The dotted capital I becomes two characters, the second of which no pattern knows.
+            let count = original.to_lowercase().count();
+            cluster.extend(lower.by_ref().take(count).take(1));
+            (1..count).for_each(|_| {
+                lower.next();
+            });
+        }
+        folded.push_composed(&cluster, cluster_start);
+        folded
+    }
+
+    /// Adds a letter with its marks, which may compose.
+    fn push_composed(&mut self, cluster: &str, origin: usize) {
+        for (index, c) in cluster.nfc().enumerate() {
+            let origin = (index == 0 && !is_combining_mark(c)).then_some(origin);
+            self.letters.push((self.text.len(), origin));
+            self.text.push(c);
+        }
+    }
+
+    /// Where byte `offset` of the word lies in the folded text, if a letter begins there.
+    pub fn offset_of(&self, offset: usize) -> Option<usize> {
+        let found = self.letters.iter().find(|(_, origin)| *origin == Some(offset));
+        found.map(|&(folded, _)| folded)
+    }
+
+    /// Which character begins at byte `offset` of the folded text.
+    pub fn index_of(&self, offset: usize) -> Option<usize> {
+        self.letters.binary_search_by_key(&offset, |&(folded, _)| folded).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_remember_their_origin() {
+        // İ is two bytes, its small letter one; ẞ three and two; a + ring above three and two.
+        let folded = Folded::new("İẞa\u{30a}x");
+        assert_eq!(folded.text, "ißåx");
+        let origins: Vec<_> = folded.letters.iter().map(|letter| letter.1).collect();
+        assert_eq!(origins, [Some(0), Some(2), Some(5), Some(8)]);
+        assert_eq!(folded.index_of(5), Some(3));
+        assert_eq!(folded.offset_of(8), Some(5));
+        assert_eq!(folded.index_of(2), None);
+    }
+
+    #[test]
+    fn marks_that_do_not_compose_have_no_origin() {
+        let folded = Folded::new("x\u{302}y");
+        assert_eq!(folded.letters, [(0, Some(0)), (1, None), (3, Some(3))]);
+        assert_eq!(Folded::new("\u{301}a").letters, [(0, None), (2, Some(2))]);
+    }
+
+    #[test]
+    fn folding_twice_changes_nothing() {
+        for word in ["ΟΔΟΣ", "Straße", "STRAẞE", "İI", "E\u{301}te\u{301}", "\u{9df}", "\u{212a}"]
+        {
+            let once = fold(word).into_owned();
+            assert_eq!(fold(&once), once);
+        }
+    }
+}

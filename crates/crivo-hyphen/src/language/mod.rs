@@ -1,0 +1,169 @@
+//! The languages whose patterns come with the library.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+
+use crate::{Automaton, Exception, Patterns};
+
+pub use table::Language;
+use table::{FACTS, Facts, LANGUAGES};
+
+impl Language {
+    /// All languages.
+    pub fn all() -> impl ExactSizeIterator<Item = Language> {
+        LANGUAGES.iter().copied()
+    }
+
+    /// The language of a code such as `en-us`; capital letters and underscores do not matter.
+    ///
+    /// ```
+    /// use crivo_hyphen::Language;
+    ///
+    /// assert_eq!(Language::from_code("en_US"), Ok(Language::EnglishUs));
+    /// assert_eq!(
+    ///     Language::from_code("en").unwrap_err().to_string(),
+    ///     "no language has the code \"en\"; the nearest is \"en-gb\" (English, British)"
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    /// If no language has this code: the error names the nearest one.
+    pub fn from_code(code: &str) -> Result<Self, UnknownLanguage> {
+        let wanted = code.to_ascii_lowercase().replace('_', "-");
+        Self::all()
+            .find(|language| language.code() == wanted)
+            .ok_or_else(|| UnknownLanguage { code: code.to_string(), nearest: nearest(&wanted) })
+    }
+
+    /// The code of the language: hyph-utf8's, which follows BCP 47.
+    pub fn code(self) -> &'static str {
+        self.facts().code
+    }
+
+    /// The name of the language.
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// How many letters stand at least before a break and after it.
+    pub fn minima(self) -> (usize, usize) {
+        self.facts().minima
+    }
+
+    /// The licence of the patterns. Their notices are in the repository, in `data/notices`.
+    pub fn licence(self) -> &'static str {
+        self.facts().licence
+    }
+
+    /// Whether a list of exceptions comes with the patterns.
+    pub fn has_exceptions(self) -> bool {
+        self.facts().has_exceptions
+    }
+
+    /// The patterns of the language.
+    pub fn patterns(self) -> Patterns {
+        let texts = self.packed_texts();
+        // A test parses the data of every language.
+        texts.first().map_or_else(Patterns::default, |text| {
+            Patterns::parse(text).expect("packed patterns are well-formed")
+        })
+    }
+
+    /// The exceptions of the language: those of the pattern file, then, for American English, those
+    /// of TUGboat's list. Where a word stands in both, the later entry holds.
+    pub fn exceptions(self) -> Vec<Exception> {
+        let parse =
+            |text: &String| Exception::parse_list(text).expect("packed exceptions are well-formed");
+        self.packed_texts().iter().skip(1).flat_map(parse).collect()
+    }
+
+    /// The automaton of the language with its exceptions folded in. It is built when it is first
+    /// asked for, and then kept.
+    pub fn automaton(self) -> Arc<Automaton> {
+        static AUTOMATA: [OnceLock<Arc<Automaton>>; LANGUAGES.len()] =
+            [const { OnceLock::new() }; LANGUAGES.len()];
+        let build = || Arc::new(Automaton::with_exceptions(&self.patterns(), &self.exceptions()));
+        Arc::clone(AUTOMATA[self as usize].get_or_init(build))
+    }
+
+    /// The source files, unpacked: the patterns first, then lists of exceptions.
+    fn packed_texts(self) -> Vec<String> {
+        // A test compares the unpacked data of every language with the source files.
+        let bytes = miniz_oxide::inflate::decompress_to_vec(self.facts().packed)
+            .expect("packed data are whole");
+        let text = String::from_utf8(bytes).expect("packed data are text");
+        text.split('\0').map(String::from).collect()
+    }
+
+    fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Language {
+    type Err = UnknownLanguage;
+
+    fn from_str(code: &str) -> Result<Self, UnknownLanguage> {
+        Self::from_code(code)
+    }
+}
+
+/// A code that no language has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownLanguage {
+    /// The code that was given.
+    pub code: String,
+    /// The language whose code or name is most like it.
+    pub nearest: Language,
+}
+
+impl fmt::Display for UnknownLanguage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, nearest } = self;
+        let (nearest, name) = (nearest.code(), nearest.name());
+        write!(f, "no language has the code {code:?}; the nearest is {nearest:?} ({name})")
+    }
+}
+
+impl std::error::Error for UnknownLanguage {}
+
+/// The language whose code, or else whose name, begins alike or can be typed with the fewest
+/// changes.
+fn nearest(wanted: &str) -> Language {
+    let distance = |language: &Language| {
+        let name = language.name().to_lowercase();
+        let begins = !wanted.is_empty()
+            && (language.code().split('-').next() == wanted.split('-').next()
+                || name.starts_with(wanted));
+        let changes = changes(wanted, language.code()).min(changes(wanted, &name));
+        (!begins, changes)
+    };
+    LANGUAGES.iter().copied().min_by_key(distance).unwrap_or(Language::EnglishUs)
+}
+
+/// Levenshtein's distance.
+fn changes(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &b) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}

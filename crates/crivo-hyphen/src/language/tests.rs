@@ -1,0 +1,113 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::Hyphenator;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+}
+
+/// The words of a text with hyphens, each hyphenated again from its letters alone.
+fn hyphenate_again(language: Language, text: &str) {
+    let hyphenator = Hyphenator::new(language);
+    for word in text.split_whitespace() {
+        assert_eq!(hyphenator.hyphenate(&word.replace('-', ""), "-"), word, "{language}");
+    }
+}
+
+#[test]
+fn packed_data_are_the_source_files() {
+    for language in Language::all() {
+        let code = language.code();
+        let mut expected =
+            vec![fs::read_to_string(data(&format!("patterns/hyph-{code}.pat.txt"))).unwrap()];
+        expected.extend(fs::read_to_string(data(&format!("patterns/hyph-{code}.hyp.txt"))));
+        if language == Language::EnglishUs {
+            expected.push(fs::read_to_string(data("ushyphex.tex")).unwrap());
+        }
+        assert_eq!(language.packed_texts(), expected, "{code}: run `cargo run --example pack`");
+        assert_eq!(language.has_exceptions(), expected.len() > 1, "{code}");
+    }
+}
+
+#[test]
+fn packed_data_take_less_than_two_megabytes() {
+    let size: usize = FACTS.iter().map(|facts| facts.packed.len()).sum();
+    assert!(size < 2_000_000, "{size}");
+}
+
+#[test]
+fn every_language_is_well_formed_and_has_breaks_and_a_notice() {
+    let readme = fs::read_to_string(data("README.md")).unwrap();
+    for language in Language::all() {
+        assert!(language.patterns().count() > 50, "{language}");
+        assert_eq!(language.exceptions().is_empty(), !language.has_exceptions(), "{language}");
+        let notice = data(&format!("notices/hyph-{}.txt", language.code()));
+        assert!(fs::read_to_string(notice).unwrap().contains("opyright"), "{language}");
+        let (left, right) = language.minima();
+        let row = format!(
+            "| {} | `{}` | {left}, {right} | {} |",
+            language.name(),
+            language.code(),
+            language.licence()
+        );
+        assert!(readme.contains(&row), "data/README.md lacks {row:?}");
+    }
+}
+
+#[test]
+fn large_languages_stay_small() {
+    for (language, megabytes) in
+        [(Language::EnglishUs, 2), (Language::German, 6), (Language::Hungarian, 8)]
+    {
+        let size = language.automaton().size_in_bytes();
+        assert!(size < megabytes << 20, "{language}: {size} bytes");
+    }
+}
+
+#[test]
+fn words_of_many_languages_are_divided_as_expected() {
+    hyphenate_again(
+        Language::EnglishUs,
+        "hy-phen-ation ex-ten-sive al-go-rithm wel-come con-cate-na-tion su-per-cal-ifrag-ilis-tic \
+         as-so-ciate ta-ble project present Mass-a-chu-setts MASS-A-CHU-SETTS",
+    );
+    hyphenate_again(Language::EnglishGb, "hyphen-ation ex-tens-ive");
+    hyphenate_again(Language::German, "Sil-ben-tren-nung Fu\u{df}-ball \u{dc}bun-gen");
+    hyphenate_again(Language::French, "pa-ra-pluie \u{e9}l\u{e9}-phant");
+    hyphenate_again(Language::Spanish, "es-te-ri-li-za-ci\u{f3}n");
+    hyphenate_again(Language::Portuguese, "com-pu-ta-dor hi-fe-ni-za-\u{e7}\u{e3}o");
+    hyphenate_again(Language::Russian, "\u{43f}\u{440}\u{438}-\u{432}\u{435}\u{442}");
+    hyphenate_again(Language::Turkish, "\u{130}s-tan-bul");
+    hyphenate_again(Language::Hungarian, "sz\u{e1}-m\u{ed}-t\u{f3}-g\u{e9}p");
+}
+
+#[test]
+fn the_nearest_code_is_suggested() {
+    let nearest = |code| Language::from_code(code).unwrap_err().nearest.code();
+    assert_eq!(nearest("de"), "de-1901");
+    assert_eq!(nearest("german"), "de-1996");
+    assert_eq!(nearest("hungarain"), "hu");
+    assert_eq!(nearest("pt-br"), "pt");
+    assert_eq!(nearest("frr"), "fr");
+    for language in Language::all() {
+        assert_eq!(language.code().parse(), Ok(language));
+    }
+}
+
+#[test]
+fn exceptions_of_english_are_found_in_every_case_and_later_lists_override() {
+    let english = Hyphenator::new(Language::EnglishUs);
+    let exceptions = Language::EnglishUs.exceptions();
+    assert_eq!(exceptions.len(), 14 + 1753);
+    for exception in &exceptions {
+        let holds = exceptions.iter().rfind(|other| other.word() == exception.word()).unwrap();
+        let word = exception.word();
+        let (first, rest) = word.split_at(1);
+        for cased in [word.to_string(), word.to_uppercase(), first.to_uppercase() + rest] {
+            let found = english.hyphenate(&cased, "-").to_lowercase();
+            assert_eq!(found, holds.to_string(), "{cased}");
+        }
+    }
+}

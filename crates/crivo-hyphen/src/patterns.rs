@@ -1,0 +1,195 @@
+//! Patterns: what a file of TeX patterns says.
+
+use std::path::Path;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::fold::fold;
+use crate::{ParseError, ReadError, tex};
+
+/// The patterns of a language, as its file lists them.
+///
+/// A pattern is a piece of a word with digits in its gaps: `hy3ph` says that between `y` and `p`
+/// the level is at least 3. A dot stands for an end of the word. See the [crate](crate) for how
+/// levels decide.
+///
+/// ```
+/// use crivo_hyphen::Patterns;
+///
+/// let patterns = Patterns::parse("hy3ph he2n hena4 hen5at 1na n2at 1tio 2io o2n")?;
+/// assert_eq!(patterns.count(), 9);
+/// # Ok::<(), crivo_hyphen::ParseError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patterns {
+    /// All letters, one pattern after another: the dot stands for an end of the word.
+    letters: Vec<char>,
+    /// All levels: a pattern of n letters has n + 1.
+    levels: Vec<u8>,
+    /// Where each pattern's letters end.
+    ends: Vec<usize>,
+}
+
+/// One pattern: its letters, and the level of every gap, before the first letter, between any two,
+/// and after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pattern<'p> {
+    pub letters: &'p [char],
+    pub levels: &'p [u8],
+}
+
+impl Patterns {
+    /// Reads patterns between blanks, or those in the `\patterns{…}` groups of TeX source.
+    ///
+    /// Letters are folded like those of words: small and composed.
+    ///
+    /// # Errors
+    /// If a pattern is malformed: the error tells its line and column and what was expected.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut patterns = Self::default();
+        for entry in tex::entries(text, "\\patterns")? {
+            patterns.push(&entry)?;
+        }
+        Ok(patterns)
+    }
+
+    /// Reads a file of patterns.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not UTF-8, or a pattern is malformed.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
+        tex::read(path.as_ref(), Self::parse)
+    }
+
+    /// How many patterns there are.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The level of every gap of a word, by trying every pattern at every place: the rules in their
+    /// plainest form, to learn from and to test against. An [`Automaton`](crate::Automaton) gives
+    /// the same breaks some ten thousand times faster.
+    ///
+    /// A word of n letters has n + 1 gaps, the first before it and the last after it.
+    ///
+    /// ```
+    /// use crivo_hyphen::Patterns;
+    ///
+    /// let patterns = Patterns::parse("hy3ph he2n hena4 hen5at 1na n2at 1tio 2io o2n")?;
+    /// //                                              h  y  p  h  e  n  a  t  i  o  n
+    /// assert_eq!(patterns.levels("hyphenation"), [0, 0, 3, 0, 0, 2, 5, 4, 2, 0, 2, 0]);
+    /// # Ok::<(), crivo_hyphen::ParseError>(())
+    /// ```
+    pub fn levels(&self, word: &str) -> Vec<u8> {
+        let dotted: Vec<char> = [".", &fold(word), "."].concat().chars().collect();
+        // Of the dotted word; the first and the last gap are outside the word.
+        let mut levels = vec![0; dotted.len() + 1];
+        for start in 0..dotted.len() {
+            for pattern in self.iter() {
+                if dotted[start..].starts_with(pattern.letters) {
+                    for (level, &other) in levels[start..].iter_mut().zip(pattern.levels) {
+                        *level = other.max(*level);
+                    }
+                }
+            }
+        }
+        levels[1..dotted.len()].to_vec()
+    }
+
+    fn push(&mut self, entry: &tex::Entry<'_>) -> Result<(), ParseError> {
+        let (first_letter, first_level) = (self.letters.len(), self.levels.len());
+        let mut level = None;
+        let mut after_end = false;
+        // Most files are composed already; one that is not must not differ from the words.
+        let composed: Option<String> = (!entry.text.is_ascii()).then(|| entry.text.nfc().collect());
+        for (index, c) in composed.as_deref().unwrap_or(entry.text).chars().enumerate() {
+            if let Some(digit) = c.to_digit(10) {
+                if level.replace(digit as u8).is_some() {
+                    return Err(entry.error(index, "a letter between two digits"));
+                }
+                continue;
+            }
+            let at_start = self.letters.len() == first_letter;
+            if after_end || (c == '.' && at_start && level.is_some()) {
+                return Err(entry.error(index.saturating_sub(1), DOT));
+            }
+            if c.is_control() || matches!(c, '^' | '\\' | '"' | '=' | ',' | ';' | ':') {
+                return Err(entry.error(index, "a letter, a digit or a dot, in UTF-8"));
+            }
+            after_end = c == '.' && !at_start;
+            // No word is divided before a mark, whatever a pattern says.
+            let before = level.take().filter(|_| !is_combining_mark(c));
+            self.levels.push(before.unwrap_or(0));
+            self.letters.extend(c.to_lowercase().next());
+        }
+        self.levels.push(level.unwrap_or(0));
+        let letters = &self.letters[first_letter..];
+        if letters.iter().all(|&letter| letter == '.') {
+            return Err(entry.error(0, "at least one letter in a pattern"));
+        }
+        if after_end && level.is_some() {
+            return Err(
+                entry.error(entry.text.chars().count() - 1, "nothing after the closing dot")
+            );
+        }
+        debug_assert_eq!(self.levels.len() - first_level, letters.len() + 1);
+        self.ends.push(self.letters.len());
+        Ok(())
+    }
+
+    /// The letters of all patterns, one after another.
+    pub(crate) fn letters(&self) -> &[char] {
+        &self.letters
+    }
+
+    /// All patterns, in the order of the file.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Pattern<'_>> + '_ {
+        let mut start = 0;
+        self.ends.iter().enumerate().map(move |(index, &end)| {
+            let letters = &self.letters[start..end];
+            // Every earlier pattern has one level more than letters.
+            let levels = &self.levels[start + index..end + index + 1];
+            start = end;
+            Pattern { letters, levels }
+        })
+    }
+}
+
+const DOT: &str = "a dot only at an end of the pattern";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Vec<(String, Vec<u8>)> {
+        let patterns = Patterns::parse(text).unwrap();
+        let pairs = patterns.iter().map(|p| (p.letters.iter().collect(), p.levels.to_vec()));
+        pairs.collect()
+    }
+
+    #[test]
+    fn levels_stand_between_letters() {
+        let expected = [
+            (String::from(".ach"), vec![0, 0, 0, 0, 4]),
+            (String::from("bc."), vec![1, 0, 0, 0]),
+            (String::from("héé"), vec![0, 0, 3, 2]),
+        ];
+        assert_eq!(parsed(".ach4 1bc.\nhé3e\u{301}2"), expected);
+    }
+
+    #[test]
+    fn malformed_patterns_tell_their_place() {
+        let place = |text| {
+            let error = Patterns::parse(text).unwrap_err();
+            (error.line, error.column)
+        };
+        assert_eq!(place("a1b a12b"), (1, 7));
+        assert_eq!(place("a1b\n.a.b"), (2, 3));
+        assert_eq!(place("1.a"), (1, 1));
+        assert_eq!(place("ab.1"), (1, 4));
+        assert_eq!(place(".."), (1, 1));
+        assert_eq!(place("x 5"), (1, 3));
+        assert_eq!(place("a^^e9"), (1, 2));
+    }
+}

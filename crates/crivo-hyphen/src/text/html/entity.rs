@@ -1,0 +1,64 @@
+//! Characters that are written by name or number.
+
+use crate::text::words::joins;
+
+/// The entity that begins at `at`, with an ampersand: where it ends, and the byte that stands for each
+/// of its bytes in the mask.
+///
+/// - a letter, a digit, a soft hyphen, a name that is not known: `0`, so that the word is left alone;
+/// - white space: a space; a character of ASCII: itself; any other sign: a hyphen, which separates.
+pub(super) fn read(html: &[u8], at: usize) -> (usize, u8) {
+    let rest = &html[at + 1..];
+    let numeric = rest.first() == Some(&b'#');
+    let length = usize::from(numeric)
+        + rest[usize::from(numeric)..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+    let name = &rest[..length];
+    let end = at + 1 + length;
+    if length == 0 {
+        return (end, b'&');
+    }
+    if rest.get(length) != Some(&b';') {
+        // Old pages leave out the semicolon: there may be a letter, there may be a name as AT&T.
+        return (end, b'0');
+    }
+    let character = if numeric { by_number(&name[1..]) } else { by_name(name) };
+    let fill = match character {
+        None => b'0',
+        Some(character) if character.is_whitespace() => b' ',
+        Some(character) if joins(character) => b'0',
+        Some(character) => u8::try_from(character).ok().filter(u8::is_ascii).unwrap_or(b'-'),
+    };
+    (end + 1, fill)
+}
+
+fn by_number(digits: &[u8]) -> Option<char> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    let number = match digits.strip_prefix(['x', 'X']) {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
+        None => digits.parse(),
+    };
+    char::from_u32(number.ok()?)
+}
+
+/// The signs that stand between words. Names of letters need not be known: what is not known here
+/// is taken for one.
+fn by_name(name: &[u8]) -> Option<char> {
+    Some(match name {
+        b"nbsp" | b"ensp" | b"emsp" | b"thinsp" | b"hairsp" | b"numsp" | b"puncsp" | b"Tab"
+        | b"NewLine" => ' ',
+        b"amp" | b"AMP" => '&',
+        b"lt" | b"LT" => '<',
+        b"gt" | b"GT" => '>',
+        b"quot" | b"QUOT" => '"',
+        b"apos" => '\'',
+        b"hyphen" | b"dash" | b"ndash" | b"mdash" | b"horbar" | b"minus" => '\u{2010}',
+        b"lsquo" | b"rsquo" | b"sbquo" | b"ldquo" | b"rdquo" | b"bdquo" | b"laquo" | b"raquo"
+        | b"lsaquo" | b"rsaquo" => '\u{201c}',
+        b"hellip" | b"bull" | b"middot" | b"sect" | b"para" | b"dagger" | b"Dagger" | b"copy"
+        | b"reg" | b"trade" | b"iexcl" | b"iquest" | b"times" | b"rarr" | b"larr" => '\u{2022}',
+        _ => return None,
+    })
+}

@@ -1,0 +1,190 @@
+//! HTML: a mask shows the words of a page and hides all else.
+//!
+//! The mask is a copy of the page, byte for byte of the same length, in which markup has become
+//! spaces. Words are looked for in the mask, and the page is copied with separators where the mask has
+//! breaks:
+//!
+//! ```text
+//!   page  <p title="x">A <b>hyphen</b>ation&nbsp;test of <code>code</code>.</p>
+//!   mask               A    hyphen0000ation      test of 0000000000000000000.
+//!                           └── one word: left alone ┘   └── hidden ──┘
+//! ```
+//!
+//! A tag between two letters, a hidden element, or a letter that is written as an entity becomes
+//! zeros: a run of letters with digits is no word, so that pieces of words are left alone. The page
+//! itself is never taken apart and put together again: whatever is wrong with it stays as it was.
+
+mod entity;
+mod tag;
+
+use std::ops::Range;
+
+use super::words::joins;
+use tag::{Markup, Tag};
+
+/// Hides what is not text; `language` is the primary subtag of the hyphenator's language.
+pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
+    let mut masker = Masker {
+        html,
+        language,
+        mask: html.to_vec(),
+        open: Vec::new(),
+        view: View::default(),
+        markup: None,
+    };
+    let mut at = 0;
+    while at < html.len() {
+        at = masker.step(at);
+    }
+    masker.end_markup(html.len());
+    masker.mask
+}
+
+/// Whether text is seen at a place of the page.
+#[derive(Debug, Clone, Copy, Default)]
+struct View {
+    /// Inside of code and the like: whatever is in it stays hidden.
+    hidden: bool,
+    /// In another language, until an element says otherwise.
+    foreign: bool,
+}
+
+/// An element that is not closed yet.
+struct Open {
+    name: Range<usize>,
+    /// What was seen before it, and will be after it.
+    before: View,
+}
+
+/// How far up an end tag is looked for its start tag: pages are less deep, and a hostile page must not cost
+/// the square of its length.
+const DEEPEST: usize = 256;
+
+struct Masker<'h> {
+    html: &'h [u8],
+    language: Option<&'h str>,
+    mask: Vec<u8>,
+    open: Vec<Open>,
+    view: View,
+    /// The markup since the last text: where it began, and whether a word can go on behind it.
+    markup: Option<(usize, bool)>,
+}
+
+impl Masker<'_> {
+    /// Masks what begins at a place, and tells where it ends.
+    fn step(&mut self, at: usize) -> usize {
+        match self.html[at] {
+            b'<' => match Markup::read(self.html, at) {
+                Some(markup) => self.markup(at, markup),
+                // A less-than sign, as it may stand in text.
+                None => self.text(at..at + 1, Some(b'<')),
+            },
+            b'&' => {
+                let (end, fill) = entity::read(self.html, at);
+                self.text(at..end, Some(fill))
+            }
+            _ => {
+                let length = self.html[at..].iter().position(|byte| matches!(byte, b'<' | b'&'));
+                let end = length.map_or(self.html.len(), |length| at + length);
+                self.text(at..end, None)
+            }
+        }
+    }
+
+    /// Text, shown as it is or filled with another byte.
+    fn text(&mut self, range: Range<usize>, fill: Option<u8>) -> usize {
+        let (start, end) = (range.start, range.end);
+        if self.view.hidden || self.view.foreign {
+            // White space stays, so that what is hidden joins only what it touches.
+            for byte in self.mask[range].iter_mut().filter(|byte| !byte.is_ascii_whitespace()) {
+                *byte = b'0';
+            }
+        } else if let Some(byte) = fill {
+            self.mask[range].fill(byte);
+        }
+        self.end_markup(start);
+        end
+    }
+
+    fn markup(&mut self, at: usize, markup: Markup) -> usize {
+        let (start, transparent) = self.markup.unwrap_or((at, true));
+        self.markup = Some((start, transparent && !markup.separates(self.html)));
+        match &markup.tag {
+            Some(tag) if tag.closing => self.close(tag),
+            Some(tag) => self.open(tag),
+            None => {}
+        }
+        markup.end
+    }
+
+    /// Text begins at `end`: was the markup before it inside of a word?
+    fn end_markup(&mut self, end: usize) {
+        let Some((start, transparent)) = self.markup.take() else { return };
+        let inside = transparent
+            && last_character(&self.mask[..start]).is_some_and(joins)
+            && first_character(&self.mask[end..]).is_some_and(joins);
+        self.mask[start..end].fill(if inside { b'0' } else { b' ' });
+    }
+
+    fn open(&mut self, tag: &Tag) {
+        if tag.is_block(self.html) {
+            self.close_implied(tag);
+        }
+        if tag.is_void(self.html) || tag.self_closing {
+            return;
+        }
+        self.open.push(Open { name: tag.name.clone(), before: self.view });
+        self.view.hidden |= tag.is_hidden(self.html);
+        if let (Some(language), Some(theirs)) = (self.language, &tag.language) {
+            let theirs = &self.html[theirs.clone()];
+            let primary =
+                theirs.split(|byte| matches!(byte, b'-' | b'_')).next().unwrap_or_default();
+            self.view.foreign =
+                !primary.is_empty() && !primary.eq_ignore_ascii_case(language.as_bytes());
+        }
+    }
+
+    fn close(&mut self, tag: &Tag) {
+        let name = &self.html[tag.name.clone()];
+        let position = self
+            .open
+            .iter()
+            .rev()
+            .take(DEEPEST)
+            .position(|open| self.html[open.name.clone()].eq_ignore_ascii_case(name));
+        if let Some(position) = position {
+            self.leave(self.open.len() - 1 - position);
+        }
+    }
+
+    /// Paragraphs, items and cells end where the next one begins; their end tags may be left out.
+    fn close_implied(&mut self, tag: &Tag) {
+        let nearest = self
+            .open
+            .iter()
+            .rev()
+            .take(DEEPEST)
+            .position(|open| tag::is_block(&self.html[open.name.clone()]));
+        if let Some(position) = nearest {
+            let index = self.open.len() - 1 - position;
+            let open = &self.html[self.open[index].name.clone()];
+            if tag::ends(open, &self.html[tag.name.clone()]) {
+                self.leave(index);
+            }
+        }
+    }
+
+    fn leave(&mut self, index: usize) {
+        self.view = self.open[index].before;
+        self.open.truncate(index);
+    }
+}
+
+fn first_character(bytes: &[u8]) -> Option<char> {
+    bytes[..bytes.len().min(4)].utf8_chunks().next()?.valid().chars().next()
+}
+
+fn last_character(bytes: &[u8]) -> Option<char> {
+    let start = bytes.iter().rposition(|byte| byte & 0xc0 != 0x80)?;
+    first_character(&bytes[start..])
+}

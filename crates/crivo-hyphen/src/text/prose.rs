@@ -1,0 +1,80 @@
+//! Telling prose from addresses, paths and code.
+
+/// Whether a token (what stands between white spaces) is prose. What is not is left alone.
+///
+/// It is none if it has
+/// - `@`, `\` or a backtick anywhere: mail addresses, paths, TeX commands, code;
+/// - a full stop, `_` or `=` between letters or digits: hosts, file names, identifiers, `i.e.`;
+/// - `/` beside a letter or digit: paths and addresses (and *and/or*, which is short anyway);
+/// - `#`, `$` or `<` before one: hash tags, variables, tags;
+/// - a colon before a digit, `/` or another colon: ports, schemes, paths of modules.
+pub(super) fn is_prose(token: &str) -> bool {
+    let alphanumeric = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    !token.bytes().enumerate().any(|(at, byte)| {
+        let before = || alphanumeric(token[..at].chars().next_back());
+        let after = || alphanumeric(token[at + 1..].chars().next());
+        match byte {
+            b'@' | b'\\' | b'`' => true,
+            b'.' | b'_' | b'=' => after() && before(),
+            b'/' => after() || before(),
+            b'#' | b'$' | b'<' => after(),
+            b':' => {
+                matches!(token.as_bytes().get(at + 1), Some(b'0'..=b'9' | b'/' | b':'))
+            }
+            _ => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_told_from_addresses_and_code() {
+        for prose in [
+            "word",
+            "word.",
+            "(word).",
+            "\u{201c}end.\u{201d}",
+            "_emphasis_",
+            "**strong**",
+            "wait...what",
+            "Lehrer:innen",
+            "it:",
+            "don't",
+            "well-known",
+            "C++",
+            "\u{e9}t\u{e9}.",
+            "AT&T",
+        ] {
+            assert!(is_prose(prose), "{prose}");
+        }
+        for other in [
+            "http://example.org/hyphenation",
+            "(https://example.org)",
+            "www.example.org",
+            "example.org",
+            "someone@example.org,",
+            "@someone",
+            "/usr/share/dict/words",
+            "~/dictionary",
+            "src/text",
+            "C:\\Documents",
+            "readme.txt",
+            "snake_case",
+            "key=value",
+            "`code`",
+            "#hyphenation",
+            "$HOME",
+            "<section>",
+            "localhost:8080",
+            "std::collections",
+            "mailto:someone@example.org",
+            "i.e.",
+            "\u{e9}t\u{e9}.\u{e9}t\u{e9}",
+        ] {
+            assert!(!is_prose(other), "{other}");
+        }
+    }
+}

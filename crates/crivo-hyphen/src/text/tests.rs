@@ -1,0 +1,331 @@
+use std::io::{self, Read};
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+
+use super::words::LONGEST_TOKEN;
+use super::*;
+use crate::{Language, Patterns};
+
+/// Divides before every letter: the harshest test of what is left alone.
+static EVERYWHERE: LazyLock<Hyphenator> = LazyLock::new(|| {
+    let letters = ('a'..='z').chain("\u{e9}\u{df}\u{436}\u{3b1}\u{915}".chars());
+    let patterns: String = letters.map(|letter| format!("1{letter} ")).collect();
+    Hyphenator::from_patterns(&Patterns::parse(&patterns).unwrap()).with_minima(1, 1)
+});
+
+static ENGLISH: LazyLock<Hyphenator> = LazyLock::new(|| Hyphenator::new(Language::EnglishUs));
+
+/// The input is the expected output without its dots.
+fn divides(hyphenator: &Hyphenator, expected: &str) {
+    let text = expected.replace('\u{b7}', "");
+    assert_eq!(hyphenator.hyphenate_text(&text, "\u{b7}"), expected);
+    assert_eq!(hyphenator.hyphenate_bytes(text.as_bytes(), "\u{b7}"), expected.as_bytes());
+}
+
+/// The same for a page.
+fn divides_html(expected: &str) {
+    let page = expected.replace('\u{b7}', "");
+    let options = Html { separator: "\u{b7}", language: Some("en") };
+    assert_eq!(EVERYWHERE.hyphenate_html(&page, &options), expected);
+    assert_eq!(EVERYWHERE.hyphenate_html_bytes(page.as_bytes(), &options), expected.as_bytes());
+}
+
+#[test]
+fn words_are_divided_and_gaps_are_not() {
+    for expected in [
+        "",
+        "  \n\t ",
+        "ab",
+        "(a\u{b7}b\u{b7}c), a\u{b7}b!",
+        "\u{201c}a\u{b7}b.\u{201d}\u{2014}a\u{b7}b\u{2026}a\u{b7}b",
+        "_a\u{b7}b_ **a\u{b7}b** a\u{b7}b:a\u{b7}b",
+        "a\u{b7}b\u{a0}a\u{b7}b\u{3000}a\u{b7}b",
+    ] {
+        divides(&EVERYWHERE, expected.trim_end_matches("ab"));
+    }
+}
+
+#[test]
+fn apostrophes_and_hyphens_stand_between_words() {
+    divides(
+        &EVERYWHERE,
+        "a\u{b7}b'a\u{b7}b\u{2019}a\u{b7}b-a\u{b7}b\u{2010}a\u{b7}b\u{2011}a\u{b7}b",
+    );
+    // The minima hold on both sides of a hyphen: "co-op-erate" has no break in "op".
+    divides(&ENGLISH, "well-known self-ev\u{b7}i\u{b7}dent co-op");
+    divides(
+        &ENGLISH,
+        "The Mass\u{b7}a\u{b7}chu\u{b7}setts-based gov\u{b7}ern\u{b7}ment\u{2019}s, don\u{2019}t",
+    );
+}
+
+#[test]
+fn the_author_and_the_digit_are_heeded() {
+    divides(&EVERYWHERE, "so\u{ad}ft \u{ad}soft soft\u{ad} a\u{b7}b-so\u{ad}ft-a\u{b7}b");
+    divides(&EVERYWHERE, "mp3 2nd h2o a\u{b7}b-19 \u{bd}cup x\u{b2} 42");
+}
+
+#[test]
+fn addresses_and_code_are_left_alone() {
+    divides(&EVERYWHERE, "a\u{b7}b http://example.org/path?query=text#part a\u{b7}b");
+    divides(&EVERYWHERE, "(some.one@example.org), www.example.org. /usr/lib C:\\Temp a\u{b7}b");
+    divides(&EVERYWHERE, "snake_case `code` #tag $HOME std::fmt readme.txt e.g. and/or");
+    // Beside white space beyond ASCII each part is judged for itself.
+    divides(
+        &EVERYWHERE,
+        "a\u{b7}b\u{a0}http://example.org/a\u{a0}a\u{b7}b.\u{2003}e.g.\u{2003}a\u{b7}b",
+    );
+}
+
+#[test]
+fn marks_stay_with_their_letters() {
+    divides(&EVERYWHERE, "a\u{b7}e\u{301}\u{b7}a \u{e9}\u{b7}a\u{b7}\u{df} \u{436}\u{b7}\u{436}");
+    let text = "e\u{301}ta\u{308}t\u{327}";
+    assert_eq!(words_and_gaps(text).collect::<Vec<_>>(), [Piece::Word(text)]);
+    // A mark without a letter, as in an emoji, begins no word.
+    let emoji = "\u{2764}\u{fe0f}love";
+    let pieces = [Piece::Gap("\u{2764}\u{fe0f}"), Piece::Word("love")];
+    assert_eq!(words_and_gaps(emoji).collect::<Vec<_>>(), pieces);
+    // Devanagari has vowel signs and a virama, joiners are inside of words.
+    let hindi = "\u{915}\u{94d}\u{200d}\u{937}\u{93f}";
+    assert_eq!(words_and_gaps(hindi).collect::<Vec<_>>(), [Piece::Word(hindi)]);
+}
+
+#[test]
+fn words_and_gaps_take_turns() {
+    let pieces: Vec<_> = words_and_gaps("one, two").collect();
+    assert_eq!(pieces, [Piece::Word("one"), Piece::Gap(", "), Piece::Word("two")]);
+    let pieces: Vec<_> = words_and_gaps(" 1st a.b ").collect();
+    assert_eq!(pieces, [Piece::Gap(" 1st a.b ")]);
+    assert_eq!(words_and_gaps("").next(), None);
+}
+
+#[test]
+fn what_is_not_utf8_passes_with_the_letters_around_it() {
+    let out = EVERYWHERE.hyphenate_bytes(b"ab c\xe9ab ab\xff ab", ".");
+    assert_eq!(out, b"a.b c\xe9ab ab\xff a.b");
+    assert_eq!(EVERYWHERE.hyphenate_bytes(b"\xff", "."), b"\xff");
+    assert_eq!(EVERYWHERE.hyphenate_bytes(b"ab \xe2\x82", "."), b"a.b \xe2\x82");
+}
+
+/// A reader that gives a few bytes at a time, and is interrupted in between.
+struct Trickle<'b> {
+    bytes: &'b [u8],
+    step: usize,
+    interrupted: bool,
+}
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.interrupted = !self.interrupted;
+        if self.interrupted {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let count = self.step.min(buffer.len());
+        self.bytes.read(&mut buffer[..count])
+    }
+}
+
+fn streamed(bytes: &[u8], step: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let reader = Trickle { bytes, step, interrupted: false };
+    EVERYWHERE.hyphenate_stream(reader, &mut out, "\u{b7}").unwrap();
+    out
+}
+
+#[test]
+fn a_stream_is_like_a_text() {
+    let text = "ab, ab@ab caf\u{e9} \u{a0}ab ".repeat(40_000);
+    let whole = EVERYWHERE.hyphenate_bytes(text.as_bytes(), "\u{b7}");
+    for step in [777, 4096, usize::MAX] {
+        assert_eq!(streamed(text.as_bytes(), step), whole, "{step}");
+    }
+    assert_eq!(streamed(b"", 1), b"");
+}
+
+#[test]
+fn endless_tokens_are_left_alone_alike() {
+    for length in [LONGEST_TOKEN - 1, LONGEST_TOKEN, LONGEST_TOKEN + 1, LONGEST_TOKEN + 2, 300_000]
+    {
+        for before in ["", "ab "] {
+            let token = "ab-".repeat(length).split_off(2 * length);
+            let text = format!("{before}{token} ab {token}\nab");
+            let whole = EVERYWHERE.hyphenate_bytes(text.as_bytes(), "\u{b7}");
+            for step in [60_000, usize::MAX] {
+                assert!(streamed(text.as_bytes(), step) == whole, "{length} {before:?} {step}");
+            }
+            let divided = whole.len() - text.len() > 100;
+            assert_eq!(divided, length <= LONGEST_TOKEN, "{length}");
+        }
+    }
+}
+
+#[test]
+fn tags_and_what_is_in_them_are_left_alone() {
+    divides_html("<p class='abc' title=\"a > b\">a\u{b7}b<br/>a\u{b7}b</p>");
+    divides_html("<!DOCTYPE html><!-- abc --> a\u{b7}b <!--> a\u{b7}b <!-- a -- b > c -->a\u{b7}b");
+    divides_html("<?xml version=\"1.0\"?><![CDATA[ab > ab]]> a\u{b7}b </ab> </ ab> a\u{b7}b");
+    divides_html("a\u{b7}b < a\u{b7}b <3 &amp;&amp; a\u{b7}b");
+    divides_html("a\u{b7}b <unfinished tag ab ab");
+    divides_html("a\u{b7}b <a href=\"unfinished ab> ab");
+    divides_html("<a href=http://ab/ab ab>a\u{b7}b</a> <img alt='ab' src = \"ab\"> a\u{b7}b");
+}
+
+#[test]
+fn code_and_its_like_are_left_alone() {
+    divides_html("a\u{b7}b <code>ab <b>ab</b> ab</code> a\u{b7}b");
+    divides_html("<PRE>ab <code>ab</code> ab</pre>a\u{b7}b <kbd>ab</KBD> <samp>ab</samp>");
+    divides_html("<script>if (ab < ab) \"<b>\" </b> ab</script >a\u{b7}b");
+    divides_html("<style>ab { }</style><title>ab</title><textarea>ab <p> ab</textarea>a\u{b7}b");
+    divides_html("<script src='x'/> a\u{b7}b");
+    divides_html("<script src='x'> ab");
+    divides_html("<p class=\"x nohyphen\">ab <b>ab</b></p> a\u{b7}b <i translate=no>ab</i>");
+    // End tags that may be left out, and others that are wrong.
+    divides_html(
+        "<p class=nohyphen>ab<p>a\u{b7}b<ul><li class=nohyphen>ab<li>a\u{b7}b</ul>a\u{b7}b",
+    );
+    divides_html("<div><p translate=no>ab</div>a\u{b7}b <code>ab</b>ab</code></code>a\u{b7}b");
+    divides_html("<table><tr><td class=nohyphen>ab<th>a\u{b7}b<tr><td>a\u{b7}b</table>");
+    divides_html("<hr class=nohyphen>a\u{b7}b<span class=nohyphen />a\u{b7}b");
+}
+
+#[test]
+fn other_languages_are_left_alone() {
+    divides_html(
+        "<html lang=en-GB>a\u{b7}b <i lang='fr'>ab <b lang=EN>a\u{b7}b</b> ab</i> a\u{b7}b",
+    );
+    divides_html("<i lang=de><code lang=en>ab</code></i> <i lang=''>a\u{b7}b</i>");
+    let any = Html { separator: "-", language: None };
+    assert_eq!(EVERYWHERE.hyphenate_html("<i lang=de>ab</i>", &any), "<i lang=de>a-b</i>");
+}
+
+#[test]
+fn pieces_of_words_are_left_alone() {
+    divides_html("ab<b>ab</b> <b>ab</b>ab a\u{b7}b, <b>a\u{b7}b</b>, a\u{b7}b");
+    divides_html("ab<i></i><!-- --><b>ab</b> a<wbr>b ab<code>x</code>");
+    divides_html("<b>a\u{b7}b</b>\u{2014}a\u{b7}b <b>\u{e9}b</b>\u{e9}b");
+    divides_html("a\u{b7}b<p>a\u{b7}b</p>a\u{b7}b<br>a\u{b7}b<td>a\u{b7}b");
+}
+
+#[test]
+fn entities_are_left_alone() {
+    divides_html("caf&eacute;ab ab&#233;ab ab&#xE9;ab so&shy;ft ab&eacute ab&unknown;ab");
+    divides_html(
+        "a\u{b7}b&nbsp;a\u{b7}b&mdash;a\u{b7}b&rsquo;a\u{b7}b &quot;a\u{b7}b&quot; &#8220;a\u{b7}b",
+    );
+    divides_html("http://ab.ab/?ab=ab&amp;ab &lt;ab&gt; AT&T & a\u{b7}b &; a\u{b7}b &#; &#x;");
+}
+
+#[test]
+fn a_deep_page_costs_no_square() {
+    let page = "<b>".repeat(50_000) + &"</i>".repeat(50_000) + "ab";
+    assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</i>a&shy;b"));
+}
+
+/// Text with all that the layer looks at, close together.
+fn troubled_text() -> impl Strategy<Value = String> {
+    let bits = prop::sample::select(vec![
+        "a",
+        "b",
+        "ab",
+        "\u{e9}",
+        "e\u{301}",
+        "\u{436}",
+        " ",
+        "\n",
+        "\u{a0}",
+        "'",
+        "-",
+        "\u{ad}",
+        "\u{2019}",
+        "1",
+        ".",
+        "/",
+        "@",
+        "_",
+        ":",
+        "<",
+        ">",
+        "&",
+        ";",
+        "#",
+        "\"",
+        "=",
+        "!",
+        "--",
+        "<b>",
+        "</b>",
+        "<p>",
+        "<code>",
+        "</code>",
+        "<script>",
+        "</script>",
+        "<!--",
+        "-->",
+        "&shy;",
+        "&nbsp;",
+        "&eacute;",
+        "&#",
+        " lang=",
+        "\u{4e00}",
+        "\u{200d}",
+        "\u{1f600}",
+    ]);
+    prop_oneof![prop::collection::vec(bits, 0..60).prop_map(|bits| bits.concat()), any::<String>(),]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        rng_seed: prop::test_runner::RngSeed::Fixed(7),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn without_separators_it_is_the_text(text in troubled_text()) {
+        // A separator that is in no text.
+        let text = text.replace('\u{b7}', "");
+        prop_assert_eq!(EVERYWHERE.hyphenate_text(&text, "\u{b7}").replace('\u{b7}', ""), &*text);
+        let page = EVERYWHERE.hyphenate_html(&text, &Html { separator: "\u{b7}", language: Some("en") });
+        prop_assert_eq!(page.replace('\u{b7}', ""), &*text);
+        let whole: String = words_and_gaps(&text).map(Piece::as_str).collect();
+        prop_assert_eq!(whole, text);
+    }
+
+    #[test]
+    fn bytes_and_streams_are_like_text(
+        mut bytes in troubled_text().prop_map(String::into_bytes),
+        damage in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+        step in 1usize..50,
+    ) {
+        if let (Some((at, byte)), false) = (damage, bytes.is_empty()) {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let divided = EVERYWHERE.hyphenate_bytes(&bytes, "\u{b7}");
+        prop_assert_eq!(&streamed(&bytes, step), &divided);
+        let page = EVERYWHERE.hyphenate_html_bytes(&bytes, &Html { separator: "", language: None });
+        prop_assert_eq!(&page, &bytes);
+        if let Ok(text) = str::from_utf8(&bytes) {
+            prop_assert_eq!(EVERYWHERE.hyphenate_text(text, "\u{b7}").into_bytes(), divided);
+        }
+    }
+
+    #[test]
+    fn words_are_letters_between_others(text in troubled_text()) {
+        let mut last_was_word = None;
+        for piece in words_and_gaps(&text) {
+            let is_word = matches!(piece, Piece::Word(_));
+            prop_assert_ne!(last_was_word.replace(is_word), Some(is_word), "they take turns");
+            prop_assert!(!piece.as_str().is_empty());
+            if let Piece::Word(word) = piece {
+                prop_assert!(word.chars().next().is_some_and(char::is_alphabetic));
+                prop_assert!(word.chars().all(super::words::joins));
+                let barred = word.contains(['\u{ad}', '1']);
+                prop_assert!(!barred);
+            }
+        }
+    }
+}

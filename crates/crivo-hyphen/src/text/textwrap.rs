@@ -1,0 +1,54 @@
+//! Wrapping lines with the textwrap crate.
+
+use ::textwrap::WordSplitter;
+
+use super::insert::inner_offsets;
+use super::words::Words;
+use crate::Hyphenator;
+
+/// Where a [`word_splitter`] finds its hyphenator.
+///
+/// textwrap takes a plain function, which cannot carry anything with it; so the hyphenator belongs
+/// to a type.
+pub trait Splitter {
+    /// The hyphenator: a static one.
+    fn hyphenator() -> &'static Hyphenator;
+}
+
+/// A hyphenator for textwrap's `Options::word_splitter`. Words are divided as in
+/// [running text](crate::text), and at the hyphens that they have.
+///
+/// ```
+/// use std::sync::LazyLock;
+///
+/// use crivo_hyphen::text::{Splitter, word_splitter};
+/// use crivo_hyphen::{Hyphenator, Language};
+///
+/// struct English;
+///
+/// impl Splitter for English {
+///     fn hyphenator() -> &'static Hyphenator {
+///         static ENGLISH: LazyLock<Hyphenator> =
+///             LazyLock::new(|| Hyphenator::new(Language::EnglishUs));
+///         &ENGLISH
+///     }
+/// }
+///
+/// let options = textwrap::Options::new(8).word_splitter(word_splitter::<English>());
+/// let lines = textwrap::wrap("Oxidation is the loss of electrons.", &options);
+/// assert_eq!(lines, ["Oxida-", "tion is", "the loss", "of elec-", "trons."]);
+/// ```
+pub fn word_splitter<S: Splitter>() -> WordSplitter {
+    WordSplitter::Custom(|word| split_points(S::hyphenator(), word))
+}
+
+fn split_points(hyphenator: &Hyphenator, token: &str) -> Vec<usize> {
+    let mut points = WordSplitter::HyphenSplitter.split_points(token);
+    for range in Words::new(token) {
+        let word = &token[range.clone()];
+        let breaks = hyphenator.breaks(word);
+        points.extend(inner_offsets(&breaks, word).map(|offset| range.start + offset));
+    }
+    points.sort_unstable();
+    points
+}
