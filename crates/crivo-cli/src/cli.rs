@@ -1,16 +1,111 @@
-//! What the command accepts.
+//! What the command accepts, and how it ends.
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    build, common, completions, dedup, diff, insert, inspect, man, merge, query, remove, size,
+};
+use crate::outcome::{Error, Outcome};
+use crate::output;
 
 /// Have I seen this line? Membership filters for people with files.
+///
+/// A filter remembers keys in a few bits each. It never misses a key that it was given; it takes a
+/// stranger for a member at a rate that you choose. Keys are the lines of files, or a column of
+/// them. Data goes to standard output, words to standard error.
 #[derive(Debug, Parser)]
-#[command(name = "crivo", version)]
-struct Cli {}
+#[command(name = "crivo", version, arg_required_else_help = true)]
+#[command(after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo build -o seen.crivo urls.txt           remember every line
+  crivo query --absent seen.crivo new.txt      lines that are certainly new
+  crivo dedup access.log > once.log            drop repeated lines, keep the order
+  crivo diff all.txt done.txt                  lines of one file and not of the other
+  crivo size --keys 1M --rate 0.001            which filter, and how large?
+
+Exit status: 0 success, 1 nothing found (query, remove), 2 error.
+";
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Build(build::BuildArgs),
+    Query(query::QueryArgs),
+    Insert(insert::InsertArgs),
+    Remove(remove::RemoveArgs),
+    Merge(merge::MergeArgs),
+    Inspect(inspect::InspectArgs),
+    Size(size::SizeArgs),
+    Dedup(dedup::DedupArgs),
+    Diff(diff::DiffArgs),
+    Common(common::CommonArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+impl Command {
+    fn run(self) -> Result<Outcome, Error> {
+        match self {
+            Self::Build(args) => args.run(),
+            Self::Query(args) => args.run(),
+            Self::Insert(args) => args.run(),
+            Self::Remove(args) => args.run(),
+            Self::Merge(args) => args.run(),
+            Self::Inspect(args) => args.run(),
+            Self::Size(args) => args.run(),
+            Self::Dedup(args) => args.run(),
+            Self::Diff(args) => args.run(),
+            Self::Common(args) => args.run(),
+            Self::Completions(args) => args.run(),
+            Self::Man(args) => args.run(),
+        }
+    }
+}
 
 /// Reads the arguments and does what they say.
 pub(crate) fn run() -> ExitCode {
-    let Cli {} = Cli::parse();
-    ExitCode::SUCCESS
+    // Arguments that make no sense end here, with status 2; a call for help with status 0.
+    match Cli::parse().command.run() {
+        Ok(outcome) => outcome.into(),
+        Err(Error::BrokenPipe) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().unwrap_or_default().to_string();
+            let call = format!("crivo {}", command.get_name());
+            assert!(help.contains("Examples:") && help.contains(&call), "{call}: {help:?}");
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::DecodeError;
-use crate::KeyHasher;
 use crate::bits::Words;
 use crate::filter::Filter;
+use crate::{KeyHasher, ParameterError};
 
 /// The kinds of filters, and the numbers that stand for them in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,6 +74,25 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = ParameterError;
+
+    /// The kind of that [name](Kind::name).
+    ///
+    /// ```
+    /// use crivo::codec::Kind;
+    ///
+    /// assert_eq!("cuckoo".parse(), Ok(Kind::Cuckoo));
+    /// assert!("cuckold".parse::<Kind>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let allowed = "bloom, blocked, counting, cuckoo, quotient, fuse or growing";
+            ParameterError::new("kind", format_args!("{name:?}"), allowed)
+        })
     }
 }
 

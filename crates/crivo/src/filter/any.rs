@@ -1,6 +1,10 @@
 //! A filter of whatever kind a file has.
 
+mod change;
+
 use std::path::Path;
+
+pub use change::AnyUnionError;
 
 use super::{Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, Quotient};
 use crate::bits::Words;
@@ -14,7 +18,9 @@ macro_rules! filters {
         /// A filter of any kind, as it comes out of a file.
         ///
         /// It answers like every [`Filter`], and is saved and loaded like every filter by [`Save`].
-        /// To change it, match on its kind.
+        /// To change it, match on its kind, or ask for what it can do:
+        /// [`as_dynamic_mut`](Self::as_dynamic_mut), [`as_removable_mut`](Self::as_removable_mut),
+        /// [`union_with`](Self::union_with).
         #[derive(Debug, Clone)]
         #[non_exhaustive]
         pub enum AnyFilter {

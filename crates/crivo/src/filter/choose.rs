@@ -115,17 +115,33 @@ impl Needs {
     }
 }
 
-/// The second table of the documentation.
-struct Abilities {
-    dynamic: bool,
-    remove: bool,
-    count: bool,
-    merge: bool,
-    grow: bool,
+/// What a kind can do: [the second table](self#what-each-kind-can-do), as one would plan with it.
+///
+/// ```
+/// use crivo::codec::Kind;
+/// use crivo::filter::choose::Abilities;
+///
+/// let removing = Kind::ALL.into_iter().filter(|&kind| Abilities::of(kind).remove);
+/// assert!(removing.eq([Kind::Counting, Kind::Cuckoo, Kind::Quotient]));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Abilities {
+    /// Keys are inserted one by one.
+    pub dynamic: bool,
+    /// Keys are removed.
+    pub remove: bool,
+    /// It tells how often a key was inserted.
+    pub count: bool,
+    /// Two filters become one.
+    pub merge: bool,
+    /// It takes any number of keys.
+    pub grow: bool,
 }
 
 impl Abilities {
-    const fn of(kind: Kind) -> Self {
+    /// Those of a kind.
+    pub const fn of(kind: Kind) -> Self {
         let none = Self { dynamic: true, remove: false, count: false, merge: false, grow: false };
         match kind {
             Kind::Bloom | Kind::Blocked => Self { merge: true, ..none },

@@ -9,11 +9,12 @@ pub mod counting;
 pub mod cuckoo;
 pub mod fuse;
 pub mod growing;
+pub mod plan;
 pub mod quotient;
 
 use std::fmt;
 
-pub use any::AnyFilter;
+pub use any::{AnyFilter, AnyUnionError};
 pub use atomic::AtomicBloom;
 pub use blocked::Blocked;
 pub use bloom::{Bloom, SeededBloom};
@@ -21,6 +22,7 @@ pub use counting::{Count, CounterWidth, CountingBloom};
 pub use cuckoo::{Cuckoo, UnionError};
 pub use fuse::{Fuse, FuseError, FuseOptions};
 pub use growing::Growing;
+pub use plan::{Plan, PlanError};
 pub use quotient::{Quotient, RebuildError};
 
 use crate::{Digest, Key, KeyHasher};

@@ -27,7 +27,7 @@ use crate::theory::estimate::{self, Estimate};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// What theory must know about the lines: positions are independent, and may repeat.
-const BLOCK: Block = Block::CACHE_LINE;
+pub(super) const BLOCK: Block = Block::CACHE_LINE;
 
 /// A Bloom filter that touches one cache line per key.
 ///
@@ -160,7 +160,7 @@ impl Blocked {
         Self::zeroed(blocks, probes, capacity as u64, hasher)
     }
 
-    fn zeroed(
+    pub(super) fn zeroed(
         blocks: u64,
         probes: u32,
         capacity: u64,
@@ -257,14 +257,18 @@ impl Filter for Blocked {
     }
 
     fn expected_fpr(&self) -> f64 {
-        // The parameters were checked when the filter was made.
-        blocked::rate(BLOCK, self.blocks(), self.key_count, self.probes).unwrap_or(1.0)
+        expected_fpr(self.blocks(), self.key_count, self.probes)
     }
 
     #[inline]
     fn hasher(&self) -> KeyHasher {
         self.hasher
     }
+}
+
+/// The rate by theory. Of a filter that was made, the parameters are valid.
+pub(super) fn expected_fpr(blocks: u64, keys: u64, probes: u32) -> f64 {
+    blocked::rate(BLOCK, blocks, keys, probes).unwrap_or(1.0)
 }
 
 impl DynamicFilter for Blocked {

@@ -154,7 +154,7 @@ impl Bloom {
         Self::with_parts(bits, bloom::best_probes(bits, capacity)?, capacity, hasher)
     }
 
-    fn with_parts(
+    pub(super) fn with_parts(
         bits: u64,
         probes: u32,
         capacity: u64,

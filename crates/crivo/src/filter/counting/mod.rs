@@ -216,7 +216,7 @@ impl CountingBloom {
         Self::allocated((capacity as u64).max(1), counters, probes, width, hasher)
     }
 
-    fn allocated(
+    pub(super) fn allocated(
         capacity: u64,
         count: u64,
         probes: u32,

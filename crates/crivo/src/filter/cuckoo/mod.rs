@@ -105,7 +105,7 @@
 mod codec;
 mod evict;
 mod fields;
-mod size;
+pub(super) mod size;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -174,6 +174,11 @@ impl Cuckoo {
         let buckets = size::buckets_for(capacity, fingerprint_bits)?;
         let table = Table::new(buckets, fingerprint_bits)?;
         Ok(Self { table, key_count: 0, capacity, hasher })
+    }
+
+    /// The rate by theory if there were so many keys.
+    pub(super) fn expected_fpr_with(&self, key_count: u64) -> f64 {
+        expected_fpr(self.fingerprint_bits(), self.table.bucket_count(), key_count)
     }
 
     /// The bits of a fingerprint.
@@ -281,14 +286,18 @@ impl Filter for Cuckoo {
     }
 
     fn expected_fpr(&self) -> f64 {
-        theory::mean_rate(self.table.distinct(), self.table.bucket_count(), self.key_count)
-            .unwrap_or(1.0)
+        self.expected_fpr_with(self.key_count)
     }
 
     #[inline]
     fn hasher(&self) -> KeyHasher {
         self.hasher
     }
+}
+
+/// The rate by theory. Of a table that was made, the parameters are valid.
+fn expected_fpr(fingerprint_bits: u32, buckets: u64, keys: u64) -> f64 {
+    theory::mean_rate(table::distinct(fingerprint_bits), buckets, keys).unwrap_or(1.0)
 }
 
 impl DynamicFilter for Cuckoo {

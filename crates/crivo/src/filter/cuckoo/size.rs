@@ -15,7 +15,9 @@
 //!    gets nine has a probability of at most D·m/2 · λ^9/9!, which is to be 1/100. The limit counts
 //!    for 4 bits from about a million keys on, for 5 bits above 200 million, for 6 above 10^10.
 
+use super::expected_fpr;
 use super::fields::BUCKET_SIZE;
+use super::table::Table;
 use crate::ParameterError;
 use crate::theory::check::{check_keys, check_rate};
 use crate::theory::cuckoo as theory;
@@ -53,7 +55,7 @@ fn load_limit(slots: f64, width: u32) -> f64 {
 }
 
 /// The width of fingerprints that keeps the rate in the smallest table.
-pub(super) fn fingerprint_bits(capacity: u64, rate: f64) -> Result<u32, ParameterError> {
+pub(in crate::filter) fn fingerprint_bits(capacity: u64, rate: f64) -> Result<u32, ParameterError> {
     check_rate(rate)?;
     let mut best = None;
     for width in 4..=32 {
@@ -69,6 +71,17 @@ pub(super) fn fingerprint_bits(capacity: u64, rate: f64) -> Result<u32, Paramete
     }
     let best = best.map(|(_, width)| width);
     best.ok_or_else(|| ParameterError::new("rate", rate, "within reach of 32 bits: above 1.9e-9"))
+}
+
+/// The bits of the table that is made for `capacity` keys with fingerprints of `width` bits, and
+/// its rate of wrong yeses when it holds them.
+pub(in crate::filter) fn dimensions(
+    capacity: u64,
+    width: u32,
+) -> Result<(u64, f64), ParameterError> {
+    let buckets = buckets_for(capacity, width)?;
+    let bits = Table::word_count(buckets, width)?.saturating_mul(u64::BITS.into());
+    Ok((bits, expected_fpr(width, buckets, capacity)))
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ impl Table {
     /// How many different fingerprints there are: 0 stands for an empty slot.
     #[inline(always)]
     pub(super) fn distinct(&self) -> u64 {
-        (1 << self.fields.width()) - 1
+        distinct(self.fields.width())
     }
 
     /// Every bucket.
@@ -255,6 +255,12 @@ macro_rules! load {
 
 load!(u64);
 load!(u128);
+
+/// How many different fingerprints of so many bits there are: 0 stands for an empty slot.
+#[inline(always)]
+pub(super) fn distinct(width: u32) -> u64 {
+    (1 << width) - 1
+}
 
 #[cfg(test)]
 mod tests {

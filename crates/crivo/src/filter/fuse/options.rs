@@ -136,6 +136,11 @@ impl FuseOptions {
         Err(FuseError::Unsolved { key_count: digests.len() as u64, attempts: MOST_ATTEMPTS })
     }
 
+    /// The bits of the filter of so many keys.
+    pub(in crate::filter) fn size_in_bits(&self, key_count: usize) -> Result<u64, ParameterError> {
+        Ok(self.geometry(key_count)?.word_count().saturating_mul(u64::BITS.into()))
+    }
+
     /// The dimensions for so many keys, and the first seed.
     fn geometry(&self, key_count: usize) -> Result<Geometry, ParameterError> {
         if self.threads == Some(0) {

@@ -55,14 +55,15 @@
 mod codec;
 
 use super::{Bloom, DynamicFilter, Filter, Full};
+use crate::theory::bloom::{self, Size};
 use crate::theory::check::{check_keys, check_rate};
-use crate::{BuildError, Digest, Key, KeyHasher};
+use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// r of the module's text.
 const TIGHTENING: f64 = 0.85;
 
 /// The least capacity of the first stage: fewer keys would only lengthen the chain.
-const LEAST_CAPACITY: u64 = 1_024;
+pub(super) const LEAST_CAPACITY: u64 = 1_024;
 
 /// As many as a file has room to describe: a million times a million keys, of at least 1,024.
 const MOST_STAGES: usize = 31;
@@ -115,10 +116,9 @@ impl Growing {
         rate: f64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        check_keys(first_capacity)?;
-        check_rate(rate)?;
+        let Size { bits, probes, .. } = first_stage(first_capacity, rate)?;
         let first_capacity = first_capacity.max(LEAST_CAPACITY);
-        let first = Bloom::with_hasher(first_capacity, stage_rate(rate, 0), hasher)?;
+        let first = Bloom::with_parts(bits, probes, first_capacity, hasher)?;
         Ok(Self { stages: vec![first], first_capacity, rate })
     }
 
@@ -164,13 +164,20 @@ impl Growing {
     }
 }
 
+/// The dimensions of the first stage.
+pub(super) fn first_stage(first_capacity: u64, rate: f64) -> Result<Size, ParameterError> {
+    check_keys(first_capacity)?;
+    check_rate(rate)?;
+    bloom::size(first_capacity.max(LEAST_CAPACITY), stage_rate(rate, 0))
+}
+
 /// How many keys stage `index` is for.
 fn stage_capacity(first_capacity: u64, index: usize) -> u64 {
     first_capacity.saturating_mul(1 << index)
 }
 
 /// The rate of stage `index`: over all indices they add up to `rate`.
-fn stage_rate(rate: f64, index: usize) -> f64 {
+pub(super) fn stage_rate(rate: f64, index: usize) -> f64 {
     rate * (1.0 - TIGHTENING) * TIGHTENING.powi(index as i32)
 }
 

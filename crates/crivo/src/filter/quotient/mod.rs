@@ -125,13 +125,7 @@ impl Quotient {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        let slots = Geometry::slots_for(capacity)?;
-        let bits = quotient::remainder_bits(rate, capacity as f64 / slots as f64)?;
-        if u64::from(bits) + u64::from(slots.ilog2()) >= 63 {
-            let allowed = "such that slots · 2^r, about n/rate, is below 2^63";
-            return Err(ParameterError::new("rate", rate, allowed).into());
-        }
-        Self::with_remainder_bits(capacity, bits, hasher)
+        Self::with_remainder_bits(capacity, remainder_bits(capacity, rate)?, hasher)
     }
 
     /// A filter for `capacity` keys that stores `remainder_bits` bits of each, besides its place.
@@ -170,6 +164,11 @@ impl Quotient {
     /// [`count`](Self::count) for a digest.
     pub fn count_digest(&self, key: Digest) -> u64 {
         self.table.processor.run(Count(&self.table, self.fingerprint(key)))
+    }
+
+    /// The rate by theory if there were so many keys.
+    pub(super) fn expected_fpr_with(&self, key_count: u64) -> f64 {
+        expected_fpr(&self.table.geometry, key_count)
     }
 
     #[inline(always)]
@@ -252,6 +251,30 @@ impl Quotient {
     }
 }
 
+/// The fewest remainder bits that keep the rate with `capacity` keys.
+pub(super) fn remainder_bits(capacity: u64, rate: f64) -> Result<u32, ParameterError> {
+    let slots = Geometry::slots_for(capacity)?;
+    let bits = quotient::remainder_bits(rate, capacity as f64 / slots as f64)?;
+    if u64::from(bits) + u64::from(slots.ilog2()) >= 63 {
+        let allowed = "such that slots · 2^r, about n/rate, is below 2^63";
+        return Err(ParameterError::new("rate", rate, allowed));
+    }
+    Ok(bits)
+}
+
+/// The bits of the table that is made for `capacity` keys with so many remainder bits, and its rate
+/// of wrong yeses when it holds them.
+pub(super) fn dimensions(capacity: u64, bits: u32) -> Result<(u64, f64), ParameterError> {
+    let geometry = Geometry::new(Geometry::slots_for(capacity)?, bits)?;
+    Ok((64 * geometry.words() as u64, expected_fpr(&geometry, capacity)))
+}
+
+/// The rate by theory. The load is above 0 and below 1, as the capacity is; without keys it is 0.
+fn expected_fpr(geometry: &Geometry, keys: u64) -> f64 {
+    let load = keys as f64 / geometry.slots() as f64;
+    quotient::rate(geometry.remainder_bits(), load).unwrap_or(0.0)
+}
+
 /// The table of `key_count` sorted fingerprints.
 fn filled(
     geometry: Geometry,
@@ -294,9 +317,7 @@ impl Filter for Quotient {
     }
 
     fn expected_fpr(&self) -> f64 {
-        // The load is above 0 and below 1, as the capacity is; of an empty filter it is 0.
-        let load = self.key_count as f64 / self.slot_count() as f64;
-        quotient::rate(self.remainder_bits(), load).unwrap_or(0.0)
+        self.expected_fpr_with(self.key_count)
     }
 
     fn hasher(&self) -> KeyHasher {

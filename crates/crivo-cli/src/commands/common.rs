@@ -1,0 +1,30 @@
+//! `crivo common`: what two files have in common.
+
+use clap::Args;
+
+use super::compare::{CompareArgs, Wanted};
+use crate::outcome::{Error, Outcome};
+
+/// Prints the records of A that are also in B
+///
+/// Records are printed as they are, in the order of A, as often as they are in it. The answer is
+/// exact; neither file need be sorted or fit into memory.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CommonArgs {
+    #[command(flatten)]
+    compare: CompareArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo common passwords.txt leaked.txt.zst    passwords that must be changed
+  crivo common --csv --column sku orders.csv stock.csv
+  crivo common --approx today.log yesterday.log
+";
+
+impl CommonArgs {
+    pub(crate) fn run(self) -> Result<Outcome, Error> {
+        self.compare.run(Wanted::InBoth)
+    }
+}

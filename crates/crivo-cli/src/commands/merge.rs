@@ -1,0 +1,94 @@
+//! `crivo merge`: many filters become one.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use crivo::filter::{AnyFilter, AnyUnionError, Filter};
+use serde::Serialize;
+
+use crate::describe::{Facts, past_capacity};
+use crate::human;
+use crate::outcome::{Error, Outcome};
+use crate::output;
+use crate::secret::KeyFileArgs;
+use crate::update;
+
+/// Merges filters into one that holds the keys of all
+///
+/// They must have been built alike: the same kind, and the same --keys, --rate and --seed.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// The file to write; it may be one of those that are read
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+
+    /// The filters, two or more
+    #[arg(value_name = "FILE", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    key: KeyFileArgs,
+
+    /// Print the summary to standard output, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo merge -o week.crivo monday.crivo tuesday.crivo
+  crivo build -o monday.crivo --keys 1M monday.txt      built alike: the same --keys
+  crivo build -o tuesday.crivo --keys 1M tuesday.txt
+";
+
+impl MergeArgs {
+    pub(crate) fn run(self) -> Result<Outcome, Error> {
+        update::check_output(&self.output)?;
+        let open = self.key.open()?;
+        let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
+        let mut all: AnyFilter = open.load(first)?;
+        for path in others {
+            let other: AnyFilter = open.load(path)?;
+            all.union_with(&other).map_err(|error| {
+                let advice = match error {
+                    AnyUnionError::Incompatible(_) => {
+                        "; build both with the same --kind, --keys, --rate and --seed"
+                    }
+                    AnyUnionError::Full(_) => "; build them with a larger --keys",
+                    _ => "",
+                };
+                Error::new(format_args!(
+                    "{} and {}: {error}{advice}",
+                    first.display(),
+                    path.display()
+                ))
+            })?;
+        }
+        update::replace(&self.output, &all)?;
+        if let Some(warning) = past_capacity(&all) {
+            output::warn(warning);
+        }
+        let file = self.output.display();
+        if self.json {
+            let facts = Facts::of(&all);
+            let summary = Summary { file: file.to_string(), merged: self.files.len(), facts };
+            output::print_json(&summary)?;
+        } else {
+            output::say(format_args!(
+                "{file}: {} merged; it holds at most {}",
+                human::counted(self.files.len() as u64, &format!("{} filter", all.kind())),
+                human::counted(all.key_count(), "key"),
+            ));
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+#[derive(Serialize)]
+struct Summary {
+    file: String,
+    merged: usize,
+    #[serde(flatten)]
+    facts: Facts,
+}

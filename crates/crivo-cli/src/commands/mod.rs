@@ -1,0 +1,15 @@
+//! The subcommands, a file each.
+
+pub(crate) mod build;
+pub(crate) mod common;
+mod compare;
+pub(crate) mod completions;
+pub(crate) mod dedup;
+pub(crate) mod diff;
+pub(crate) mod insert;
+pub(crate) mod inspect;
+pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod query;
+pub(crate) mod remove;
+pub(crate) mod size;

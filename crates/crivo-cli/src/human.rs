@@ -1,0 +1,197 @@
+//! Numbers as people write and read them.
+
+/// A number with its thousands set apart: `1,234,567`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A noun with its number: `1 key`, `2,000 keys`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// An amount of memory in decimal units: `999 bytes`, `1.20 MB`.
+pub(crate) fn bytes(number: u64) -> String {
+    if number < 1000 {
+        return counted(number, "byte");
+    }
+    let mut value = number as f64;
+    let mut unit = "";
+    for next in ["kB", "MB", "GB", "TB", "PB", "EB"] {
+        // What would be rounded to four digits belongs to the next unit.
+        if value < 999.5 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, next);
+    }
+    format!("{} {unit}", significant(value))
+}
+
+/// A rate of wrong yeses: `1%`, `0.0123%`; very small ones as `1.2e-9`.
+pub(crate) fn rate(rate: f64) -> String {
+    const AS_POWER: f64 = 1e-7;
+    if rate == 0.0 {
+        "0%".to_owned()
+    } else if rate < AS_POWER {
+        format!("{rate:.1e}")
+    } else {
+        let text = significant(100.0 * rate);
+        match text.contains('.') {
+            true => format!("{}%", text.trim_end_matches('0').trim_end_matches('.')),
+            false => format!("{text}%"),
+        }
+    }
+}
+
+/// A share as a whole percentage: `66%`.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
+/// Three significant digits, without a power of ten.
+fn significant(value: f64) -> String {
+    let before = value.abs().log10().floor();
+    let decimals = if before.is_finite() { (2.0 - before).max(0.0) } else { 0.0 };
+    format!("{value:.0$}", decimals as usize)
+}
+
+/// Reads a count: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
+    let scales = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    parse_scaled(text, &scales).ok_or_else(|| {
+        format!("{text:?} is no number of keys; write it as 1000000, 1_000_000 or 1M")
+    })
+}
+
+/// Reads a rate: `0.01` or `1%`, strictly between 0 and 1.
+pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse(),
+    };
+    rate.ok().filter(|&rate| rate > 0.0 && rate < 1.0).ok_or_else(|| {
+        format!("{text:?} is no rate; it must be strictly between 0 and 1, as 0.01 or 1%")
+    })
+}
+
+/// Reads an amount of memory: `65536`, `64kB`, `64MB`, `1.5GB`, or in powers of two `64MiB`.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    const KILO: u64 = 1000;
+    const KIBI: u64 = 1024;
+    let scales = [
+        ("", 1),
+        ("B", 1),
+        ("k", KILO),
+        ("kB", KILO),
+        ("M", KILO.pow(2)),
+        ("MB", KILO.pow(2)),
+        ("G", KILO.pow(3)),
+        ("GB", KILO.pow(3)),
+        ("T", KILO.pow(4)),
+        ("TB", KILO.pow(4)),
+        ("KiB", KIBI),
+        ("MiB", KIBI.pow(2)),
+        ("GiB", KIBI.pow(3)),
+        ("TiB", KIBI.pow(4)),
+    ];
+    parse_scaled(text, &scales).ok_or_else(|| {
+        format!("{text:?} is no amount of memory; write it as 65536, 64kB, 64MB, 1.5GB or 64MiB")
+    })
+}
+
+/// A number with a unit behind it, whatever the case of the unit's letters.
+fn parse_scaled(text: &str, scales: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (_, scale) = scales.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name))?;
+    let number: String =
+        number.trim_end().chars().filter(|digit| !matches!(digit, '_' | ',')).collect();
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(*scale);
+    }
+    let (whole, fraction) = number.split_once('.')?;
+    let is_number = !fraction.is_empty() && fraction.bytes().all(|digit| digit.is_ascii_digit());
+    let value = is_number.then(|| number.parse::<f64>().ok()).flatten()? * *scale as f64;
+    // A part of a byte or of a key is a mistake; what is beyond 2^53 is no longer exact.
+    let exact = value.fract() == 0.0 && value < (1u64 << 53) as f64;
+    (exact && whole.bytes().all(|digit| digit.is_ascii_digit())).then_some(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let texts = [0, 999, 1_000, 1_234_567, u64::MAX].map(count);
+        assert_eq!(texts, ["0", "999", "1,000", "1,234,567", "18,446,744,073,709,551,615"]);
+        assert_eq!([0, 1, 2].map(|n| counted(n, "key")), ["0 keys", "1 key", "2 keys"]);
+    }
+
+    #[test]
+    fn memory_has_three_digits_and_a_unit() {
+        let texts = [1, 999, 1_000, 1_196_032, 64_000_000, 999_999, u64::MAX].map(bytes);
+        let expected =
+            ["1 byte", "999 bytes", "1.00 kB", "1.20 MB", "64.0 MB", "1.00 MB", "18.4 EB"];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn rates_are_percentages_until_they_are_powers() {
+        let texts = [0.0, 0.01, 0.5, 1.0, 0.000_123_4, 0.1, 1.2e-9].map(rate);
+        assert_eq!(texts, ["0%", "1%", "50%", "100%", "0.0123%", "10%", "1.2e-9"]);
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("65536", 65_536),
+            ("64kB", 64_000),
+            ("64MB", 64_000_000),
+            ("64 mb", 64_000_000),
+            ("64m", 64_000_000),
+            ("64MiB", 64 << 20),
+            ("1.5GB", 1_500_000_000),
+            ("0.5KiB", 512),
+        ] {
+            assert_eq!(parse_bytes(text), Ok(expected), "{text}");
+        }
+        for bad in ["", "MB", "-1", "1.", ".5MB", "1.0001kB", "64XB", "1e6", "99999999TB", "1.5.2"]
+        {
+            assert!(parse_bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rates_are_read_as_people_write_them() {
+        assert_eq!(parse_rate("0.01"), Ok(0.01));
+        assert_eq!(parse_rate("1%"), Ok(0.01));
+        assert_eq!(parse_rate("1e-6"), Ok(1e-6));
+        for bad in ["", "0", "1", "100%", "-0.1", "nan", "inf", "few"] {
+            assert!(parse_rate(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn counts_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("1000000", 1_000_000),
+            ("1_000_000", 1_000_000),
+            ("1,000", 1_000),
+            ("1.5M", 1_500_000),
+        ] {
+            assert_eq!(parse_count(text), Ok(expected), "{text}");
+        }
+        assert!(parse_count("many").is_err());
+    }
+}

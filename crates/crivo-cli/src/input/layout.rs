@@ -1,0 +1,224 @@
+//! Where records and keys lie in bytes.
+//!
+//! A [`Format`] is what the arguments say; a [`Layout`] is what that means in one file, whose
+//! header has been read. Both ends of the pipeline ask the same layout: the reader where the last
+//! whole record ends, the worker for every record and its key.
+
+use std::ops::Range;
+
+use csv_core::ReadFieldResult;
+use memchr::{memchr, memchr_iter, memrchr};
+
+/// The format of all inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Records that end with a byte.
+    Terminated {
+        /// That byte.
+        terminator: u8,
+        /// The number of the key's field, from 1, and what stands between fields; `None` if the
+        /// whole record is the key.
+        field: Option<(usize, u8)>,
+    },
+    /// Comma-separated values with a header.
+    Csv {
+        /// What stands between fields.
+        delimiter: u8,
+        /// The name of the key's column.
+        column: String,
+    },
+}
+
+/// Where records and keys lie in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// As [`Format::Terminated`].
+    Terminated { terminator: u8, field: Option<(usize, u8)> },
+    /// As [`Format::Csv`], with the column's index, from 0.
+    Csv { delimiter: u8, column: usize },
+}
+
+impl Layout {
+    /// The byte that ends a record.
+    pub(super) fn terminator(&self) -> u8 {
+        match self {
+            Self::Terminated { terminator, .. } => *terminator,
+            Self::Csv { .. } => b'\n',
+        }
+    }
+
+    /// How many bytes are whole records. The first `known` bytes are known to end in none.
+    pub(super) fn whole(&self, bytes: &[u8], known: usize) -> usize {
+        match *self {
+            Self::Terminated { terminator, .. } => {
+                memrchr(terminator, &bytes[known..]).map_or(0, |last| known + last + 1)
+            }
+            Self::Csv { delimiter, .. } => {
+                let mut scanner = Scanner::new(delimiter);
+                let mut end = 0;
+                while let Some(record) = scanner.next(bytes, end, None) {
+                    // A line feed may yet follow a carriage return.
+                    let may_go_on = record.end == bytes.len() && bytes[record.end - 1] == b'\r';
+                    if scanner.ran_out || may_go_on {
+                        break;
+                    }
+                    end = record.end;
+                }
+                end
+            }
+        }
+    }
+
+    /// Visits every record and its key. The bytes are whole records, but for the last one of a
+    /// file, which may lack its end.
+    #[inline]
+    pub(super) fn each(&self, bytes: &[u8], mut visit: impl FnMut(Range<usize>, &[u8])) {
+        match *self {
+            Self::Terminated { terminator, field } => {
+                let mut start = 0;
+                let mut record = |end: usize, content_end: usize| {
+                    let content = without_return(&bytes[start..content_end], terminator);
+                    let key = match field {
+                        None => content,
+                        Some((number, delimiter)) => nth_field(content, number, delimiter),
+                    };
+                    visit(start..end, key);
+                    start = end;
+                };
+                let mut last = 0;
+                for end in memchr_iter(terminator, bytes) {
+                    record(end + 1, end);
+                    last = end + 1;
+                }
+                if last < bytes.len() {
+                    record(bytes.len(), bytes.len());
+                }
+            }
+            Self::Csv { delimiter, column } => {
+                let mut scanner = Scanner::new(delimiter);
+                let mut end = 0;
+                while let Some(record) = scanner.next(bytes, end, Some(column)) {
+                    end = record.end;
+                    visit(record, &scanner.key);
+                }
+            }
+        }
+    }
+}
+
+/// A CR before LF is no part of a key.
+#[inline]
+fn without_return(content: &[u8], terminator: u8) -> &[u8] {
+    match content {
+        [key @ .., b'\r'] if terminator == b'\n' => key,
+        _ => content,
+    }
+}
+
+/// The field of this number, counted from 1; empty if there are fewer.
+fn nth_field(content: &[u8], number: usize, delimiter: u8) -> &[u8] {
+    let mut rest = content;
+    for _ in 1..number {
+        match memchr(delimiter, rest) {
+            Some(end) => rest = &rest[end + 1..],
+            None => return &[],
+        }
+    }
+    &rest[..memchr(delimiter, rest).unwrap_or(rest.len())]
+}
+
+/// What some programs put before text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The fields of a header, with their quotes taken off.
+pub(super) fn header_fields(header: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
+    let header = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
+    let mut scanner = Scanner::new(delimiter);
+    scanner.next(header, 0, None);
+    let field_count = scanner.field_count;
+    let field = |index| {
+        scanner.next(header, 0, Some(index));
+        scanner.key.clone()
+    };
+    (0..field_count).map(field).collect()
+}
+
+/// The first record of CSV bytes: the header.
+pub(super) fn first_record(bytes: &[u8], delimiter: u8) -> Range<usize> {
+    Scanner::new(delimiter).next(bytes, 0, None).unwrap_or(0..0)
+}
+
+/// Finds the records of CSV bytes, one by one.
+struct Scanner {
+    csv: csv_core::Reader,
+    /// The field that was asked for, without its quotes; empty if the record has fewer fields.
+    key: Vec<u8>,
+    /// How many fields the last record has.
+    field_count: usize,
+    /// Whether the bytes ended before the last record did.
+    ran_out: bool,
+}
+
+impl Scanner {
+    fn new(delimiter: u8) -> Self {
+        let mut csv = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        // At the very beginning a byte order mark would be taken off. A chunk need not begin at
+        // the beginning of a file; a line feed before it is no record, and no beginning either.
+        csv.read_field(b"\n", &mut [0]);
+        Self { csv, key: Vec::new(), field_count: 0, ran_out: false }
+    }
+
+    /// The next record from `start` on, with its end of line; blank lines are no records.
+    fn next(&mut self, bytes: &[u8], start: usize, column: Option<usize>) -> Option<Range<usize>> {
+        let start = start + bytes[start..].iter().position(|b| !matches!(b, b'\r' | b'\n'))?;
+        self.csv.reset();
+        self.csv.read_field(b"\n", &mut [0]);
+        self.key.clear();
+        self.field_count = 0;
+        self.ran_out = false;
+        let mut end = start;
+        let mut piece = [0; 256];
+        loop {
+            let (result, taken, given) = self.csv.read_field(&bytes[end..], &mut piece);
+            end += taken;
+            if column == Some(self.field_count) {
+                self.key.extend_from_slice(&piece[..given]);
+            }
+            match result {
+                ReadFieldResult::OutputFull => {}
+                // The next question, about nothing, ends the record.
+                ReadFieldResult::InputEmpty => self.ran_out = true,
+                ReadFieldResult::Field { record_end } => {
+                    self.field_count += 1;
+                    if record_end {
+                        break;
+                    }
+                }
+                ReadFieldResult::End => break,
+            }
+        }
+        if bytes[end - 1] == b'\r' && bytes.get(end) == Some(&b'\n') {
+            end += 1;
+        }
+        Some(start..end)
+    }
+}
+
+/// Reads the number of a field.
+pub(super) fn parse_field(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("fields are counted from 1".to_owned()),
+    }
+}
+
+/// Reads a delimiter: one byte, or a name for one that is hard to type.
+pub(super) fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] => Ok(*byte),
+        br"\t" => Ok(b'\t'),
+        br"\0" => Ok(0),
+        br"\\" => Ok(b'\\'),
+        _ => Err(r"a delimiter is one byte, or \t for a tab".to_owned()),
+    }
+}

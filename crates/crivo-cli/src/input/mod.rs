@@ -1,0 +1,168 @@
+//! Records and their keys, out of files, pipes and compressed files.
+//!
+//! A *record* is what is printed, byte for byte; its *key* is what filters and sets see.
+//!
+//! ```text
+//!   input             record         key            arguments
+//!   "ana\r\n"         "ana\r\n"      "ana"          (none): lines; a CR before LF is no part of a key
+//!   "ana\0"           "ana\0"        "ana"          --null
+//!   "7\tana\tx\n"     the line       "ana"          --field 2 (--delimiter is the tab)
+//!   "7,\"a\"\"b\"\n"  the line       "a\"b"         --csv --column name
+//! ```
+//!
+//! Reading, hashing and what follows overlap, and the order of the input is kept:
+//!
+//! ```text
+//!   chunks ──▶ pipeline: work on several chunks at once ──▶ the caller, chunk by chunk, in order
+//!     ▲
+//!   source: a file, standard input; gzip and zstd by their first bytes
+//! ```
+//!
+//! [`layout`] says where records and keys lie in bytes, [`chunks`] cuts what is read into pieces of
+//! whole records, and [`pipeline`] spreads them over the cores. Memory is bounded by a few chunks,
+//! unless a single record is longer than that.
+
+mod chunks;
+mod layout;
+mod pipeline;
+mod progress;
+mod replay;
+mod source;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+use crivo::{Digest, KeyHasher};
+
+pub(crate) use chunks::{Chunk, Chunks};
+pub(crate) use layout::Format;
+pub(crate) use pipeline::run as in_parallel;
+pub(crate) use progress::Progress;
+pub(crate) use replay::Replay;
+
+use crate::outcome::Error;
+
+/// The name of standard input among files.
+const STANDARD_INPUT: &str = "-";
+
+/// Where records come from, and what their keys are.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InputArgs {
+    /// Files with keys, also compressed by gzip or zstd; `-` or none is standard input
+    #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+/// What a record is, and which part of it is the key.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Keys")]
+pub(crate) struct FormatArgs {
+    /// Records end with a NUL byte instead of a line feed
+    #[arg(short = 'z', long)]
+    pub(crate) null: bool,
+
+    /// The key is the N-th field of a record, counted from 1; empty where there are fewer
+    #[arg(long, value_name = "N", value_parser = layout::parse_field)]
+    pub(crate) field: Option<usize>,
+
+    /// What stands between fields: one byte, or `\t` [default: tab; with --csv: comma]
+    #[arg(short, long, value_name = "C", value_parser = layout::parse_delimiter)]
+    pub(crate) delimiter: Option<u8>,
+
+    /// Inputs are CSV: quoted fields may hold delimiters and line feeds, the first record of each
+    /// file is its header
+    #[arg(long, requires = "column", conflicts_with_all = ["null", "field"])]
+    pub(crate) csv: bool,
+
+    /// With --csv: the key is the field under this name
+    #[arg(long, value_name = "NAME", requires = "csv")]
+    pub(crate) column: Option<String>,
+}
+
+impl InputArgs {
+    /// The inputs, at least one: standard input if none is named.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        match self.inputs.is_empty() {
+            true => vec![PathBuf::from(STANDARD_INPUT)],
+            false => self.inputs.clone(),
+        }
+    }
+
+    /// Opens the inputs for a command that prints no records.
+    pub(crate) fn chunks(&self) -> Result<Chunks, Error> {
+        let paths = self.paths();
+        let progress = Progress::over(&paths);
+        Chunks::open(&paths, self.format.format()?, progress)
+    }
+
+    /// Opens the inputs for a command that prints records.
+    pub(crate) fn chunks_to_print(&self) -> Result<Chunks, Error> {
+        let paths = self.paths();
+        let progress = Progress::beside_records(&paths);
+        Chunks::open(&paths, self.format.format()?, progress)
+    }
+
+    /// Visits every key in the order of the input.
+    pub(crate) fn each_key(
+        &self,
+        mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        in_parallel(
+            self.chunks()?,
+            |_, (): &mut ()| (),
+            |chunk, ()| {
+                let mut result = Ok(());
+                chunk.each(|_, key| {
+                    if result.is_ok() {
+                        result = visit(key);
+                    }
+                });
+                result.map(ControlFlow::Continue)
+            },
+        )
+    }
+
+    /// Visits the digest of every key in the order of the input, many at a time. Keys are hashed on
+    /// all cores.
+    pub(crate) fn each_batch(
+        &self,
+        hasher: KeyHasher,
+        mut visit: impl FnMut(&[Digest]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        in_parallel(
+            self.chunks()?,
+            move |chunk, digests: &mut Vec<Digest>| {
+                digests.clear();
+                chunk.each(|_, key| digests.push(hasher.digest(key)));
+            },
+            |_, digests| visit(digests).map(ControlFlow::Continue),
+        )
+    }
+}
+
+impl FormatArgs {
+    /// The format of the input, if the arguments agree.
+    pub(crate) fn format(&self) -> Result<Format, Error> {
+        if let Some(name) = self.column.clone().filter(|_| self.csv) {
+            let delimiter = self.delimiter.unwrap_or(b',');
+            return Ok(Format::Csv { delimiter, column: name });
+        }
+        let field = self.field.map(|number| (number, self.delimiter.unwrap_or(b'\t')));
+        if field.is_none() && self.delimiter.is_some() {
+            return Err(Error::new("--delimiter needs --field N or --csv --column NAME"));
+        }
+        Ok(Format::Terminated { terminator: if self.null { 0 } else { b'\n' }, field })
+    }
+}
+
+/// Whether a path means standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_INPUT
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Work on all cores, results in order, memory bounded.
+//!
+//! ```text
+//!             ┌──▶ worker ──┐
+//!   reader ───┤             ├──▶ the caller
+//!      │      └──▶ worker ──┘        ▲
+//!      └── in the order of reading ──┘
+//! ```
+//!
+//! The reader sends a chunk to whoever is free, and at the same time the other end of the answer's
+//! channel to the caller, who waits for the answers in that order. Chunks go around: the caller
+//! gives them back, and the reader waits for one when enough memory is under way.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::chunks::{CHUNK_BYTES, Chunk, Chunks};
+use crate::outcome::Error;
+
+/// How much memory may be under way before the reader waits, not counting one long record.
+const UNDER_WAY: usize = 12 * CHUNK_BYTES;
+
+/// Buffers that grew beyond this for a long record are not kept.
+const KEPT: usize = 2 * CHUNK_BYTES;
+
+/// A chunk, and what work has made of it.
+#[derive(Default)]
+struct Task<T> {
+    chunk: Chunk,
+    product: T,
+}
+
+/// Calls `work` on every chunk, on all cores, and then `consume` in the order of the input.
+///
+/// What `work` makes goes into a `T` that has been used before: it must be overwritten. If `consume`
+/// breaks, nothing more is read; a reader that waits for a pipe is left to itself.
+pub(crate) fn run<T: Default + Send + 'static>(
+    chunks: Chunks,
+    work: impl Fn(&Chunk, &mut T) + Send + Sync + 'static,
+    mut consume: impl FnMut(&Chunk, &mut T) -> Result<ControlFlow<()>, Error>,
+) -> Result<(), Error> {
+    let pool = Arc::new(Pool::default());
+    let (send_jobs, jobs) = mpsc::channel();
+    let (send_answers, answers) = mpsc::channel();
+    let reader_pool = Arc::clone(&pool);
+    thread::spawn(move || read(chunks, &reader_pool, &send_jobs, &send_answers));
+    let jobs = Arc::new(Mutex::new(jobs));
+    let work = Arc::new(work);
+    for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+        let (jobs, work) = (Arc::clone(&jobs), Arc::clone(&work));
+        thread::spawn(move || labour(&jobs, &*work));
+    }
+
+    for answer in answers {
+        let answer: Receiver<Result<Task<T>, Error>> = answer;
+        // A worker that panicked has said so itself.
+        let Ok(task) = answer.recv() else { return Err(Error::new("a thread stopped too early")) };
+        let mut task = task?;
+        if consume(&task.chunk, &mut task.product)?.is_break() {
+            break;
+        }
+        pool.give_back(task);
+    }
+    Ok(())
+}
+
+type Answer<T> = Sender<Result<Task<T>, Error>>;
+
+/// The reader: until the input ends, or nobody listens.
+fn read<T: Default>(
+    mut chunks: Chunks,
+    pool: &Pool<T>,
+    jobs: &Sender<(Task<T>, Answer<T>)>,
+    answers: &Sender<Receiver<Result<Task<T>, Error>>>,
+) {
+    loop {
+        let mut task = pool.take();
+        let before = task.chunk.size();
+        let filled = chunks.fill(&mut task.chunk);
+        pool.grew(task.chunk.size() - before);
+        let (send_answer, answer) = mpsc::channel();
+        let is_heard = match filled {
+            Ok(true) => answers.send(answer).is_ok() && jobs.send((task, send_answer)).is_ok(),
+            Ok(false) => false,
+            Err(error) => {
+                // The caller sees what was read before the error, and then the error.
+                let _ = send_answer.send(Err(error));
+                let _ = answers.send(answer);
+                false
+            }
+        };
+        if !is_heard {
+            return;
+        }
+    }
+}
+
+/// A worker: until there is no more work.
+fn labour<T>(jobs: &Mutex<Receiver<(Task<T>, Answer<T>)>>, work: &impl Fn(&Chunk, &mut T)) {
+    loop {
+        let job = locked(jobs).recv();
+        let Ok((mut task, answer)) = job else { return };
+        work(&task.chunk, &mut task.product);
+        // If nobody waits for it, the caller has stopped.
+        let _ = answer.send(Ok(task));
+    }
+}
+
+/// Chunks that go around.
+struct Pool<T> {
+    state: Mutex<State<T>>,
+    given_back: Condvar,
+}
+
+struct State<T> {
+    idle: Vec<Task<T>>,
+    under_way: usize,
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        let state = State { idle: Vec::new(), under_way: 0 };
+        Self { state: Mutex::new(state), given_back: Condvar::new() }
+    }
+}
+
+impl<T: Default> Pool<T> {
+    /// A chunk to be filled; waits while too much memory is under way.
+    fn take(&self) -> Task<T> {
+        let state = locked(&self.state);
+        let mut state = self
+            .given_back
+            .wait_while(state, |state| state.under_way >= UNDER_WAY)
+            .unwrap_or_else(PoisonError::into_inner);
+        let task = state.idle.pop().unwrap_or_default();
+        state.under_way += task.chunk.size();
+        task
+    }
+
+    /// A chunk that was taken has become larger.
+    fn grew(&self, bytes: usize) {
+        locked(&self.state).under_way += bytes;
+    }
+
+    fn give_back(&self, task: Task<T>) {
+        let mut state = locked(&self.state);
+        state.under_way -= task.chunk.size();
+        if task.chunk.size() <= KEPT {
+            state.idle.push(task);
+        }
+        drop(state);
+        self.given_back.notify_one();
+    }
+}
+
+/// Nothing is left half done by a panic under these locks.
+fn locked<S>(mutex: &Mutex<S>) -> MutexGuard<'_, S> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

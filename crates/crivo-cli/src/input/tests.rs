@@ -1,0 +1,243 @@
+//! Records and keys, from bytes in a file to the caller.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use tempfile::{NamedTempFile, TempDir};
+
+use super::*;
+
+/// A file with these bytes.
+fn file(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}
+
+/// Every record and its key, of files with these bytes.
+fn read(files: &[&[u8]], format: FormatArgs) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+    let files: Vec<_> = files.iter().map(|bytes| file(bytes)).collect();
+    let inputs = files.iter().map(|file| file.path().to_owned()).collect();
+    let mut records = Vec::new();
+    let chunks = InputArgs { inputs, format }.chunks()?;
+    in_parallel(
+        chunks,
+        |_, (): &mut ()| (),
+        |chunk, ()| {
+            chunk.each(|range, key| records.push((chunk.bytes()[range].to_vec(), key.to_vec())));
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    Ok(records)
+}
+
+fn keys(files: &[&[u8]], format: FormatArgs) -> Vec<Vec<u8>> {
+    read(files, format).unwrap().into_iter().map(|(_, key)| key).collect()
+}
+
+fn lines() -> FormatArgs {
+    FormatArgs::default()
+}
+
+fn csv(column: &str) -> FormatArgs {
+    FormatArgs { csv: true, column: Some(column.to_owned()), ..lines() }
+}
+
+#[test]
+fn a_line_is_a_key_without_its_end() {
+    let records = read(&[b"ana\r\n\nbob\xff\r\r\n\r\nlast"], lines()).unwrap();
+    let expected: [(&[u8], &[u8]); 5] = [
+        (b"ana\r\n", b"ana"),
+        (b"\n", b""),
+        (b"bob\xff\r\r\n", b"bob\xff\r"),
+        (b"\r\n", b""),
+        (b"last", b"last"),
+    ];
+    assert_eq!(records, expected.map(|(record, key)| (record.to_vec(), key.to_vec())));
+}
+
+#[test]
+fn nothing_has_no_records() {
+    assert!(keys(&[b""], lines()).is_empty());
+    assert!(keys(&[b"", b""], csv("a")).is_empty());
+}
+
+#[test]
+fn null_bytes_end_records_that_may_have_lines() {
+    let format = FormatArgs { null: true, ..lines() };
+    assert_eq!(keys(&[b"a\nb\r\0\0c"], format), [&b"a\nb\r"[..], b"", b"c"]);
+}
+
+#[test]
+fn a_field_is_counted_from_1_and_may_be_missing() {
+    let second = FormatArgs { field: Some(2), ..lines() };
+    assert_eq!(keys(&[b"a\tb\tc\n\na\nx\ty\r\n\t\t\n"], second), [&b"b"[..], b"", b"", b"y", b""]);
+    let third = FormatArgs { field: Some(3), delimiter: Some(b':'), ..lines() };
+    assert_eq!(keys(&[b"root:x:0:0\n"], third), [b"0"]);
+    assert!(layout::parse_field("0").is_err());
+    assert!(FormatArgs { delimiter: Some(b':'), ..lines() }.format().is_err());
+}
+
+#[test]
+fn csv_takes_quotes_off_keys_and_leaves_records_alone() {
+    let bytes = b"\xef\xbb\xbf\"na\"\"me\",id\r\n\"a,b\"\"c\",1\r\n\n\"two\nlines\",2\n,3\nd,\"4\"";
+    let records = read(&[bytes], csv("na\"me")).unwrap();
+    let expected: [(&[u8], &[u8]); 4] = [
+        (b"\"a,b\"\"c\",1\r\n", b"a,b\"c"),
+        (b"\"two\nlines\",2\n", b"two\nlines"),
+        (b",3\n", b""),
+        (b"d,\"4\"", b"d"),
+    ];
+    assert_eq!(records, expected.map(|(record, key)| (record.to_vec(), key.to_vec())));
+    assert_eq!(keys(&[bytes], csv("id")), [b"1", b"2", b"3", b"4"]);
+}
+
+#[test]
+fn each_csv_file_has_its_own_header() {
+    assert_eq!(keys(&[b"a,b\n1,2", b"b,a\n3,4\n", b"b"], csv("b")), [b"2", b"3"]);
+    let format = FormatArgs { delimiter: Some(b';'), ..csv("b") };
+    assert_eq!(keys(&[b"a;b\n1;2\n3\n"], format), [&b"2"[..], b""]);
+    let error = read(&[b"id,name\n"], csv("email")).unwrap_err().to_string();
+    assert!(error.ends_with("has no column \"email\"; its columns are: id, name"), "{error}");
+}
+
+#[test]
+fn files_do_not_run_into_each_other() {
+    let records = read(&[b"a\nb", b"", b"c", b"d"], lines()).unwrap();
+    let records: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
+    assert_eq!(records, [&b"a\n"[..], b"b\n", b"c\n", b"d"]);
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    compress_to_vec(bytes, CompressionLevel::Fastest)
+}
+
+#[test]
+fn compressed_files_are_read_as_they_are() {
+    let text: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
+    let plain = keys(&[&text], lines());
+    assert_eq!(plain.len(), 200_000);
+    let (head, tail) = text.split_at(700_001);
+    assert_eq!(keys(&[&[gzip(head), gzip(tail)].concat()], lines()), plain);
+    // A frame with another program's data stands between the two.
+    let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"any"].concat();
+    assert_eq!(keys(&[&[zstd(head), skippable, zstd(tail)].concat()], lines()), plain);
+    assert!(keys(&[&gzip(b"")], lines()).is_empty());
+    assert!(keys(&[&zstd(b"")], lines()).is_empty());
+    assert_eq!(keys(&[b"\x1f\x8b", b"\x28\xb5\x2f"], lines()), [&b"\x1f\x8b"[..], b"\x28\xb5\x2f"]);
+}
+
+#[test]
+fn damaged_compressed_files_are_errors() {
+    let text = b"some line\n".repeat(1000);
+    for compressed in [gzip(&text), zstd(&text)] {
+        for end in [5, compressed.len() / 2, compressed.len() - 1] {
+            let error = read(&[&compressed[..end]], lines()).unwrap_err().to_string();
+            assert!(error.starts_with("cannot read "), "{error}");
+        }
+        let mut flipped = compressed.clone();
+        let last = flipped.len() - 3;
+        flipped[last] ^= 0x10;
+        assert!(read(&[&flipped], lines()).is_err());
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_before_anything_is() {
+    let folder = TempDir::new().unwrap();
+    for (path, words) in [
+        (folder.path().to_owned(), "it is a folder"),
+        (folder.path().join("no such"), "is the path right?"),
+    ] {
+        let args = InputArgs { inputs: vec![path], format: lines() };
+        let error = args.each_key(|_| Ok(())).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read ") && error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn an_error_of_the_caller_ends_the_reading() {
+    let text = b"line\n".repeat(1_000_000);
+    let text = file(&text);
+    let args = InputArgs { inputs: vec![text.path().to_owned()], format: lines() };
+    let mut count = 0;
+    let visit = |_: &[u8]| {
+        count += 1;
+        if count == 10 { Err(Error::new("enough")) } else { Ok(()) }
+    };
+    assert_eq!(args.each_key(visit).unwrap_err().to_string(), "enough");
+    assert_eq!(count, 10);
+}
+
+#[test]
+fn records_longer_than_a_chunk_come_whole() {
+    let long = vec![b'x'; 5 * chunks::CHUNK_BYTES];
+    let text = [&b"a\n"[..], &long, b"\r\nb\n", &long].concat();
+    assert_eq!(keys(&[&text], lines()), [b"a", &long[..], b"b", &long]);
+    let text = [b"k\n\"", &text[..], b"\"\nlast\n"].concat();
+    assert_eq!(keys(&[&text], csv("k")), [&text[3..text.len() - 7], b"last"]);
+}
+
+#[test]
+fn digests_come_in_the_order_of_the_input() {
+    let text: Vec<u8> = (0..1_000_000u32).flat_map(|n| format!("{n}\n").into_bytes()).collect();
+    let text = file(&text);
+    let args = InputArgs { inputs: vec![text.path().to_owned()], format: lines() };
+    let hasher = KeyHasher::default();
+    let mut next = 0u32;
+    args.each_batch(hasher, |digests| {
+        for digest in digests {
+            assert_eq!(*digest, hasher.digest(&next.to_string()));
+            next += 1;
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(next, 1_000_000);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: prop::test_runner::RngSeed::Fixed(5), ..Default::default() })]
+
+    #[test]
+    fn records_make_up_the_input(bytes in prop::collection::vec(prop::sample::select(
+        &b"ab\r\n\0\t,\"\xff"[..]), 0..200), null: bool) {
+        let records = read(&[&bytes], FormatArgs { null, ..lines() }).unwrap();
+        let together: Vec<u8> = records.iter().flat_map(|(record, _)| record.clone()).collect();
+        prop_assert_eq!(&together, &bytes);
+        let terminator = if null { 0 } else { b'\n' };
+        let mut expected: Vec<_> = bytes.split(|byte| *byte == terminator).collect();
+        if expected.last().is_some_and(|last| last.is_empty()) {
+            expected.pop();
+        }
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|key| if null { key } else { key.strip_suffix(b"\r").unwrap_or(key) })
+            .collect();
+        prop_assert_eq!(records.iter().map(|(_, key)| &key[..]).collect::<Vec<_>>(), expected);
+    }
+
+    /// Wherever a chunk ends, the records are the same.
+    #[test]
+    fn whole_records_can_be_told_from_any_beginning(bytes in prop::collection::vec(
+        prop::sample::select(&b"ab\r\n\r\n,\"\""[..]), 0..60), cut in 0usize..60) {
+        let layout = layout::Layout::Csv { delimiter: b',', column: 1 };
+        let collect = |bytes: &[u8]| {
+            let mut records = Vec::new();
+            layout.each(bytes, |record, key| records.push((bytes[record].to_vec(), key.to_vec())));
+            records
+        };
+        let whole = layout.whole(&bytes[..cut.min(bytes.len())], 0);
+        let (head, tail) = bytes.split_at(whole);
+        prop_assert_eq!([collect(head), collect(tail)].concat(), collect(&bytes));
+    }
+}

@@ -1,0 +1,117 @@
+//! Which records are marked, told in the order of the input.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use super::files::{Spool, temporary_error};
+use crate::outcome::Error;
+
+/// How many records are looked at together: a bit for each.
+const WINDOW: u64 = 1 << 20;
+
+/// How many numbers of a list are read together.
+const PIECE: u64 = 1 << 10;
+
+const NUMBER_BYTES: u64 = 8;
+
+/// Lists of the numbers of marked records, one list after another, each ascending.
+#[derive(Debug, Default)]
+pub(super) struct MarkLists {
+    numbers: Spool,
+    count: u64,
+    /// Where each list ends.
+    ends: Vec<u64>,
+}
+
+impl MarkLists {
+    /// Marks a record, whose number is larger than the one before it in the same list.
+    pub(super) fn push(&mut self, number: u64) -> Result<(), Error> {
+        self.count += 1;
+        self.numbers.write(&number.to_le_bytes())
+    }
+
+    /// Ends a list.
+    pub(super) fn end_list(&mut self) {
+        if self.ends.last() != Some(&self.count) {
+            self.ends.push(self.count);
+        }
+    }
+
+    /// All marks, for being asked.
+    pub(super) fn into_marks(self) -> Result<Marks, Error> {
+        let mut start = 0;
+        let mut lists = Vec::with_capacity(self.ends.len());
+        for end in self.ends {
+            lists.push(List { next: start, end, piece: Vec::new() });
+            start = end;
+        }
+        let file = self.numbers.into_file()?;
+        let bits = vec![0; (WINDOW / 64) as usize];
+        Ok(Marks { file, lists, window: None, bits })
+    }
+}
+
+/// Answers for one record after another whether it is marked.
+#[derive(Debug)]
+pub(crate) struct Marks {
+    file: Option<File>,
+    lists: Vec<List>,
+    /// The number of the first record that `bits` are about.
+    window: Option<u64>,
+    bits: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct List {
+    /// The next number that has not been read from the file.
+    next: u64,
+    end: u64,
+    /// Numbers that have been read, the next one last.
+    piece: Vec<u64>,
+}
+
+impl Marks {
+    /// Whether this record is marked. Numbers must ascend from one question to the next.
+    pub(crate) fn is_marked(&mut self, number: u64) -> Result<bool, Error> {
+        let start = number - number % WINDOW;
+        if self.window != Some(start) {
+            self.bits.fill(0);
+            self.window = Some(start);
+            if let Some(file) = &mut self.file {
+                for list in &mut self.lists {
+                    list.set_bits(file, start, &mut self.bits).map_err(temporary_error)?;
+                }
+            }
+        }
+        let bit = number - start;
+        Ok(self.bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
+    }
+}
+
+impl List {
+    /// Sets the bits of the numbers in the window that begins at `start`.
+    fn set_bits(&mut self, file: &mut File, start: u64, bits: &mut [u64]) -> std::io::Result<()> {
+        loop {
+            while let Some(&number) = self.piece.last() {
+                if number >= start + WINDOW {
+                    return Ok(());
+                }
+                // Windows that nobody asked about are passed over.
+                if let Some(bit) = number.checked_sub(start) {
+                    bits[(bit / 64) as usize] |= 1 << (bit % 64);
+                }
+                self.piece.pop();
+            }
+            let count = PIECE.min(self.end - self.next);
+            if count == 0 {
+                return Ok(());
+            }
+            let mut bytes = vec![0; (count * NUMBER_BYTES) as usize];
+            file.seek(SeekFrom::Start(self.next * NUMBER_BYTES))?;
+            file.read_exact(&mut bytes)?;
+            let (numbers, _) = bytes.as_chunks();
+            self.piece.extend(numbers.iter().rev().map(|number| u64::from_le_bytes(*number)));
+            self.next += count;
+        }
+    }
+}

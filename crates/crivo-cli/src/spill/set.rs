@@ -1,0 +1,197 @@
+//! A set of 128-bit digests in about 20 bytes each.
+//!
+//! Linear probing in order: a digest's home is its share of the table, and every run of neighbours
+//! is sorted, so that the whole table is one sorted list with gaps.
+//!
+//! ```text
+//!   homes      0       1       2       3       4       5
+//!   slots    [ 0.02 ][      ][ 0.36 ][ 0.41 ][ 0.48 ][ 0.93 ]       digests as parts of 1
+//!                               └─ 0.41 and 0.48 moved on: 0.36 came between
+//! ```
+//!
+//! - A search ends at the first larger digest: at 85% load it looks at four slots, found or not.
+//! - Growing keeps the order, so that it runs through memory once, in place: no second table, and
+//!   steps of a third instead of doubling. That is what keeps it at about 20 bytes.
+//!
+//! Reference: O. Amble, D. Knuth, *Ordered hash tables*, Computer Journal 1974.
+
+use std::hint::black_box;
+
+use crivo::hash::reduce;
+
+/// 85% as a fraction.
+const LOAD: (usize, usize) = (17, 20);
+
+const LEAST_HOMES: usize = 1 << 10;
+
+/// How many slots are added where the last run passes the end.
+const TAIL: usize = 64;
+
+/// How many digests are looked up together.
+const BATCH: usize = 32;
+
+/// A set of digests that takes no more memory than it is allowed.
+#[derive(Debug)]
+pub(crate) struct DigestSet {
+    /// 0 is an empty slot.
+    slots: Vec<u128>,
+    homes: usize,
+    key_count: usize,
+    most_slots: usize,
+    is_full: bool,
+}
+
+/// What became of a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inserted {
+    /// It is in the set now, and was not before.
+    New,
+    /// It was in the set before.
+    Known,
+    /// It is not in the set, which may not grow any more.
+    Full,
+}
+
+impl DigestSet {
+    /// An empty set that may take this much memory, but always has room for some digests.
+    pub(crate) fn with_memory(bytes: u64) -> Self {
+        let most_slots = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<u128>();
+        Self {
+            slots: vec![0; LEAST_HOMES + TAIL],
+            homes: LEAST_HOMES,
+            key_count: 0,
+            most_slots: most_slots.max(LEAST_HOMES + TAIL),
+            is_full: false,
+        }
+    }
+
+    /// How many digests there are.
+    pub(crate) fn key_count(&self) -> usize {
+        self.key_count
+    }
+
+    /// How many slots there are: [`find`](Self::find) answers less than this.
+    pub(crate) fn slot_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Inserts a digest, unless the set is full. Once full, it never changes again.
+    #[inline]
+    pub(crate) fn insert(&mut self, digest: u128) -> Inserted {
+        let digest = occupied(digest);
+        let mut place = self.home(digest);
+        // The last slot is always empty, so that every search ends.
+        while self.slots[place] != 0 && self.slots[place] < digest {
+            place += 1;
+        }
+        if self.slots[place] == digest {
+            return Inserted::Known;
+        }
+        if self.is_full {
+            return Inserted::Full;
+        }
+        self.put(place, digest);
+        Inserted::New
+    }
+
+    /// [`insert`](Self::insert) for many: `became` is called with each index and what became of it.
+    #[inline]
+    pub(crate) fn insert_all<E>(
+        &mut self,
+        digests: &[u128],
+        mut became: impl FnMut(usize, Inserted) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (batch, digests) in digests.chunks(BATCH).enumerate() {
+            // Their cache lines arrive together, instead of one after another.
+            black_box(digests.iter().fold(0, |all, digest| all ^ self.slots[self.home(*digest)]));
+            for (index, digest) in digests.iter().enumerate() {
+                became(batch * BATCH + index, self.insert(*digest))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a digest is. Insertions move digests; when they have ended, the place is its own.
+    #[inline]
+    pub(crate) fn find(&self, digest: u128) -> Option<usize> {
+        let digest = occupied(digest);
+        let mut place = self.home(digest);
+        while self.slots[place] != 0 && self.slots[place] < digest {
+            place += 1;
+        }
+        (self.slots[place] == digest).then_some(place)
+    }
+
+    #[inline]
+    fn home(&self, digest: u128) -> usize {
+        reduce((digest >> 64) as u64, self.homes as u64) as usize
+    }
+
+    /// Puts a new digest into its place; those behind it move on to the next gap.
+    #[inline]
+    fn put(&mut self, place: usize, digest: u128) {
+        if self.slots[place] != 0 {
+            let run = self.slots[place..].iter().take_while(|slot| **slot != 0).count();
+            self.slots.copy_within(place..place + run, place + 1);
+            self.grow_tail(place + run);
+        } else {
+            self.grow_tail(place);
+        }
+        self.slots[place] = digest;
+        self.key_count += 1;
+        if self.key_count * LOAD.1 >= self.homes * LOAD.0 {
+            self.grow();
+        }
+    }
+
+    /// If this slot, which is being taken, is the last: another becomes the last.
+    #[inline]
+    fn grow_tail(&mut self, taken: usize) {
+        if taken + 1 == self.slots.len() {
+            self.slots.resize(taken + 1 + TAIL, 0);
+        }
+    }
+
+    /// A third more homes, or as many as are allowed; if those are hardly more, the set is full.
+    #[cold]
+    fn grow(&mut self) {
+        let most_homes = self.most_slots.saturating_sub(TAIL);
+        let homes = (self.homes + self.homes / 3).min(most_homes);
+        if homes < self.homes + self.homes / 16 {
+            self.is_full = true;
+            return;
+        }
+        // All digests to the front, in order; from there to the end; and from there, in order,
+        // to their new places, which are never behind where they are read.
+        let mut count = 0;
+        for slot in 0..self.slots.len() {
+            if self.slots[slot] != 0 {
+                self.slots[count] = self.slots[slot];
+                count += 1;
+            }
+        }
+        self.homes = homes;
+        let place = |next: usize, digest: &u128| self.home(*digest).max(next) + 1;
+        let end = self.slots[..count].iter().fold(0, place);
+        let length = (end + 1).max(homes + TAIL);
+        self.slots.truncate(count);
+        self.slots.reserve_exact(length - count);
+        self.slots.resize(length, 0);
+        self.slots.copy_within(..count, length - count);
+        let mut next = 0;
+        for source in length - count..length {
+            let digest = self.slots[source];
+            let place = self.home(digest).max(next);
+            self.slots[next..place].fill(0);
+            self.slots[place] = digest;
+            next = place + 1;
+        }
+        self.slots[next..].fill(0);
+    }
+}
+
+/// 0 marks an empty slot, and is taken for 1.
+#[inline]
+fn occupied(digest: u128) -> u128 {
+    digest.max(1)
+}

@@ -1,0 +1,245 @@
+//! `crivo insert`, `remove` and `merge`: files that change, and never break.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use crivo::codec;
+use crivo::filter::{AnyFilter, Filter};
+
+use crate::support::{Folder, KINDS, Ran};
+
+#[test]
+fn insertion_adds_keys_in_place() {
+    let folder = Folder::new();
+    folder.numbers("first", 0..1_000);
+    folder.numbers("more", 500..2_000);
+    for kind in KINDS.into_iter().filter(|&kind| kind != "fuse") {
+        folder.ok(&format!("build -o f --kind {kind} --keys 5000 first"));
+        let said = folder.ok("insert f more");
+        assert!(said.out.is_empty() && said.err.contains("f: inserted"), "{said:?}");
+        let filter = folder.load("f");
+        assert!((0..2_000u32).all(|key| filter.contains(&key.to_string())), "{kind}");
+        let keys = filter.key_count();
+        match kind {
+            // They skip what seems to be there: 500 keys, and at most 1% of the others.
+            "bloom" | "blocked" | "growing" => assert!((1_970..=2_000).contains(&keys), "{kind}"),
+            _ => assert_eq!(keys, 2_500, "{kind}"),
+        }
+        let facts = folder.run_with("insert --json f", b"new\nnew\n").json();
+        assert_eq!((&facts["input_keys"], &facts["distinct_keys"]), (&2.into(), &1.into()));
+        assert_eq!(facts["inserted"], if kind == "counting" { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn insertion_past_the_capacity_warns_with_the_rate() {
+    let folder = Folder::new();
+    folder.numbers("first", 0..1_000);
+    folder.numbers("more", 1_000..3_000);
+    for kind in ["bloom", "blocked", "counting"] {
+        folder.ok(&format!("build -o f --kind {kind} first"));
+        let said = folder.ok("insert f more");
+        assert!(said.err.contains("warning") && said.err.contains("made for 1,000 keys"), "{said:?}");
+        let rate = said.err.split("is now ").nth(1).unwrap().split('%').next().unwrap();
+        assert!(rate.parse::<f64>().unwrap() > 10.0, "{kind}: {said:?}");
+    }
+    folder.ok("build -o f --kind growing first");
+    assert!(!folder.ok("insert f more").err.contains("warning"));
+}
+
+#[test]
+fn a_full_filter_stays_as_it_was() {
+    let folder = Folder::new();
+    folder.numbers("first", 0..1_000);
+    folder.numbers("more", 1_000..3_000);
+    for kind in ["cuckoo", "quotient"] {
+        folder.ok(&format!("build -o f --kind {kind} first"));
+        let before = folder.read("f");
+        folder.fails("insert f more", &["no place", "as it was"]);
+        assert_eq!(folder.read("f"), before, "{kind}");
+        assert_eq!(folder.names(), ["f", "first", "more"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_those_who_can() {
+    let folder = Folder::new();
+    folder.write("words", "ana\n");
+    folder.ok("build -o f --kind fuse words");
+    let can = "bloom, blocked, counting, cuckoo, quotient and growing";
+    folder.fails("insert f words", &["fuse filter", can]);
+    for kind in ["bloom", "blocked", "fuse", "growing"] {
+        folder.ok(&format!("build -o f --kind {kind} words"));
+        folder.fails("remove f words", &[kind, "counting, cuckoo and quotient filters"]);
+    }
+}
+
+#[test]
+fn removal_takes_out_what_was_inserted() {
+    let folder = Folder::new();
+    folder.numbers("keys", 0..1_000);
+    folder.numbers("half", 0..500);
+    folder.write("twice", "7\n7\n");
+    for kind in ["counting", "cuckoo", "quotient"] {
+        folder.ok(&format!("build -o f --kind {kind} --rate 1e-6 keys"));
+        let said = folder.ok("remove f half");
+        assert!(said.err.contains("removed 500 keys"), "{said:?}");
+        let filter = folder.load("f");
+        assert_eq!(filter.key_count(), 500);
+        assert!((500..1_000u32).all(|key| filter.contains(&key.to_string())), "{kind}");
+        // At a rate of 1e-6, that one of 500 is found has a chance of 1 in 2,000; seeds are fixed.
+        assert!((0..500u32).all(|key| !filter.contains(&key.to_string())), "{kind}");
+        // Nothing is left to remove: status 1, and not a byte changes.
+        let before = folder.read("f");
+        let none = folder.run("remove f half");
+        assert_eq!(none.status, 1, "{none:?}");
+        assert!(none.err.contains("500 were not there"), "{none:?}");
+        assert_eq!(folder.read("f"), before);
+        assert_eq!(folder.run("remove --json f half").json()["absent"], 500);
+        // Copies count only where they are counted.
+        folder.ok("insert f twice");
+        let copies = folder.run("remove --json f twice").json();
+        assert_eq!(copies["removed"], if kind == "counting" { 2 } else { 1 }, "{kind}");
+    }
+}
+
+#[test]
+fn many_insertions_at_once_lose_nothing() {
+    const AT_ONCE: u32 = 8;
+    const EACH: u32 = 500;
+    let folder = Folder::new();
+    folder.write("none", "");
+    folder.ok("build -o f --kind cuckoo --keys 4000 none");
+    let children: Vec<_> = (0..AT_ONCE)
+        .map(|child| {
+            let name = format!("part-{child}");
+            folder.numbers(&name, child * EACH..(child + 1) * EACH);
+            let mut command = folder.crivo(&format!("insert f {name}"));
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+    let filter = folder.load("f");
+    assert_eq!(filter.key_count(), u64::from(AT_ONCE * EACH));
+    assert!((0..AT_ONCE * EACH).all(|key| filter.contains(&key.to_string())));
+    assert!(!folder.names().iter().any(|name| name.ends_with(".tmp")));
+}
+
+#[test]
+fn a_killed_command_leaves_the_old_file_or_the_new_one() {
+    let folder = Folder::new();
+    folder.numbers("keys", 0..50_000);
+    folder.numbers("more", 50_000..60_000);
+    // 8 MB, so that writing takes its time.
+    folder.ok("build -o f --keys 7M keys");
+    let mut changed = 0;
+    for round in 0..12 {
+        let before = folder.load("f").key_count();
+        let arguments = if round % 2 == 0 { "insert f more" } else { "build -o f --keys 7M keys" };
+        let mut child = folder.crivo(arguments).stderr(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(3 * round));
+        // It may have ended by itself.
+        let _ = child.kill();
+        child.wait().unwrap();
+        codec::verify(folder.path("f")).unwrap();
+        let filter = folder.load("f");
+        assert!((0..50_000u32).all(|key| filter.contains(&key.to_string())));
+        changed += u32::from(filter.key_count() != before);
+    }
+    // Not asserted, for it hangs on the clock; it only says what was seen.
+    println!("{changed} of 12 had an effect");
+}
+
+#[test]
+fn a_command_killed_while_it_reads_has_changed_nothing() {
+    let folder = Folder::new();
+    folder.write("words", "ana\n");
+    folder.ok("build -o f words");
+    let before = folder.read("f");
+    for arguments in ["insert f", "build -o f", "build -o new"] {
+        let mut command = folder.crivo(arguments);
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(b"rui\neva\n").unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(folder.read("f"), before);
+    }
+    assert_eq!(folder.names(), ["f", "words"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn modes_are_kept_and_links_are_followed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new();
+    folder.write("words", "ana\n");
+    folder.write("more", "rui\n");
+    folder.ok("build -o f --kind cuckoo --keys 100 words");
+    fs::set_permissions(folder.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(folder.path("f"), folder.path("link")).unwrap();
+    folder.ok("insert link more");
+    folder.ok("remove link words");
+    folder.ok("build -o link --keys 100 words");
+    folder.ok("insert link more");
+    assert!(fs::symlink_metadata(folder.path("link")).unwrap().is_symlink());
+    assert_eq!(fs::metadata(folder.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(folder.load("f").contains("rui"));
+}
+
+#[test]
+fn merging_unites() {
+    let folder = Folder::new();
+    folder.numbers("a", 0..1_000);
+    folder.numbers("b", 1_000..2_000);
+    folder.numbers("c", 2_000..3_000);
+    for kind in ["bloom", "blocked", "counting", "cuckoo", "quotient"] {
+        for name in ["a", "b", "c"] {
+            folder.ok(&format!("build -o {name}.f --kind {kind} --keys 5000 {name}"));
+        }
+        let said = folder.ok("merge -o all.f a.f b.f c.f");
+        assert!(said.err.contains(&format!("3 {kind} filters merged")), "{said:?}");
+        let all = folder.load("all.f");
+        assert_eq!((all.kind().name(), all.key_count()), (kind, 3_000));
+        assert!((0..3_000u32).all(|key| all.contains(&key.to_string())), "{kind}");
+        // The output may be an input.
+        folder.ok("merge -o a.f a.f b.f");
+        assert_eq!(folder.ok("merge -o all.f a.f c.f --json").json()["keys"], 3_000);
+    }
+}
+
+#[test]
+fn what_cannot_be_merged_says_why() {
+    let folder = Folder::new();
+    folder.write("words", "ana\n");
+    folder.ok("build -o a --keys 100 words");
+    let alike = "--keys, --rate and --seed";
+    for (arguments, difference) in [
+        ("--keys 200", "size in bits"),
+        ("--keys 100 --rate 0.1", "size in bits"),
+        ("--keys 100 --seed 5", "hash function is xxh3 with seed 0 in one and xxh3 with seed 5"),
+        ("--keys 100 --kind blocked", "kind is bloom in one and blocked in the other"),
+    ] {
+        folder.ok(&format!("build -o b {arguments} words"));
+        folder.fails("merge -o c a b", &["a and b: ", difference, alike]);
+    }
+    for kind in ["fuse", "growing"] {
+        folder.ok(&format!("build -o f --kind {kind} words"));
+        folder.fails("merge -o c f f", &[kind, "bloom, blocked, counting, cuckoo and quotient"]);
+    }
+    folder.numbers("many", 0..1_000);
+    folder.ok("build -o q --kind quotient many");
+    folder.fails("merge -o c q q", &["no room", "larger --keys"]);
+    folder.fails("merge -o c a", &["2"]);
+    assert!(!folder.names().contains(&"c".to_owned()));
+    // Past the capacity it warns.
+    folder.ok("build -o m many");
+    let said = folder.ok("merge -o c m m");
+    assert!(said.err.contains("warning"), "{said:?}");
+    assert!(matches!(folder.load("c"), AnyFilter::Bloom(_)));
+}

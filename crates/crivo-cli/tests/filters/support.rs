@@ -1,0 +1,132 @@
+//! A folder of its own for every test, and the command in it.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use crivo::codec::Save;
+use crivo::filter::AnyFilter;
+use tempfile::TempDir;
+
+/// Every kind, by its name.
+pub const KINDS: [&str; 7] =
+    ["bloom", "blocked", "counting", "cuckoo", "quotient", "fuse", "growing"];
+
+/// A folder in which commands run.
+pub struct Folder {
+    folder: TempDir,
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).expect("a file in a temporary folder");
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).expect("a file that was written")
+    }
+
+    /// A file with the lines `start..end`.
+    pub fn numbers(&self, name: &str, range: std::ops::Range<u32>) {
+        let text: String = range.map(|number| format!("{number}\n")).collect();
+        self.write(name, text);
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).expect("the folder");
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn load(&self, name: &str) -> AnyFilter {
+        AnyFilter::load(self.path(name)).expect("a filter, whole and undamaged")
+    }
+
+    /// `crivo` with these arguments, which have spaces between them and none within.
+    pub fn crivo(&self, arguments: &str) -> Command {
+        self.in_folder(env!("CARGO_BIN_EXE_crivo"), &arguments.split(' ').collect::<Vec<_>>())
+    }
+
+    pub fn in_folder(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+
+    pub fn run(&self, arguments: &str) -> Ran {
+        Ran::of(self.crivo(arguments).output().expect("the command runs"))
+    }
+
+    /// With something on standard input.
+    pub fn run_with(&self, arguments: &str, input: &[u8]) -> Ran {
+        let mut command = self.crivo(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the command runs");
+        // A command that stops early reads no further.
+        let _ = child.stdin.take().expect("a pipe").write_all(input);
+        Ran::of(child.wait_with_output().expect("the command ends"))
+    }
+
+    /// A shell script, in which `$CRIVO` is the command.
+    pub fn shell(&self, script: &str) -> Ran {
+        let mut command = self.in_folder("sh", &["-c", script]);
+        Ran::of(command.env("CRIVO", env!("CARGO_BIN_EXE_crivo")).output().expect("a shell"))
+    }
+
+    /// A command that must succeed.
+    pub fn ok(&self, arguments: &str) -> Ran {
+        let ran = self.run(arguments);
+        assert_eq!(ran.status, 0, "crivo {arguments}: {ran:?}");
+        ran
+    }
+
+    /// A command that must fail with status 2 and say all of this, and nothing on standard output.
+    pub fn fails(&self, arguments: &str, words: &[&str]) {
+        self.run(arguments).failed(arguments, words);
+    }
+}
+
+impl Ran {
+    pub fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).expect("text"),
+            err: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+
+    pub fn failed(&self, what: &str, words: &[&str]) {
+        assert_eq!(self.status, 2, "{what}: {self:?}");
+        assert!(self.out.is_empty(), "{what}: {self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "{what}: {word:?} is not in {:?}", self.err);
+        }
+        assert!(!self.err.contains("panicked"), "{what}: {self:?}");
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}

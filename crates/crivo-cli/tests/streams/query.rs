@@ -1,0 +1,125 @@
+//! `crivo query`.
+
+use super::{Bench, lines};
+
+#[test]
+fn prints_what_may_be_there_or_what_is_certainly_not() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", &lines(0..1000), &["--rate", "1e-9"]);
+    let input = lines(500..1500);
+    let seen = bench.run_with(["query", "seen.crivo"], input.as_bytes()).text();
+    assert_eq!(seen, lines(500..1000));
+    let new = bench.run_with(["query", "-v", "seen.crivo", "-"], input.as_bytes()).text();
+    assert_eq!(new, lines(1000..1500));
+    for no_verify in [&[][..], &["--no-verify"]] {
+        let args = [&["query", "-c", "seen.crivo"], no_verify].concat();
+        assert_eq!(bench.run_with(args, input.as_bytes()).text(), "500\n");
+    }
+    bench.file("input", &input);
+    let json = bench.run(["query", "--count", "--json", "seen.crivo", "input"]).text();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["records"], 1000);
+    assert_eq!(json["may_be_present"], 500);
+    assert_eq!(json["certainly_absent"], 500);
+}
+
+#[test]
+fn the_status_is_1_only_if_nothing_was_printed() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n", &[]);
+    for (args, input, status) in [
+        (&["query", "seen.crivo"][..], "ana\n", 0),
+        (&["query", "seen.crivo"], "bob\n", 1),
+        (&["query", "seen.crivo"], "", 1),
+        (&["query", "-v", "seen.crivo"], "ana\n", 1),
+        (&["query", "-v", "seen.crivo"], "ana\nbob\n", 0),
+        (&["query", "-q", "seen.crivo"], "bob\nana\n", 0),
+        (&["query", "-q", "seen.crivo"], "bob\n", 1),
+        (&["query", "-c", "seen.crivo"], "bob\n", 1),
+    ] {
+        let ended = bench.run_with(args, input.as_bytes());
+        assert_eq!(ended.status, Some(status), "{args:?} {input:?}: {}", ended.stderr);
+        assert!(ended.stderr.is_empty(), "{}", ended.stderr);
+        assert!(!args.contains(&"-q") || ended.stdout.is_empty());
+    }
+}
+
+#[test]
+fn records_are_printed_as_they_are() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n\nb\u{fc}\n", &[]);
+    // Line ends of both kinds, an empty line, no end at the end; keys are bytes, not text.
+    let input = b"ana\r\n\nno\nana\n\xff\xfe\nb\xc3\xbc\r\n\r\nana";
+    let printed = bench.run_with(["query", "seen.crivo"], input).printed();
+    assert_eq!(printed, b"ana\r\n\nana\nb\xc3\xbc\r\n\r\nana");
+    let input = b"ana\0no\0\0ana";
+    assert_eq!(bench.run_with(["query", "-z", "seen.crivo"], input).printed(), b"ana\0\0ana");
+}
+
+#[test]
+fn a_field_or_a_column_can_be_the_key() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n\"b,c\n", &["--rate", "1e-9"]);
+    let printed = bench.run_with(
+        ["query", "--field", "2", "--delimiter", ":", "seen.crivo"],
+        b"1:ana:x\nana:2\n3:ana\r\n",
+    );
+    assert_eq!(printed.printed(), b"1:ana:x\n3:ana\r\n");
+    bench.file("a.csv", "id,name\n1,ana\n2,\"no\nana\"\n3,\"\"\"b,c\"\n");
+    bench.file("b.csv", "name,id\nana,4\nbob,5");
+    let columns = ["query", "--csv", "--column", "name", "seen.crivo", "a.csv", "b.csv"];
+    assert_eq!(bench.run(columns).text(), "id,name\n1,ana\n3,\"\"\"b,c\"\nana,4\n");
+}
+
+#[test]
+fn many_lines_keep_their_order() {
+    let bench = Bench::new();
+    let members: Vec<u64> = (0..600_000).filter(|number| number % 3 == 0).collect();
+    bench.filter("seen.crivo", &lines(members.iter().copied()), &["--rate", "1e-9"]);
+    bench.file("input", lines(0..600_000));
+    assert!(bench.run(["query", "seen.crivo", "input"]).text() == lines(members));
+}
+
+#[test]
+fn a_secret_key_must_be_given_again() {
+    let bench = Bench::new();
+    bench.file("secret", [7; 16]);
+    bench.filter("keyed.crivo", "ana\n", &["--hash", "sip", "--key-file", "secret"]);
+    let error = bench.run_with(["query", "keyed.crivo"], b"ana\n").error();
+    assert!(error.contains("secret key"), "{error}");
+    for no_verify in [&[][..], &["--no-verify"]] {
+        let args = [&["query", "keyed.crivo", "--key-file", "secret"], no_verify].concat();
+        assert_eq!(bench.run_with(args, b"ana\nbob\n").text(), "ana\n");
+    }
+}
+
+#[test]
+fn damage_is_found_before_anything_is_printed() {
+    let bench = Bench::new();
+    let path = bench.filter("seen.crivo", &lines(0..1000), &[]);
+    let bytes = std::fs::read(path).unwrap();
+    let mut damaged = bytes.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    bench.file("damaged", damaged);
+    bench.file("short", &bytes[..bytes.len() - 1]);
+    bench.file("long", [&bytes[..], b"x"].concat());
+    bench.file("foreign", "line 1\n");
+    bench.file("empty", "");
+    for (file, words) in [
+        ("damaged", "checksum is wrong"),
+        ("short", "cut short"),
+        ("long", "behind the end"),
+        ("foreign", "not a crivo filter"),
+        ("empty", ""),
+        ("missing", "is the path right?"),
+        (".", "directory"),
+    ] {
+        let ended = bench.run_with(["query", file], lines(0..10).as_bytes());
+        assert!(ended.stdout.is_empty());
+        let error = ended.error();
+        assert!(error.to_lowercase().contains(words), "{file}: {error}");
+    }
+    for file in ["short", "foreign", "empty", "missing"] {
+        bench.run_with(["query", "--no-verify", file], b"x\n").error();
+    }
+}

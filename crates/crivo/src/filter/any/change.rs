@@ -1,0 +1,250 @@
+//! What a filter of any kind can do beyond answering: as far as its kind can.
+
+use std::fmt;
+
+use super::AnyFilter;
+use crate::BuildError;
+use crate::codec::Kind;
+use crate::filter::{
+    DynamicFilter, Filter, Full, Incompatible, RebuildError, RemovableFilter, UnionError, blocked,
+    bloom,
+};
+use crate::theory::bloom as bloom_theory;
+
+impl AnyFilter {
+    /// The filter as one that takes keys, unless it is a fuse filter.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Filter, Fuse};
+    ///
+    /// let mut bloom = AnyFilter::from(Bloom::new(100, 0.01)?);
+    /// let ana = bloom.hasher().digest("ana");
+    /// bloom.as_dynamic_mut().unwrap().insert_digest(ana)?;
+    /// assert!(bloom.contains("ana"));
+    ///
+    /// let mut fuse = AnyFilter::from(Fuse::build(["ana"], 0.01)?);
+    /// assert!(fuse.as_dynamic_mut().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_dynamic_mut(&mut self) -> Option<&mut dyn DynamicFilter> {
+        Some(match self {
+            Self::Bloom(filter) => filter,
+            Self::Blocked(filter) => filter,
+            Self::Counting(filter) => filter,
+            Self::Cuckoo(filter) => filter,
+            Self::Quotient(filter) => filter,
+            Self::Fuse(_) => return None,
+            Self::Growing(filter) => filter,
+        })
+    }
+
+    /// The filter as one that gives keys back, if it can.
+    pub fn as_removable_mut(&mut self) -> Option<&mut dyn RemovableFilter> {
+        Some(match self {
+            Self::Counting(filter) => filter,
+            Self::Cuckoo(filter) => filter,
+            Self::Quotient(filter) => filter,
+            Self::Bloom(_) | Self::Blocked(_) | Self::Fuse(_) | Self::Growing(_) => return None,
+        })
+    }
+
+    /// How many keys it is made for: `None` for any number, as a growing filter is. A fuse filter
+    /// is made for those that it has.
+    pub fn capacity(&self) -> Option<u64> {
+        match self {
+            Self::Bloom(filter) => Some(filter.capacity()),
+            Self::Blocked(filter) => Some(filter.capacity()),
+            Self::Counting(filter) => Some(filter.capacity()),
+            Self::Cuckoo(filter) => Some(filter.capacity()),
+            Self::Quotient(filter) => Some(filter.capacity()),
+            Self::Fuse(filter) => Some(filter.key_count()),
+            Self::Growing(_) => None,
+        }
+    }
+
+    /// The rate of wrong yeses that theory gives when it holds as many distinct keys as it is made
+    /// for; for a growing filter, the rate that it keeps.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Filter};
+    ///
+    /// let empty = AnyFilter::from(Bloom::new(1_000_000, 0.01)?);
+    /// assert_eq!(empty.expected_fpr(), 0.0);
+    /// assert!((empty.expected_fpr_when_full() - 0.01).abs() < 1e-6);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    pub fn expected_fpr_when_full(&self) -> f64 {
+        match (self, self.capacity()) {
+            (Self::Growing(filter), _) => filter.rate(),
+            (_, Some(capacity)) => self.expected_fpr_with(capacity),
+            (_, None) => self.expected_fpr(),
+        }
+    }
+
+    /// The rate of wrong yeses that theory gives for so many distinct keys in its table.
+    ///
+    /// [`expected_fpr`](Filter::expected_fpr) takes the [`key_count`](Filter::key_count) for that,
+    /// which is too many where keys were inserted twice. A fuse filter never has other keys than
+    /// its own, and a growing one grows with them: theirs is the present rate.
+    pub fn expected_fpr_with(&self, key_count: u64) -> f64 {
+        match self {
+            Self::Bloom(filter) => {
+                bloom::expected_fpr(filter.size_in_bits(), key_count, filter.probes())
+            }
+            Self::Blocked(filter) => {
+                blocked::expected_fpr(filter.blocks(), key_count, filter.probes())
+            }
+            Self::Counting(filter) => {
+                // The dimensions of a filter are valid.
+                bloom_theory::rate(filter.counter_count(), key_count, filter.probes())
+                    .unwrap_or(1.0)
+            }
+            Self::Cuckoo(filter) => filter.expected_fpr_with(key_count),
+            Self::Quotient(filter) => filter.expected_fpr_with(key_count),
+            Self::Fuse(_) | Self::Growing(_) => self.expected_fpr(),
+        }
+    }
+
+    /// Takes in every key of `other`, as the filters' own `union_with` do.
+    ///
+    /// # Errors
+    /// If the filters differ in their kind or in a parameter, their kind cannot be merged, or there
+    /// is no room for the keys of both. The filter is as it was.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), AnyUnionError> {
+        match (self, other) {
+            (Self::Bloom(ours), Self::Bloom(theirs)) => Ok(ours.union_with(theirs)?),
+            (Self::Blocked(ours), Self::Blocked(theirs)) => Ok(ours.union_with(theirs)?),
+            (Self::Counting(ours), Self::Counting(theirs)) => Ok(ours.union_with(theirs)?),
+            (Self::Cuckoo(ours), Self::Cuckoo(theirs)) => Ok(ours.union_with(theirs)?),
+            (Self::Quotient(ours), Self::Quotient(theirs)) => Ok(ours.union_with(theirs)?),
+            (Self::Fuse(_), Self::Fuse(_)) => Err(AnyUnionError::Impossible(Kind::Fuse)),
+            (Self::Growing(_), Self::Growing(_)) => Err(AnyUnionError::Impossible(Kind::Growing)),
+            (ours, theirs) => Err(Incompatible::new("kind", ours.kind(), theirs.kind()).into()),
+        }
+    }
+}
+
+/// Why a filter of any kind could not take in another. It is as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnyUnionError {
+    /// The filters differ in a parameter, or in their kind.
+    Incompatible(Incompatible),
+    /// No two filters of this kind can be merged.
+    Impossible(Kind),
+    /// There is no room for the keys of both.
+    Full(Full),
+    /// There is no memory for the union.
+    Build(BuildError),
+    /// A table contradicts itself, as one that was read from a damaged file may.
+    Damaged,
+}
+
+impl fmt::Display for AnyUnionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incompatible(error) => error.fmt(f),
+            Self::Impossible(kind) => write!(
+                f,
+                "{kind} filters cannot be merged; bloom, blocked, counting, cuckoo and quotient \
+                 filters can"
+            ),
+            Self::Full(Full { capacity, .. }) => write!(
+                f,
+                "there is no room for the keys of both in a filter that is made for {capacity}"
+            ),
+            Self::Build(error) => error.fmt(f),
+            Self::Damaged => RebuildError::Damaged.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AnyUnionError {}
+
+impl From<Incompatible> for AnyUnionError {
+    fn from(error: Incompatible) -> Self {
+        Self::Incompatible(error)
+    }
+}
+
+impl From<UnionError> for AnyUnionError {
+    fn from(error: UnionError) -> Self {
+        match error {
+            UnionError::Incompatible(error) => Self::Incompatible(error),
+            UnionError::Full(error) => Self::Full(error),
+        }
+    }
+}
+
+impl From<RebuildError> for AnyUnionError {
+    fn from(error: RebuildError) -> Self {
+        match error {
+            RebuildError::Build(error) => Self::Build(error),
+            RebuildError::Incompatible(error) => Self::Incompatible(error),
+            RebuildError::Full(error) => Self::Full(error),
+            RebuildError::Damaged => Self::Damaged,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Kind;
+    use crate::filter::Plan;
+    use crate::filter::choose::Abilities;
+    use crate::{Digest, KeyHasher};
+
+    fn made(kind: Kind, keys: &[u64], hasher: KeyHasher) -> AnyFilter {
+        let digests = keys.iter().map(|key| hasher.digest(key)).collect::<Vec<Digest>>();
+        Plan::for_rate(kind, 1000, 0.01).unwrap().build(hasher, digests).unwrap()
+    }
+
+    #[test]
+    fn the_table_of_abilities_is_what_the_filters_can_do() {
+        for kind in Kind::ALL {
+            let mut filter = made(kind, &[1], KeyHasher::default());
+            let can = Abilities::of(kind);
+            assert_eq!(filter.as_dynamic_mut().is_some(), can.dynamic, "{kind}");
+            assert_eq!(filter.as_removable_mut().is_some(), can.remove, "{kind}");
+            let merged = filter.union_with(&made(kind, &[2], KeyHasher::default()));
+            // A cuckoo filter merges while there is room.
+            assert_eq!(merged.is_ok(), can.merge || kind == Kind::Cuckoo, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_union_has_the_keys_of_both() {
+        for kind in [Kind::Bloom, Kind::Blocked, Kind::Counting, Kind::Cuckoo, Kind::Quotient] {
+            let hasher = KeyHasher::xxh3(3);
+            let mut filter = made(kind, &[1, 2], hasher);
+            filter.union_with(&made(kind, &[2, 3], hasher)).unwrap();
+            assert!([1u64, 2, 3].iter().all(|key| filter.contains(key)), "{kind}");
+            let other_seed = filter.union_with(&made(kind, &[4], KeyHasher::xxh3(4)));
+            let Err(AnyUnionError::Incompatible(error)) = other_seed else { panic!("{kind}") };
+            assert_eq!(error.parameter, "hash function");
+        }
+    }
+
+    #[test]
+    fn kinds_do_not_mix() {
+        let hasher = KeyHasher::default();
+        let mut bloom = made(Kind::Bloom, &[1], hasher);
+        let error = bloom.union_with(&made(Kind::Blocked, &[1], hasher)).unwrap_err();
+        let said = "the filters cannot be merged: kind is bloom in one and blocked in the other";
+        assert_eq!(error.to_string(), said);
+        let mut fuse = made(Kind::Fuse, &[1], hasher);
+        let error = fuse.union_with(&made(Kind::Fuse, &[1], hasher)).unwrap_err();
+        assert_eq!(error, AnyUnionError::Impossible(Kind::Fuse));
+    }
+
+    #[test]
+    fn rates_follow_the_number_of_keys() {
+        for kind in Kind::ALL {
+            let filter = made(kind, &[1, 2, 3], KeyHasher::default());
+            assert_eq!(filter.expected_fpr_with(3), filter.expected_fpr(), "{kind}");
+            let full = filter.expected_fpr_when_full();
+            assert!(full > 0.001 && full <= 0.01 * (1.0 + 1e-9), "{kind}: {full}");
+        }
+    }
+}
