@@ -135,23 +135,22 @@ impl Hyphenator {
 
     /// The breaks that an exception lists, the latest list first.
     fn listed(&self, word: &str) -> Option<Breaks> {
-        let folded = fold(word);
-        let breaks = self.exceptions.iter().rev().find_map(|list| list.find(&folded))?;
-        let plain = word.is_ascii();
-        // Folding keeps the length of ASCII; of other words it tells where the letters came from.
-        let origins = (!plain).then(|| Folded::new(word));
-        let letters = origins.as_ref().map_or(word.len(), |folded| folded.letters.len());
-        if letters < self.limits.min_word_length {
-            return Some(Breaks::new());
+        let find = |folded: &str| self.exceptions.iter().rev().find_map(|list| list.find(folded));
+        if word.is_ascii() {
+            // Folding keeps every letter in its place.
+            let breaks = find(&fold(word))?;
+            let allowed = |&index: &usize| self.limits.allow_listed(index, word.len());
+            return Some(breaks.iter().filter(allowed).collect());
         }
-        let kept = |offset: usize| match &origins {
-            None => self.limits.allow_listed(offset, letters).then_some(offset),
-            Some(folded) => {
-                let index = folded.index_of(offset)?;
-                folded.letters[index].1.filter(|_| self.limits.allow_listed(index, letters))
-            }
+        let folded = Folded::new(word);
+        let breaks = find(&folded.text)?;
+        let origins = self.automaton.letters(word).origins;
+        let original = |offset: usize| {
+            let origin = folded.letters[folded.index_of(offset)?].1?;
+            let index = origins.iter().position(|&other| other == Some(origin))?;
+            self.limits.allow_listed(index, origins.len()).then_some(origin)
         };
-        Some(breaks.iter().filter_map(kept).collect())
+        Some(breaks.iter().filter_map(original).collect())
     }
 }
 
@@ -169,7 +168,7 @@ impl Limits {
 
     /// Whether an exception of so many letters may be divided before letter `index`.
     pub fn allow_listed(&self, index: usize, letters: usize) -> bool {
-        let inside = 0 < index && index < letters;
+        let inside = 0 < index && index < letters && letters >= self.min_word_length;
         let allowed = self.left <= index && index + self.right <= letters;
         inside && (allowed || !self.clip_exceptions)
     }
@@ -182,5 +181,97 @@ impl fmt::Debug for Hyphenator {
             .field("exceptions", &self.exceptions.len())
             .field("limits", &self.limits)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::Exception;
+
+    struct List(HashMap<String, Breaks>);
+
+    impl List {
+        fn new(text: &str) -> Self {
+            let list = Exception::parse_list(text).unwrap();
+            Self(list.iter().map(|e| (e.word().to_string(), e.breaks().clone())).collect())
+        }
+    }
+
+    impl Exceptions for List {
+        fn find(&self, folded: &str) -> Option<Breaks> {
+            self.0.get(folded).cloned()
+        }
+    }
+
+    /// Divides everywhere.
+    fn eager() -> Hyphenator {
+        let patterns = Patterns::parse("1a 1b 1c 1d 1é").unwrap();
+        Hyphenator::from_patterns(&patterns)
+    }
+
+    #[test]
+    fn minima_hold_for_patterns_and_only_if_asked_for_exceptions() {
+        let plain = eager();
+        assert_eq!(plain.hyphenate("abcdab", "-"), "ab-c-dab");
+        assert_eq!(plain.clone().with_minima(1, 1).hyphenate("abcda", "-"), "a-b-c-d-a");
+        assert_eq!(plain.clone().with_minima(0, 9).hyphenate("abcda", "-"), "abcda");
+        let listed = plain.with_exceptions(List::new("a-bcdab-a"));
+        assert_eq!(listed.hyphenate("abcdaba", "-"), "a-bcdab-a");
+        assert_eq!(listed.clone().with_clipped_exceptions().hyphenate("abcdaba", "-"), "abcdaba");
+        assert_eq!(listed.clone().with_minima(1, 3).hyphenate("abcdaba", "-"), "a-bcdaba");
+        assert_eq!(listed.with_min_word_length(8).hyphenate("abcdaba", "-"), "abcdaba");
+    }
+
+    #[test]
+    fn short_words_can_be_left_alone() {
+        let hyphenator = eager().with_minima(1, 1).with_min_word_length(4);
+        assert_eq!(hyphenator.hyphenate("abc", "-"), "abc");
+        assert_eq!(hyphenator.hyphenate("abcd", "-"), "a-b-c-d");
+        // Letters are counted, not bytes.
+        assert_eq!(hyphenator.hyphenate("éé", "-"), "éé");
+        assert_eq!(
+            hyphenator.hyphenate("e\u{301}a\u{302}\u{323}b", "-"),
+            "e\u{301}a\u{302}\u{323}b"
+        );
+    }
+
+    #[test]
+    fn later_lists_override_earlier_ones() {
+        let automaton = {
+            let patterns = Patterns::parse("1a 1b").unwrap();
+            let folded = Exception::parse_list("abab baba bbbb").unwrap();
+            Automaton::with_exceptions(&patterns, &folded)
+        };
+        let hyphenator = Hyphenator::from_automaton(automaton)
+            .with_exceptions(List::new("ba-ba bb-bb"))
+            .with_exceptions(List::new("bbb-b"));
+        let words = ["abab", "baba", "bbbb", "BBBB", "aaaaa"];
+        let divided = words.map(|word| hyphenator.hyphenate(word, "-"));
+        assert_eq!(divided, ["abab", "ba-ba", "bbb-b", "BBB-B", "aa-aaa"].map(String::from));
+    }
+
+    #[test]
+    fn exceptions_are_found_in_every_case_and_form() {
+        let hyphenator = eager().with_exceptions(List::new("é-té straß-e"));
+        for (word, expected) in [
+            ("ÉTÉ", "É-TÉ"),
+            ("e\u{301}te\u{301}", "e\u{301}-te\u{301}"),
+            ("E\u{301}TÉ", "E\u{301}-TÉ"),
+            ("STRA\u{1e9e}E", "STRA\u{1e9e}-E"),
+        ] {
+            assert_eq!(hyphenator.hyphenate(word, "-"), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_comes_back_unchanged() {
+        for text in
+            ["", " ", "-", "42", "3.14", "a", "é", "\u{301}", "\u{ad}", "…", "\u{1f980}\u{1f980}"]
+        {
+            assert_eq!(eager().hyphenate(text, "-"), text);
+        }
     }
 }

@@ -1,4 +1,85 @@
 //! Hyphenation by TeX patterns: where may a word be divided at the end of a line?
+//!
+//! ```
+//! use crivo_hyphen::{Hyphenator, Language};
+//!
+//! let english = Hyphenator::new(Language::EnglishUs);
+//! assert_eq!(english.hyphenate("hyphenation", "-"), "hy-phen-a-tion");
+//! assert_eq!(english.breaks("extensive").iter().collect::<Vec<_>>(), [2, 5]);
+//! ```
+//!
+//! | | |
+//! |---|---|
+//! | [`Hyphenator`] | words to breaks: a language, minima, exceptions |
+//! | [`Language`] | the languages that come with the library, and their licences |
+//! | [`Patterns`], [`Exception`] | files of TeX patterns and exceptions, read at run time |
+//! | [`Automaton`] | patterns and folded exceptions, made ready for matching |
+//! | [`Breaks`] | the answer: a small set of offsets |
+//!
+//! # The rules, on one word
+//!
+//! Franklin Liang's patterns are pieces of words with digits in their gaps. To hyphenate a word, put
+//! a dot before and after it, find every pattern that occurs in it, and keep for each gap the
+//! highest digit, the gap's *level*. A word may be divided where the level is odd. Odd digits are
+//! opinions for a break, even ones against, and the higher one wins: a rule, its exceptions, and
+//! their exceptions.
+//!
+//! Of the 4,938 patterns for American English, these nine say something about the word
+//! *hyphenation*:
+//!
+//! ```text
+//! .   h   y   p   h   e   n   a   t   i   o   n   .
+//!     h   y 3 p   h
+//!                 h   e 2 n
+//!                 h   e   n   a 4
+//!                 h   e   n 5 a   t
+//!                       1 n   a
+//!                         n 2 a   t
+//!                               1 t   i   o
+//!                                 2 i   o
+//!                                         o 2 n
+//! .   h 0 y 3 p 0 h 0 e 2 n 5 a 4 t 2 i 0 o 2 n   .
+//!     h   y - p   h   e   n - a   t   i   o   n
+//! ```
+//!
+//! [`Patterns::levels`] does just this, one pattern after another:
+//!
+//! ```
+//! use crivo_hyphen::{Hyphenator, Patterns};
+//!
+//! let nine = Patterns::parse("hy3ph he2n hena4 hen5at 1na n2at 1tio 2io o2n")?;
+//! //                                          h  y  p  h  e  n  a  t  i  o  n
+//! assert_eq!(nine.levels("hyphenation"), [0, 0, 3, 0, 0, 2, 5, 4, 2, 0, 2, 0]);
+//! assert_eq!(Hyphenator::from_patterns(&nine).hyphenate("hyphenation", "-"), "hy-phen-ation");
+//!
+//! let all = crivo_hyphen::Language::EnglishUs.patterns();
+//! assert_eq!(all.levels("hyphenation"), nine.levels("hyphenation"));
+//! # Ok::<(), crivo_hyphen::ParseError>(())
+//! ```
+//!
+//! The patterns miss the break before *tion*: they were made to err on the safe side. That is what
+//! exceptions are for: TUGboat's list, which comes with American English, has `hy-phen-a-tion`.
+//!
+//! The [`Automaton`] gives the same answer in one pass over the word, without trying patterns.
+//!
+//! # Words
+//!
+//! Case does not matter, and is preserved; nor does it matter whether accents are letters of their
+//! own or marks, and no word is divided before a mark. Minima ([`Hyphenator::with_minima`]) and a
+//! least length of words are counted in letters. Exceptions are used exactly as listed, unless the
+//! caller asks for minima. What is no word comes back unchanged.
+//!
+//! # When not to use it
+//!
+//! Patterns know spelling, not meaning: they cannot tell *re-cord* from *rec-ord*. They do not
+//! change spelling at a break, as Hungarian and the older German rules ask for.
+//!
+//! # References
+//!
+//! - F. M. Liang, *Word Hy-phen-a-tion by Com-put-er*, Stanford, 1983: how patterns are made from a
+//!   dictionary, and why so few suffice.
+//! - D. E. Knuth, *The TeXbook*, appendix H: the rules in two pages, on this same word.
+//! - A. V. Aho, M. J. Corasick, *Efficient string matching*, CACM 18(6), 1975: all patterns at once.
 
 mod automaton;
 mod breaks;

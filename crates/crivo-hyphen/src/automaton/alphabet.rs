@@ -5,7 +5,7 @@ use unicode_normalization::char::is_combining_mark;
 use crate::Patterns;
 
 /// The number of a letter.
-pub(super) type Class = u16;
+pub(super) type Class = u32;
 
 /// Everything that stands in no pattern.
 pub(super) const OTHER: Class = 0;
@@ -49,11 +49,10 @@ impl Alphabet {
             ascii: Box::new([OTHER as u8; 256]),
             pages: Vec::new(),
             cells: vec![OTHER; PAGE],
-            marks: vec![false; usize::from(FIRST_LETTER)],
+            marks: vec![false; FIRST_LETTER as usize],
         };
         alphabet.ascii[128..].fill(NOT_ASCII);
         alphabet.set('.', DOT);
-        // The patterns hold fewer letters than there are classes: `Patterns` sees to it.
         for (class, &letter) in (FIRST_LETTER..).zip(&letters) {
             alphabet.set(letter, class);
             alphabet.marks.push(is_combining_mark(letter));
@@ -104,7 +103,7 @@ impl Alphabet {
     /// Whether a class is a combining mark, before which no word is divided.
     #[inline]
     pub fn is_mark(&self, class: Class) -> bool {
-        self.marks[usize::from(class)]
+        self.marks[class as usize]
     }
 
     pub fn size_in_bytes(&self) -> usize {

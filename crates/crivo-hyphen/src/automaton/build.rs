@@ -165,7 +165,7 @@ impl Fill for Builder {
                     _ => self.granule(child),
                 };
                 let levels = self.levels_of[child as usize] as usize;
-                cells[row + usize::from(class)] = C::new(split, levels, next);
+                cells[row + class as usize] = C::new(split, levels, next);
             }
         }
         cells

@@ -1,4 +1,38 @@
 //! All patterns matched at once, in one pass over the word.
+//!
+//! The plainest way tries every pattern at every letter:
+//!
+//! ```text
+//! for start in word: for pattern in patterns:
+//!     if word[start..] begins with pattern: raise the levels of the gaps
+//! ```
+//!
+//! A tree of the patterns spares all but those that can match, but still starts afresh at every
+//! letter. Aho and Corasick's automaton never looks back: its state is the longest end of what was
+//! read that is the beginning of a pattern, and each letter leads to the next state.
+//!
+//! ```text
+//! patterns   hen5at  n2at  1na            reading   h  e  n  a  t
+//!                                         state     h  he hen hena henat
+//! levels that state henat brings:                            n 5 a   t
+//!   hen5at                n 5 a   t
+//!   n2at                  n 2 a   t
+//!   the highest of both   n 5 a   t
+//! ```
+//!
+//! Three things make it fast.
+//!
+//! - Which patterns end in a state is known when the automaton is made, and so is the highest level
+//!   of each gap behind it, over all of them: reading a letter brings one row of levels, however
+//!   many patterns match.
+//! - Levels are written such that the highest is found by *or* (see `levels`), for all gaps in one
+//!   operation on a window that moves along with the word.
+//! - A state is a row of a table with a cell for every letter; letters are numbered, and capitals
+//!   have the numbers of small letters. A cell tells the next row and the levels in 32 bits. Leaves
+//!   of the tree need no row (see `build`): English takes half a megabyte, Hungarian seven.
+//!
+//! Exceptions are rules for whole words: a dot, the letters, and the end lead to a cell that has the
+//! number of the exception.
 
 mod alphabet;
 mod build;
@@ -43,9 +77,6 @@ const SHORT: usize = u64::BITS as usize;
 
 impl Automaton {
     /// Patterns alone.
-    ///
-    /// # Panics
-    /// If the automaton would take more than two gigabytes.
     pub fn new(patterns: &Patterns) -> Self {
         Self::with_exceptions(patterns, [])
     }
@@ -53,9 +84,6 @@ impl Automaton {
     /// Patterns and exceptions; of two exceptions for one word the later one holds.
     ///
     /// An exception becomes a rule for the whole word, so that finding it costs nothing.
-    ///
-    /// # Panics
-    /// If the automaton would take more than two gigabytes.
     pub fn with_exceptions<'e>(
         patterns: &Patterns,
         exceptions: impl IntoIterator<Item = &'e Exception>,
@@ -167,7 +195,7 @@ impl Automaton {
         let mut highest = vec![0; classes.len() + 2];
         let mut row = self.start;
         for (index, &class) in classes.iter().chain([&END]).enumerate() {
-            let cell = table.cells[row * GRANULE + usize::from(class)];
+            let cell = table.cells[row * GRANULE + class as usize];
             row = cell.next(table.split);
             let gaps = highest[..index + 2].iter_mut().rev();
             gaps.zip(table.levels[cell.levels(table.split)].iter().rev())
@@ -208,7 +236,7 @@ impl<'a, C: Cell, W: Window> Walk<'a, C, W> {
     /// Reads a letter, and tells whether the gap that leaves the window has an odd level.
     #[inline(always)]
     fn step(&mut self, class: Class) -> bool {
-        let cell = self.table.cells[self.row * GRANULE + usize::from(class)];
+        let cell = self.table.cells[self.row * GRANULE + class as usize];
         self.row = cell.next(self.table.split);
         self.window = self.window.or(self.table.levels[cell.levels(self.table.split)]);
         self.leave()

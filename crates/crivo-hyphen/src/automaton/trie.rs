@@ -62,14 +62,14 @@ impl Trie {
         self.depth.push(self.depth[parent as usize] + 1);
         self.first_child.push(NONE);
         if parent == ROOT {
-            self.root_children[usize::from(class)] = child;
+            self.root_children[class as usize] = child;
         }
         child
     }
 
     pub fn child(&self, parent: Node, class: Class) -> Option<Node> {
         if parent == ROOT {
-            let child = self.root_children[usize::from(class)];
+            let child = self.root_children[class as usize];
             return (child != NONE).then_some(child);
         }
         self.children(parent).find(|&child| self.label[child as usize] == class)
