@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use crivo::exact::InsertError;
 use crivo::filter::{Full, FuseError};
 use crivo::{BuildError, ParameterError};
+use crivo_hyphen::ReadError;
+use crivo_hyphen::exceptions::{GuardError, StoreError};
 
 /// Why a study did not come to its end. Files that were finished before stay; none is half-written.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub enum StudyError {
         /// Where the list came from.
         path: PathBuf,
     },
+    /// The list of exceptions to hyphenation cannot be read.
+    Exceptions(ReadError),
     /// A file could not be read.
     Read {
         /// The file.
@@ -50,6 +54,8 @@ pub enum StudyError {
         /// The folder that was searched.
         path: PathBuf,
     },
+    /// The store of exceptions failed.
+    Store(StoreError),
     /// A structure could not be made.
     Build(BuildError),
     /// A structure gave a wrong answer: the measurement would be worthless, and the structure has
@@ -91,6 +97,8 @@ impl fmt::Display for StudyError {
             Self::NothingMeasured { path } => {
                 write!(f, "{} holds no data of any experiment", path.display())
             }
+            Self::Exceptions(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
             Self::Build(error) => error.fmt(f),
             Self::WrongAnswer(what) => write!(f, "a structure answered wrongly: {what}"),
             Self::Drawing(what) => write!(f, "a plot cannot be drawn: {what}"),
@@ -103,6 +111,8 @@ impl std::error::Error for StudyError {
         match self {
             Self::Read { error, .. } | Self::Write { error, .. } => Some(error),
             Self::Build(error) => Some(error),
+            Self::Exceptions(error) => Some(error),
+            Self::Store(error) => Some(error),
             _ => None,
         }
     }
@@ -117,6 +127,18 @@ impl From<BuildError> for StudyError {
 impl From<ParameterError> for StudyError {
     fn from(error: ParameterError) -> Self {
         Self::Build(error.into())
+    }
+}
+
+impl From<StoreError> for StudyError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<GuardError> for StudyError {
+    fn from(error: GuardError) -> Self {
+        Self::wrong(format_args!("a guard could not be built: {error}"))
     }
 }
 

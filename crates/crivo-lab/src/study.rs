@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crivo::KeyHasher;
+use crivo_hyphen::Exception;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Dataset, prepare_folder};
@@ -115,7 +117,7 @@ impl fmt::Display for Settings {
 pub struct ListIdentity {
     /// The name of the file, without its folder.
     pub name: String,
-    /// How many lines it has.
+    /// How many words it has.
     pub count: usize,
     /// A hash of them all.
     pub fingerprint: String,
@@ -123,11 +125,35 @@ pub struct ListIdentity {
 
 impl ListIdentity {
     fn of(words: &Words) -> Self {
-        Self {
-            name: words.name().to_string(),
-            count: words.count(),
-            fingerprint: format!("{:016x}", words.fingerprint()),
+        Self::new(words.name(), words.iter())
+    }
+
+    fn new(name: &str, words: impl Iterator<Item = impl AsRef<str>>) -> Self {
+        let hasher = KeyHasher::default();
+        let (count, hash) = words.fold((0, 0u64), |(count, hash), word| {
+            let next = [hash, hasher.digest(word.as_ref()).get()].map(u64::to_le_bytes).concat();
+            (count + 1, hasher.digest(&next).get())
+        });
+        Self { name: name.to_string(), count, fingerprint: format!("{hash:016x}") }
+    }
+}
+
+/// The user's exceptions to hyphenation.
+#[derive(Debug)]
+struct OwnExceptions {
+    identity: ListIdentity,
+    list: Vec<Exception>,
+}
+
+impl OwnExceptions {
+    fn read(path: &Path) -> Result<Self, StudyError> {
+        let list = Exception::read_list(path).map_err(StudyError::Exceptions)?;
+        if list.is_empty() {
+            return Err(StudyError::NoWords { path: path.to_path_buf() });
         }
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let entries = list.iter().map(|each| each.breaks().join(each.word(), "-"));
+        Ok(Self { identity: ListIdentity::new(&name, entries), list })
     }
 }
 
@@ -161,7 +187,8 @@ impl Progress for () {}
 pub struct Context<'a> {
     options: &'a Options,
     words: &'a Words,
-    exceptions: Option<&'a Words>,
+    exceptions: Option<&'a OwnExceptions>,
+    folder: &'a Path,
     progress: &'a dyn Progress,
 }
 
@@ -201,8 +228,18 @@ impl<'a> Context<'a> {
     }
 
     /// The user's exceptions to hyphenation, if there are any.
-    pub fn exceptions(&self) -> Option<&'a Words> {
-        self.exceptions
+    pub fn exceptions(&self) -> Option<&'a [Exception]> {
+        self.exceptions.map(|own| own.list.as_slice())
+    }
+
+    /// A folder for files of the experiment's own, on the disk of the study, that is removed with
+    /// all its content when it is dropped.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn scratch(&self) -> Result<tempfile::TempDir, StudyError> {
+        let refused = |error| StudyError::Write { path: self.folder.to_path_buf(), error };
+        tempfile::Builder::new().prefix(".crivo-").tempdir_in(self.folder).map_err(refused)
     }
 
     /// Tells how far the experiment is.
@@ -226,7 +263,7 @@ pub struct Study {
     experiments: Vec<&'static dyn Experiment>,
     options: Options,
     words: Words,
-    exceptions: Option<Words>,
+    exceptions: Option<OwnExceptions>,
 }
 
 impl Study {
@@ -246,7 +283,7 @@ impl Study {
         let is_chosen = |one: &&dyn Experiment| chosen.iter().any(|any| any.name() == one.name());
         let experiments = experiments::ALL.iter().copied().filter(is_chosen).collect();
         let words = options.words.as_deref().map(Words::read).transpose()?;
-        let exceptions = options.exceptions.as_deref().map(Words::read).transpose()?;
+        let exceptions = options.exceptions.as_deref().map(OwnExceptions::read).transpose()?;
         let words = words.unwrap_or_else(Words::embedded);
         Ok(Self { experiments, options, words, exceptions })
     }
@@ -256,7 +293,7 @@ impl Study {
         let is_own = self.options.words.is_some();
         Settings {
             words: is_own.then(|| ListIdentity::of(&self.words)),
-            exceptions: self.exceptions.as_ref().map(ListIdentity::of),
+            exceptions: self.exceptions.as_ref().map(|own| own.identity.clone()),
             ..self.options.settings()
         }
     }
@@ -284,6 +321,7 @@ impl Study {
                 options: &self.options,
                 words: &self.words,
                 exceptions: self.exceptions.as_ref(),
+                folder,
                 progress,
             };
             let mut data = Dataset::new(name, settings.clone());

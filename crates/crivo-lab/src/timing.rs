@@ -4,12 +4,12 @@
 //! another one, so that whatever the machine does in the meantime falls on all alike. What counts
 //! is the ratio to a baseline *within a round*; the raw samples go into the data files.
 //!
-//! Where the system tells it, time is the processor's time of this thread: what other programs
-//! take in between does not count.
+//! Where the system tells it, time is the processor's time of this thread ([`Clock::Processor`]):
+//! what other programs take in between does not count.
 
 use std::hint::black_box;
+use std::sync::LazyLock;
 use std::time::Duration;
-#[cfg(not(target_os = "linux"))]
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -61,12 +61,23 @@ pub struct Sample {
     pub nanoseconds: f64,
 }
 
+/// Which time is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The time that the processor spent on this thread, or the time of day where the system does
+    /// not tell it.
+    Processor,
+    /// The time of day: also what is spent waiting for a disk.
+    Day,
+}
+
 /// Lets the contenders take turns for `rounds` rounds, after one that warms up. In its turn a
 /// contender does all phases, each timed by itself.
 ///
 /// # Errors
 /// If a contender fails, or its reading is not the expected one.
 pub fn interleave(
+    clock: Clock,
     x: f64,
     rounds: u32,
     phases: &[Phase<'_>],
@@ -79,9 +90,9 @@ pub fn interleave(
             let place = (round as usize + turn) % count;
             let contender = &mut contenders[place];
             for (number, phase) in phases.iter().enumerate() {
-                let start = Moment::now();
+                let start = clock.now();
                 let reading = black_box((contender.work)(number)?);
-                let elapsed = start.elapsed();
+                let elapsed = clock.now().saturating_sub(start);
                 if let Some(expected) = phase.expected
                     && reading != expected
                 {
@@ -105,35 +116,19 @@ pub fn interleave(
     Ok(samples.concat())
 }
 
-/// A moment of this thread's own time.
-pub(crate) struct Moment {
-    #[cfg(target_os = "linux")]
-    at: Duration,
-    #[cfg(not(target_os = "linux"))]
-    at: Instant,
-}
-
-#[cfg(target_os = "linux")]
-impl Moment {
-    pub(crate) fn now() -> Self {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        // The clock begins with the thread and is never negative.
-        Self { at: Duration::new(time.tv_sec as u64, time.tv_nsec as u32) }
-    }
-
-    pub(crate) fn elapsed(&self) -> Duration {
-        Self::now().at.saturating_sub(self.at)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Moment {
-    pub(crate) fn now() -> Self {
-        Self { at: Instant::now() }
-    }
-
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.at.elapsed()
+impl Clock {
+    /// The time since some fixed moment.
+    fn now(self) -> Duration {
+        static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Processor => {
+                let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+                // The clock begins with the thread and is never negative.
+                Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+            }
+            _ => BEGINNING.elapsed(),
+        }
     }
 }
 
@@ -215,7 +210,7 @@ mod tests {
             })
         });
         let phase = Phase { task: "task", operations: 10, expected: Some(7) };
-        let samples = interleave(1.0, 2, &[phase], &mut contenders).unwrap();
+        let samples = interleave(Clock::Processor, 1.0, 2, &[phase], &mut contenders).unwrap();
         assert_eq!(order.borrow().as_str(), "abcbcacab");
         assert_eq!(samples.len(), 6);
         let samples = Samples(&samples);
@@ -225,7 +220,7 @@ mod tests {
         assert!(samples.mean("task", 2.0, "b").is_none());
 
         let wrong = Phase { expected: Some(8), ..phase };
-        let error = interleave(1.0, 2, &[wrong], &mut contenders).unwrap_err();
+        let error = interleave(Clock::Processor, 1.0, 2, &[wrong], &mut contenders).unwrap_err();
         assert!(error.to_string().contains("a read 7 in \"task\", where 8 is right"), "{error}");
     }
 }

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use crivo::KeyHasher;
 use flate2::read::GzDecoder;
 
 use crate::StudyError;
@@ -83,14 +82,6 @@ impl Words {
         let count = count.min(total);
         (0..count).map(|i| self.words[i * total / count].as_str()).collect()
     }
-
-    /// A number that tells this list from any other: it changes with every word and their order.
-    pub fn fingerprint(&self) -> u64 {
-        let hasher = KeyHasher::default();
-        self.words.iter().fold(0u64, |sum, word| {
-            hasher.digest(&[sum, hasher.digest(word).get()].map(u64::to_le_bytes).concat()).get()
-        })
-    }
 }
 
 #[cfg(test)]
@@ -109,7 +100,6 @@ mod tests {
     fn empty_lines_and_repetitions_are_dropped() {
         let words = Words::of_text("test", "ana\r\n\n bia \nana\n");
         assert_eq!(words.iter().collect::<Vec<_>>(), ["ana", "bia"]);
-        assert_ne!(words.fingerprint(), Words::of_text("test", "bia\nana").fingerprint());
         assert_eq!(words.sample(5), ["ana", "bia"]);
         assert_eq!(words.sample(1), ["ana"]);
     }

@@ -18,7 +18,10 @@ fn tiny() -> (tempfile::TempDir, String) {
 
 /// What stands between each `start` and the next `end`.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
-    text.split(start).skip(1).filter_map(|rest| rest.split_once(end).map(|(inner, _)| inner)).collect()
+    text.split(start)
+        .skip(1)
+        .filter_map(|rest| rest.split_once(end).map(|(inner, _)| inner))
+        .collect()
 }
 
 #[test]
@@ -41,7 +44,13 @@ fn every_figure_is_there(folder: &Path, html: &str) {
     for figure in figures {
         let (id, body) = figure.split_once('"').unwrap();
         assert!(ids.insert(id), "two figures are called {id}");
-        for part in ["<figcaption>", "<dt>Question</dt><dd>", "<dt>Method</dt><dd>", "<svg viewBox", "class=\"verdict "] {
+        for part in [
+            "<figcaption>",
+            "<dt>Question</dt><dd>",
+            "<dt>Method</dt><dd>",
+            "<svg viewBox",
+            "class=\"verdict ",
+        ] {
             assert!(body.contains(part), "{id} lacks {part}");
         }
         for placeholder in ["NaN", "inf", "{}", "^["] {
@@ -59,18 +68,26 @@ fn drawings_are_well_formed(folder: &Path, html: &str) {
         let svg = format!("<svg {drawing}</svg>");
         Document::parse(&svg).unwrap_or_else(|error| panic!("{error} in {svg}"));
     }
-    let files: Vec<_> = fs::read_dir(folder.join("figures")).unwrap().map(|file| file.unwrap().path()).collect();
-    let drawings = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "svg"));
+    let files: Vec<_> =
+        fs::read_dir(folder.join("figures")).unwrap().map(|file| file.unwrap().path()).collect();
+    let drawings =
+        files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "svg"));
     for path in drawings {
         let text = fs::read_to_string(path).unwrap();
-        let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error} in {}", path.display()));
+        let document =
+            Document::parse(&text).unwrap_or_else(|error| panic!("{error} in {}", path.display()));
         let root = document.root_element();
         assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
         // A file of its own has no page around it that would know variables.
         assert!(!text.contains("var("), "{}", path.display());
-        let marks = root.descendants().filter(|node| ["path", "circle", "rect", "line"].contains(&node.tag_name().name()));
+        let marks = root
+            .descendants()
+            .filter(|node| ["path", "circle", "rect", "line"].contains(&node.tag_name().name()));
         assert!(marks.count() > 5, "{} is empty", path.display());
-        for text in root.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text"))) {
+        for text in root
+            .descendants()
+            .filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")))
+        {
             assert!(!text.text().unwrap_or("").contains("NaN"));
         }
     }

@@ -82,7 +82,10 @@ fn a_study_goes_on_where_it_was_interrupted() {
 
     // No temporary file is left.
     let left = fs::read_dir(folder.path().join("data")).unwrap();
-    assert!(left.map(|file| file.unwrap().file_name()).all(|name| !name.to_string_lossy().starts_with('.')));
+    assert!(
+        left.map(|file| file.unwrap().file_name())
+            .all(|name| !name.to_string_lossy().starts_with('.'))
+    );
 }
 
 #[test]
@@ -109,7 +112,8 @@ fn csv_files_say_where_they_come_from() {
     let folder = tempfile::tempdir().unwrap();
     run(&["best-m"], tiny(5), folder.path());
     let text = fs::read_to_string(folder.path().join("data/best-m.rates.csv")).unwrap();
-    let (comments, rows): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('#'));
+    let (comments, rows): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with('#'));
     assert!(comments[0].contains("best-m") && comments[0].contains("seed 5"), "{comments:?}");
     assert!(comments[2].contains("keys=2000"), "{comments:?}");
     assert_eq!(rows[0], "filter,x,bits,keys,probes,filters,asked,wrong,theory");
@@ -122,7 +126,10 @@ fn bad_input_is_refused_before_anything_is_written() {
     let error = |names: &[&str], options: Options| Study::new(names, options).unwrap_err();
 
     let unknown = error(&["best-k", "dictionary"], tiny(1));
-    assert!(matches!(&unknown, StudyError::UnknownExperiment { nearest: Some("dictionaries"), .. }));
+    assert!(matches!(
+        &unknown,
+        StudyError::UnknownExperiment { nearest: Some("dictionaries"), .. }
+    ));
 
     let empty = folder.path().join("empty.txt");
     fs::write(&empty, "\n \n").unwrap();
@@ -136,7 +143,10 @@ fn bad_input_is_refused_before_anything_is_written() {
     assert!(unread.to_string().contains("missing.txt cannot be read"), "{unread}");
     let binary = folder.path().join("binary");
     fs::write(&binary, [0xff, 0xfe, 0x00]).unwrap();
-    assert!(matches!(error(&[], Options { words: Some(binary), ..tiny(1) }), StudyError::Read { .. }));
+    assert!(matches!(
+        error(&[], Options { words: Some(binary), ..tiny(1) }),
+        StudyError::Read { .. }
+    ));
 
     // A file where the folder should be: nobody can write there, not even an administrator.
     let file = folder.path().join("file");

@@ -42,7 +42,10 @@ fn insertion_past_the_capacity_warns_with_the_rate() {
     for kind in ["bloom", "blocked", "counting"] {
         folder.ok(&format!("build -o f --kind {kind} first"));
         let said = folder.ok("insert f more");
-        assert!(said.err.contains("warning") && said.err.contains("made for 1,000 keys"), "{said:?}");
+        assert!(
+            said.err.contains("warning") && said.err.contains("made for 1,000 keys"),
+            "{said:?}"
+        );
         let rate = said.err.split("is now ").nth(1).unwrap().split('%').next().unwrap();
         assert!(rate.parse::<f64>().unwrap() > 10.0, "{kind}: {said:?}");
     }

@@ -123,7 +123,9 @@ fn shells_complete_and_there_is_a_manual() {
     let count = std::fs::read_dir(folder.path("man1")).unwrap().count();
     let help = folder.ok("--help").out;
     let commands = help.lines().filter(|line| {
-        line.starts_with("  ") && !line.starts_with("   ") && !line.starts_with("  crivo")
+        line.starts_with("  ")
+            && !line.starts_with("   ")
+            && !line.starts_with("  crivo")
             && !line.starts_with("  -")
     });
     assert_eq!(count, 1 + commands.count());

@@ -8,6 +8,7 @@ mod counting;
 mod dictionaries;
 mod filters;
 mod hash_quality;
+mod hyphenation;
 mod rates;
 
 use std::fmt::Debug;
@@ -37,6 +38,7 @@ pub trait Experiment: Debug + Sync {
 
 /// Every experiment, in the order of the report.
 pub const ALL: &[&dyn Experiment] = &[
+    &hyphenation::Hyphenation,
     &hash_quality::HashQuality,
     &best_k::BestK,
     &best_m::BestM,
@@ -98,6 +100,11 @@ mod tests {
         }
         let error = find("bestk").unwrap_err();
         assert_eq!(error.to_string(), "there is no experiment \"bestk\"; did you mean \"best-k\"?");
-        assert!(find("astronomy").unwrap_err().to_string().contains("there are best-k"));
+        assert!(
+            find("astronomy")
+                .unwrap_err()
+                .to_string()
+                .contains("there are hyphenation, hash-quality")
+        );
     }
 }

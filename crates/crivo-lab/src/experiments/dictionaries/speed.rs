@@ -10,7 +10,7 @@ use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, percent, thousand
 use crate::report::{Figure, Outcome, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::study::Context;
-use crate::timing::{Contender, Phase, Sample, Samples, interleave};
+use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
 
 const LOADS: [f64; 7] = [0.2, 0.4, 0.6, 0.75, 0.85, 0.9, 0.95];
 const TASKS: [&str; 4] = ["insert", "hit", "miss", "delete"];
@@ -85,7 +85,13 @@ pub(super) fn measure(
                 })
             })
             .collect();
-        samples.extend(interleave(load, context.repetitions(), &phases, &mut contenders)?);
+        samples.extend(interleave(
+            Clock::Processor,
+            load,
+            context.repetitions(),
+            &phases,
+            &mut contenders,
+        )?);
         drop(contenders);
         for (name, map) in &maps {
             let real = (base.len() + turnover) as f64 / map.slots() as f64;

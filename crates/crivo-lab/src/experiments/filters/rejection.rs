@@ -11,7 +11,7 @@ use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, tho
 use crate::report::{Figure, Outcome, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM};
 use crate::study::Context;
-use crate::timing::{Contender, Phase, Sample, Samples, interleave};
+use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
 
 const PROBES: u32 = 7;
 const TASK: &str = "reject";
@@ -88,7 +88,13 @@ pub(super) fn measure(
             }),
         ];
         let phase = Phase { task: TASK, operations: strangers.len(), expected: None };
-        samples.extend(interleave(fill, context.repetitions(), &[phase], &mut contenders)?);
+        samples.extend(interleave(
+            Clock::Processor,
+            fill,
+            context.repetitions(),
+            &[phase],
+            &mut contenders,
+        )?);
     }
     data.set_parameter("rejection_bits", bits);
     data.add("rejection", &rows)?;

@@ -9,7 +9,7 @@ use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, thousands};
 use crate::report::{Figure, Outcome, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::study::Context;
-use crate::timing::{Contender, Phase, Sample, Samples, interleave};
+use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
 
 const RATE: f64 = 0.01;
 const TASKS: [&str; 4] = ["insert", "present", "absent", "batch"];
@@ -48,7 +48,7 @@ pub(super) fn measure(
             })
             .collect();
         let insert = Phase { task: "insert", operations: members.len(), expected: None };
-        samples.extend(interleave(x, rounds, &[insert], &mut filling)?);
+        samples.extend(interleave(Clock::Processor, x, rounds, &[insert], &mut filling)?);
         drop(filling);
 
         let found = Phase { task: "present", operations: asked, expected: Some(asked as u64) };
@@ -67,7 +67,13 @@ pub(super) fn measure(
                 })
             })
             .collect();
-        samples.extend(interleave(x, context.repetitions(), &[found, missed, batch], &mut asking)?);
+        samples.extend(interleave(
+            Clock::Processor,
+            x,
+            context.repetitions(),
+            &[found, missed, batch],
+            &mut asking,
+        )?);
         drop(asking);
         step(done as u64 + 1, sizes.len() as u64);
     }
