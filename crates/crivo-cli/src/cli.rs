@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     build, common, completions, dedup, diff, insert, inspect, man, merge, query, remove, size,
+    study,
 };
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -32,6 +33,7 @@ Examples:
   crivo dedup access.log > once.log            drop repeated lines, keep the order
   crivo diff all.txt done.txt                  lines of one file and not of the other
   crivo size --keys 1M --rate 0.001            which filter, and how large?
+  crivo study --quick                          theory and measurement, as a report
 
 Exit status: 0 success, 1 nothing found (query, remove), 2 error.
 ";
@@ -54,6 +56,7 @@ enum Command {
     Dedup(dedup::DedupArgs),
     Diff(diff::DiffArgs),
     Common(common::CommonArgs),
+    Study(study::StudyArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -71,6 +74,7 @@ impl Command {
             Self::Dedup(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Common(args) => args.run(),
+            Self::Study(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
         }

@@ -13,3 +13,4 @@ pub(crate) mod merge;
 pub(crate) mod query;
 pub(crate) mod remove;
 pub(crate) mod size;
+pub(crate) mod study;

@@ -88,7 +88,9 @@ impl Bars {
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
         // A template that cannot be read would be seen by the first who tries it.
-        if let Ok(style) = ProgressStyle::with_template("{prefix:>9}  {msg:14} {bar:30} {percent:>3}%  {elapsed}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{prefix:>9}  {msg:14} {bar:30} {percent:>3}%  {elapsed}")
+        {
             bar.set_style(style);
         }
         Self(bar)
@@ -122,6 +124,8 @@ impl Progress for Bars {
 
     fn skipped(&self, name: &str, file: &Path) {
         let file = file.display();
-        self.say(&format!("{name}: measured already with these options; remove {file} to repeat it"));
+        self.say(&format!(
+            "{name}: measured already with these options; remove {file} to repeat it"
+        ));
     }
 }

@@ -5,7 +5,7 @@ use super::theme::{Hue, Ink, Theme};
 use super::{Look, Panel, chart, heat};
 
 /// A single panel is wide; panels that stand together are smaller.
-const SINGLE: (f64, f64) = (560.0, 350.0);
+const SINGLE: (f64, f64) = (480.0, 312.0);
 const SMALL: (f64, f64) = (400.0, 280.0);
 const TINY: (f64, f64) = (260.0, 170.0);
 

@@ -5,7 +5,7 @@ use crivo::theory::limits;
 
 use super::{
     CONSTRUCT, FEW_PERCENTS, FOLDED, Guarded, KINDS, LIST_MEMORY, LIST_STORED, NO_FILTER, PERCENTS,
-    RULES, name,
+    RULES, label, name, nudged,
 };
 use crate::StudyError;
 use crate::data::Dataset;
@@ -51,6 +51,10 @@ fn by_rate(
     (points, regression(&means, 1.0 - FALSE_ALARM / 2.0))
 }
 
+fn nudge(points: Vec<(f64, Estimate)>, kind: Kind) -> impl Iterator<Item = (f64, Estimate)> {
+    points.into_iter().map(move |(x, y)| (nudged(x, kind), y))
+}
+
 /// What a slope says.
 fn trend(line: &Line) -> &'static str {
     if line.slope.low > 0.0 {
@@ -74,9 +78,9 @@ pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure,
     let mut lines = Vec::new();
     for (kind, hue) in KINDS {
         let (points, line) = by_rate(samples, CONSTRUCT, kind, &baseline);
-        series.push(Series::dots(kind.to_string(), hue, points));
+        series.push(Series::dots(label(kind), hue, nudge(points, kind)));
         if [Kind::Bloom, Kind::Cuckoo].contains(&kind) {
-            series.push(line_of(&format!("{kind}, regression"), hue, &line));
+            series.push(line_of(&format!("{}, regression", label(kind)), hue, &line));
             lines.push((kind, line));
         }
     }
@@ -108,7 +112,7 @@ pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure,
     let exceptions: u64 = data.parameter("exceptions")?;
     let trends: Vec<String> = lines
         .iter()
-        .map(|(kind, line)| format!("that of the {kind} filter {}", trend(line)))
+        .map(|(kind, line)| format!("that of the {} filter {}", label(*kind), trend(line)))
         .collect();
     Ok(Figure {
         id: "hyphenation-construction",
@@ -167,18 +171,18 @@ pub(super) fn whole_list(
     memory.extend(flat(LIST_MEMORY, FOLDED, Hue::Folded));
     for (kind, hue) in KINDS {
         let (points, line) = by_rate(samples, LIST_STORED, kind, NO_FILTER);
-        stored.push(Series::dots(kind.to_string(), hue, points));
+        stored.push(Series::dots(label(kind), hue, nudge(points, kind)));
         if [Kind::Bloom, Kind::Cuckoo].contains(&kind) {
-            stored.push(line_of(&format!("{kind}, regression"), hue, &line));
+            stored.push(line_of(&format!("{}, regression", label(kind)), hue, &line));
             lines.push((kind, line));
         }
         let points = FEW_PERCENTS.into_iter().filter_map(|percent| {
             Some((
-                rate(percent),
+                nudged(rate(percent), kind),
                 mean_ratio(samples, LIST_MEMORY, &name(kind, percent), NO_FILTER)?,
             ))
         });
-        memory.push(Series::dots(kind.to_string(), hue, points));
+        memory.push(Series::dots(label(kind), hue, points));
     }
     let mut table = Table::new(&[
         "ε",
@@ -214,7 +218,7 @@ pub(super) fn whole_list(
     let list: String = data.parameter("list")?;
     let trends: Vec<String> = lines
         .iter()
-        .map(|(kind, line)| format!("with a {kind} filter it {}", trend(line)))
+        .map(|(kind, line)| format!("with a {} filter it {}", label(*kind), trend(line)))
         .collect();
     let best = mean_ratio(samples, LIST_STORED, &name(Kind::Bloom, 1), NO_FILTER);
     let folded = mean_ratio(samples, LIST_STORED, FOLDED, NO_FILTER);
@@ -277,18 +281,19 @@ pub(super) fn rates(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
     let mut above = Vec::new();
     let mut series =
         vec![Series::line("asked for, at most", Hue::Theory, [(0.0, 0.0), (0.2, 0.2)])];
-    for (i, (kind, hue)) in KINDS.into_iter().enumerate() {
+    for (kind, hue) in KINDS {
         let mut points = Vec::new();
         for row in rows.iter().filter(|row| row.filter == kind.to_string()) {
             let asked = row.lookups - row.found;
-            let nudge = (i as f64 - 1.5) * 0.0012;
-            points
-                .push((rate(row.percent) + nudge, share(row.false_positives, asked, CONFIDENCE)?));
+            points.push((
+                nudged(rate(row.percent), kind),
+                share(row.false_positives, asked, CONFIDENCE)?,
+            ));
             if share(row.false_positives, asked, confidence)?.low > rate(row.percent) {
                 above.push(name(kind, row.percent));
             }
         }
-        series.push(Series::dots(kind.to_string(), hue, points));
+        series.push(Series::dots(label(kind), hue, points));
     }
     let mut table = Table::new(&["ε", "Bloom", "cuckoo", "blocked", "fuse"]);
     for percent_asked in PERCENTS {
@@ -375,13 +380,13 @@ pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
                 Some(Point { x: rate(percent), y: bits(kind, percent)?, interval: None })
             })
             .collect();
-        series.push(Series::new(kind.to_string(), hue, Look::Trace, points));
+        series.push(Series::new(label(kind), hue, Look::Trace, points));
     }
     let mut table = Table::new(&["what", "bytes"]);
     for (kind, _) in KINDS {
         let text = bits(kind, 1)
             .map_or("–".to_string(), |bits| thousands((bits * exceptions as f64 / 8.0) as u64));
-        table.row([format!("{kind} filter at 1%"), text]);
+        table.row([format!("{} filter at 1%", label(kind)), text]);
     }
     let bytes = |name: &str| -> Result<u64, StudyError> { data.parameter(name) };
     let (plain, folded) = (bytes("automaton_bytes")?, bytes("folded_bytes")?);

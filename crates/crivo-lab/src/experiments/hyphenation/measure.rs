@@ -9,7 +9,7 @@ use crivo_hyphen::{Automaton, Breaks, Exception, Exceptions, Hyphenator, Languag
 
 use super::{
     CONSTRUCT, FEW_PERCENTS, FOLDED, Guarded, KINDS, LIST_MEMORY, LIST_STORED, LOOKUP, NO_FILTER,
-    PERCENTS, RULES, cold, name,
+    PERCENTS, RULES, cold, name, stored_name,
 };
 use crate::StudyError;
 use crate::data::Dataset;
@@ -276,6 +276,10 @@ fn lookups(
     ];
     for pair in pairs {
         contenders.push(Contender::new(name(pair.kind, pair.percent), ask(pair.memory.clone())));
+        if pair.percent == 1 {
+            let name = stored_name(pair.kind, pair.percent);
+            contenders.push(Contender::new(name, ask(pair.stored.clone())));
+        }
     }
     let phase = Phase { task: LOOKUP, operations: absent.len(), expected: Some(0) };
     interleave(Clock::Processor, 0.0, rounds, &[phase], &mut contenders)

@@ -1,6 +1,9 @@
 //! When does a filter pay?
 
-use super::{Guarded, KINDS, LIST_MEMORY, LIST_STORED, LOOKUP, NO_FILTER, PERCENTS, name};
+use super::{
+    Guarded, KINDS, LIST_MEMORY, LIST_STORED, LOOKUP, NO_FILTER, PERCENTS, label, name, nudged,
+    stored_name,
+};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent};
@@ -72,9 +75,10 @@ pub(super) fn figure(
         "list, memory",
     ]);
     for (kind, hue) in KINDS {
-        let point =
-            |percent: u32| Some((f64::from(percent) / 100.0, costs.break_even(kind, percent)?));
-        series.push(Series::trace(kind.to_string(), hue, PERCENTS.filter_map(point)));
+        let point = |percent: u32| {
+            Some((nudged(f64::from(percent) / 100.0, kind), costs.break_even(kind, percent)?))
+        };
+        series.push(Series::trace(label(kind), hue, PERCENTS.filter_map(point)));
         let ratio = |task: &str| {
             samples
                 .ratio(task, 0.0, &name(kind, 1), NO_FILTER, CONFIDENCE)
@@ -84,7 +88,7 @@ pub(super) fn figure(
             estimate.map_or("–".to_string(), |each| decimal(each.value, 3))
         };
         table.row([
-            kind.to_string(),
+            label(kind).to_string(),
             text(costs.filter(kind, 1)),
             text(costs.break_even(kind, 1)),
             ratio(LIST_STORED),
@@ -102,7 +106,10 @@ pub(super) fn figure(
         let time = samples.median(LOOKUP, 0.0, guarded)?;
         Some((plain.value, time.scaled(1.0 / plain.value)))
     };
-    let in_memory = measured(&name(KINDS[0].0, 1), &costs.memory);
+    let measured = [
+        measured(&name(KINDS[0].0, 1), &costs.memory),
+        measured(&stored_name(KINDS[0].0, 1), &costs.stored),
+    ];
     let on_disk =
         samples.ratio(LIST_STORED, 0.0, &name(KINDS[0].0, 1), NO_FILTER, 1.0 - FALSE_ALARM / 2.0);
     let in_map =
@@ -142,7 +149,7 @@ pub(super) fn figure(
                 series: vec![
                     Series::dashed("equal", Hue::Limit, [(3.0, 1.0), (30_000.0, 1.0)]),
                     Series::line("model", Hue::Theory, model),
-                    Series::dots("measured, lookup in memory", Hue::Plain, in_memory),
+                    Series::dots("measured: in memory, in redb", Hue::Bloom, measured.into_iter().flatten()),
                 ],
             }),
         ],
