@@ -83,7 +83,7 @@ impl RandomStrings {
         self.text.clear();
         let mut rest = identity.get();
         while self.text.len() < length {
-            if self.text.len() % 14 == 0 && !self.text.is_empty() {
+            if self.text.len().is_multiple_of(14) && !self.text.is_empty() {
                 padding = padding.remix();
                 rest = padding.get();
             }

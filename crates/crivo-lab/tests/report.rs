@@ -53,7 +53,7 @@ fn every_figure_is_there(folder: &Path, html: &str) {
         ] {
             assert!(body.contains(part), "{id} lacks {part}");
         }
-        for placeholder in ["NaN", "inf", "{}", "^["] {
+        for placeholder in ["NaN", ">inf", "inf%", "inf×", "{}", "^["] {
             assert!(!body.contains(placeholder), "{id} has {placeholder}");
         }
         // The summary at the top knows it.

@@ -20,7 +20,7 @@ fn data_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder.join("data")).unwrap().map(|file| file.unwrap().path());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     files
-        .filter(|path| !name(path).contains(".times.") && !name(path).contains(".samples."))
+        .filter(|path| !name(path).contains(".times."))
         .map(|path| (name(&path), fs::read(&path).unwrap()))
         .collect()
 }

@@ -5,6 +5,7 @@
 //! | `NAME.json` | settings, machine, parameters, and every table but those of times |
 //! | `NAME.times.json` | the tables of times, which differ from run to run |
 //! | `NAME.TABLE.csv` | one table; the lines that begin with `#` say where it comes from |
+//! | `NAME.times.TABLE.csv` | one table of times |
 //!
 //! The same settings give the same bytes, but for the files of times (and the machine's name in
 //! the others, on another machine). Every file is written beside its place and renamed into it,
@@ -186,6 +187,13 @@ impl Dataset {
         self.tables.keys().chain(self.times.keys()).map(String::as_str)
     }
 
+    /// The name of a table's CSV file.
+    pub(crate) fn csv_name(&self, table: &str) -> String {
+        let Head { experiment, timed, .. } = &self.head;
+        let is_timed = timed.iter().any(|name| name == table);
+        format!("{experiment}.{}{table}.csv", if is_timed { "times." } else { "" })
+    }
+
     /// An error about this set.
     pub(crate) fn fault(&self, reason: String) -> StudyError {
         StudyError::Data { path: self.path.clone(), reason }
@@ -199,7 +207,7 @@ impl Dataset {
         let head = &self.head;
         for (table, rows) in &self.csv {
             let text = format!("{}{rows}", self.comment());
-            write_atomically(&folder.join(csv_name(&head.experiment, table)), text.as_bytes())?;
+            write_atomically(&folder.join(self.csv_name(table)), text.as_bytes())?;
         }
         if !head.timed.is_empty() {
             let times = TimesFile {
@@ -261,11 +269,6 @@ fn main_path(folder: &Path, experiment: &str) -> PathBuf {
 
 fn times_path(folder: &Path, experiment: &str) -> PathBuf {
     folder.join(format!("{experiment}.times.json"))
-}
-
-/// The name of a table's CSV file.
-pub(crate) fn csv_name(experiment: &str, table: &str) -> String {
-    format!("{experiment}.{table}.csv")
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StudyError> {

@@ -85,7 +85,7 @@ pub(super) fn panels(
 
 /// How many of the rates contradict theory: theory lies outside of the exact interval, which is
 /// so wide that all of them together hold theory but for a chance of [`FALSE_ALARM`].
-pub(super) fn contradictions<'a>(rates: &'a [Rate]) -> Result<Vec<&'a Rate>, StudyError> {
+pub(super) fn contradictions(rates: &[Rate]) -> Result<Vec<&Rate>, StudyError> {
     let confidence = 1.0 - FALSE_ALARM / rates.len().max(1) as f64;
     let mut found = Vec::new();
     for rate in rates {

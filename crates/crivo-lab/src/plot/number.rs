@@ -6,7 +6,7 @@ pub(crate) fn thousands(number: u64) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len());
     for (i, digit) in digits.chars().enumerate() {
         // Four digits are still read at a glance.
-        if i > 0 && digits.len() > 4 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && digits.len() > 4 && (digits.len() - i).is_multiple_of(3) {
             text.push('\u{202f}');
         }
         text.push(digit);

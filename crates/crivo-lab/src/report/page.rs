@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::glossary::GLOSSARY;
 use super::references::Source;
 use super::{Chapter, Figure, Outcome, Table, Verdict};
-use crate::data::csv_name;
 use crate::plot::{css_variables, escape, inline, inline_sign, legend};
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -120,7 +119,7 @@ fn section(page: &mut String, chapter: &Chapter, number: &mut usize) {
     let name = data.experiment();
     let tables: Vec<String> = data
         .table_names()
-        .map(|table| format!("<a href=\"data/{}\">{table}</a>", csv_name(name, table)))
+        .map(|table| format!("<a href=\"data/{}\">{table}</a>", data.csv_name(table)))
         .collect();
     let _ = writeln!(
         page,

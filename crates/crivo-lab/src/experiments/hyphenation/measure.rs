@@ -82,8 +82,8 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     let right = sum_of_breaks(&in_one, &words);
     let mut guarded = Vec::new();
     for pair in &pairs {
-        guarded.push(pair.row("memory", &pair.memory, &exceptions, &words, right, &with)?);
-        guarded.push(pair.row("redb", &pair.stored, &exceptions, &words, right, &with)?);
+        guarded.push(pair.row("memory", &pair.memory, &exceptions, &words, right, with)?);
+        guarded.push(pair.row("redb", &pair.stored, &exceptions, &words, right, with)?);
     }
     data.add("guards", &guarded)?;
     context.step(25, steps);
