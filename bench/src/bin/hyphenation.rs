@@ -51,26 +51,34 @@ fn rival_breaks(rival: &Standard, word: &str) -> Vec<usize> {
     }
 }
 
-/// Compares every word in every language that both have; words in capitals, too.
-fn check(words: &[&str]) {
-    let (mut languages, mut breaks) = (0, 0);
+/// Compares every word in every language that both have; words in capitals, too. Whether all agree.
+fn check(words: &[&str]) -> bool {
+    let (mut languages, mut breaks, mut agrees) = (0, 0, true);
     for language in Language::all() {
         let Some(rival) = rival_of(language) else { continue };
         let ours = patterns_alone(language, rival.unbreakable_chars());
-        for word in words {
+        let differs = words.iter().find(|word| {
             let expected = rival_breaks(&rival, word);
-            for cased in [word.to_string(), word.to_uppercase()] {
-                let found: Vec<usize> = ours.breaks(&cased).iter().collect();
-                assert_eq!(found, expected, "{cased} in {language}");
-            }
             breaks += expected.len();
+            [word.to_string(), word.to_uppercase()]
+                .iter()
+                .any(|cased| !ours.breaks(cased).iter().eq(expected.iter().copied()))
+        });
+        if let Some(word) = differs {
+            let rival = rival_breaks(&rival, word);
+            println!("{language}: {word} has {:?}, with hyphenation {rival:?}", ours.breaks(word));
+            agrees = false;
         }
         languages += 1;
     }
-    println!(
-        "the same {breaks} breaks as hyphenation, by patterns alone, of {} words in {languages} languages",
-        words.len()
-    );
+    if agrees {
+        println!(
+            "the same {breaks} breaks as hyphenation, by patterns alone, of {} words in {languages} \
+             languages",
+            words.len()
+        );
+    }
+    agrees
 }
 
 impl Subjects {
@@ -91,9 +99,7 @@ impl Subjects {
     fn build_time(&self) -> f64 {
         let times = (0..9).map(|_| {
             let start = Instant::now();
-            let language = self.language;
-            let exceptions = language.exceptions();
-            std::hint::black_box(Automaton::with_exceptions(&language.patterns(), &exceptions));
+            std::hint::black_box(self.language.build_automaton());
             start.elapsed().as_secs_f64() * 1e3
         });
         times.fold(f64::INFINITY, f64::min)
@@ -217,8 +223,8 @@ fn main() -> io::Result<()> {
     ];
     for (language, list) in &lists {
         let sorted: Vec<&str> = list.lines().map(str::trim).collect();
-        if checks {
-            check(&sorted);
+        if checks && !check(&sorted) {
+            exit(1);
         }
         let Some(subjects) = Subjects::new(*language) else {
             usage(&format!("hypher or hyphenation does not know {}", language.code()))

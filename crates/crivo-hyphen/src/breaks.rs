@@ -67,15 +67,17 @@ impl Breaks {
     }
 
     /// The offsets in ascending order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words().enumerate().flat_map(|(index, mut word)| {
-            std::iter::from_fn(move || {
-                (word != 0).then(|| {
-                    let offset = index * WORD + word.trailing_zeros() as usize;
-                    word &= word - 1;
-                    offset
-                })
-            })
+        let (mut word, mut base, mut rest) = (self.first, 0, self.rest.iter());
+        std::iter::from_fn(move || {
+            while word == 0 {
+                word = *rest.next()?;
+                base += WORD;
+            }
+            let offset = base + word.trailing_zeros() as usize;
+            word &= word - 1;
+            Some(offset)
         })
     }
 
@@ -94,7 +96,7 @@ impl Breaks {
 
     /// The word with `separator` at every break.
     pub fn join(&self, word: &str, separator: &str) -> String {
-        let mut joined = String::with_capacity(word.len() + self.count() * separator.len());
+        let mut joined = String::new();
         self.join_into(word, separator, &mut joined);
         joined
     }
@@ -102,10 +104,11 @@ impl Breaks {
     /// Appends the word to `text`, with `separator` at every break: [`join`](Self::join) without a
     /// new string.
     pub fn join_into(&self, word: &str, separator: &str, text: &mut String) {
-        for (index, piece) in self.split(word).enumerate() {
-            if index > 0 {
-                text.push_str(separator);
-            }
+        text.reserve(word.len() + self.count() * separator.len());
+        let mut pieces = self.split(word);
+        text.push_str(pieces.next().unwrap_or(""));
+        for piece in pieces {
+            text.push_str(separator);
             text.push_str(piece);
         }
     }

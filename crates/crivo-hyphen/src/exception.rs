@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::fold::fold;
+use crate::fold::{Folded, fold};
 use crate::{Breaks, ParseError, ReadError, tex};
 
 /// A word and its listed breaks, as `ta-ble` tells both.
@@ -76,17 +76,20 @@ impl Exception {
             pieces.push(piece);
             start += piece.chars().count() + 1;
         }
-        // A piece is folded with all that stands before it, as the whole word will be: a sigma at
-        // the end of a piece is not at the end of the word.
         let plain = pieces.concat();
-        let folded = crate::fold::Folded::new(&plain);
         let mut end = 0;
-        let ends = pieces.iter().map(|piece| {
+        let ends = pieces[..pieces.len() - 1].iter().map(|piece| {
             end += piece.len();
             end
         });
-        let breaks: Breaks = ends.filter_map(|end| folded.offset_of(end)).collect();
-        Ok(Self::new(&folded.text, &breaks))
+        if plain.is_ascii() {
+            let breaks = ends.collect();
+            return Ok(Self { word: plain.to_ascii_lowercase(), breaks });
+        }
+        // The word is folded as a whole: a sigma at the end of a piece is not at the word's end.
+        let folded = Folded::new(&plain);
+        let breaks = ends.filter_map(|end| folded.offset_of(end)).collect();
+        Ok(Self { word: folded.text, breaks })
     }
 
     /// The word, folded.

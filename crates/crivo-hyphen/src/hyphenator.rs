@@ -113,6 +113,7 @@ impl Hyphenator {
     ///
     /// The word is taken as one string: it is for the text layer to cut words at hyphens and
     /// apostrophes first. What has no letters has no breaks.
+    #[inline]
     pub fn breaks(&self, word: &str) -> Breaks {
         if !self.exceptions.is_empty()
             && let Some(listed) = self.listed(word)
@@ -134,6 +135,7 @@ impl Hyphenator {
     }
 
     /// The breaks that an exception lists, the latest list first.
+    #[inline(never)]
     fn listed(&self, word: &str) -> Option<Breaks> {
         let find = |folded: &str| self.exceptions.iter().rev().find_map(|list| list.find(folded));
         if word.is_ascii() {

@@ -42,7 +42,7 @@
 //!     h   y - p   h   e   n - a   t   i   o   n
 //! ```
 //!
-//! [`Patterns::levels`] does just this, one pattern after another:
+//! [`Patterns::levels`] does just this:
 //!
 //! ```
 //! use crivo_hyphen::{Hyphenator, Patterns};

@@ -1,5 +1,6 @@
 //! Patterns: what a file of TeX patterns says.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use unicode_normalization::UnicodeNormalization;
@@ -42,7 +43,8 @@ pub(crate) struct Pattern<'p> {
 impl Patterns {
     /// Reads patterns between blanks, or those in the `\patterns{…}` groups of TeX source.
     ///
-    /// Letters are folded like those of words: small and composed.
+    /// Letters are folded like those of words: small and composed. Of two patterns with the same
+    /// letters the first one holds.
     ///
     /// # Errors
     /// If a pattern is malformed: the error tells its line and column and what was expected.
@@ -67,9 +69,9 @@ impl Patterns {
         self.ends.len()
     }
 
-    /// The level of every gap of a word, by trying every pattern at every place: the rules in their
-    /// plainest form, to learn from and to test against. An [`Automaton`](crate::Automaton) gives
-    /// the same breaks some ten thousand times faster.
+    /// The level of every gap of a word, by looking every piece of it up among the patterns: the
+    /// rules in their plainest form, to learn from and to test against. An
+    /// [`Automaton`](crate::Automaton) gives the same breaks many thousand times faster.
     ///
     /// A word of n letters has n + 1 gaps, the first before it and the last after it.
     ///
@@ -83,14 +85,17 @@ impl Patterns {
     /// ```
     pub fn levels(&self, word: &str) -> Vec<u8> {
         let dotted: Vec<char> = [".", &fold(word), "."].concat().chars().collect();
+        let mut levels_of: HashMap<&[char], &[u8]> = HashMap::new();
+        for pattern in self.iter() {
+            levels_of.entry(pattern.letters).or_insert(pattern.levels);
+        }
         // Of the dotted word; the first and the last gap are outside the word.
         let mut levels = vec![0; dotted.len() + 1];
         for start in 0..dotted.len() {
-            for pattern in self.iter() {
-                if dotted[start..].starts_with(pattern.letters) {
-                    for (level, &other) in levels[start..].iter_mut().zip(pattern.levels) {
-                        *level = other.max(*level);
-                    }
+            for end in start + 1..=dotted.len() {
+                let found = levels_of.get(&dotted[start..end]).copied().unwrap_or(&[]);
+                for (level, &other) in levels[start..].iter_mut().zip(found) {
+                    *level = other.max(*level);
                 }
             }
         }

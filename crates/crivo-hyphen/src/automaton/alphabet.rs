@@ -16,17 +16,14 @@ pub(super) const DOT: Class = 1;
 pub(super) const END: Class = 2;
 const FIRST_LETTER: Class = 3;
 
-/// What [`Alphabet::ascii`] says of bytes that are not ASCII. ASCII letters are numbered first, so
-/// that no letter has this number.
-pub(super) const NOT_ASCII: u8 = u8::MAX;
-
 const PAGE: usize = 128;
 
 /// The classes of all characters. Capital letters have the classes of their small ones, so that
 /// most words are matched without being folded first.
 #[derive(Debug, Clone)]
 pub(super) struct Alphabet {
-    /// The class of every byte that is a character of its own.
+    /// The class of every byte that is a character of its own; of others, [`OTHER`]. ASCII letters
+    /// are numbered first, so that their classes fit a byte.
     pub ascii: Box<[u8; 256]>,
     /// Which page of `cells` holds the characters from 128·i on; page 0 is empty.
     pages: Vec<u16>,
@@ -37,13 +34,17 @@ pub(super) struct Alphabet {
 impl Alphabet {
     /// The letters of patterns, and of words to be matched as a whole.
     pub fn new<'w>(patterns: &Patterns, words: impl Iterator<Item = &'w str>) -> Self {
-        let mut letters: Vec<char> = patterns.letters().to_vec();
+        let mut is_ascii_letter = [false; PAGE];
+        let mut letters: Vec<char> = Vec::new();
+        for c in patterns.letters().iter().copied().chain(words.flat_map(str::chars)) {
+            match is_ascii_letter.get_mut(c as usize) {
+                Some(cell) => *cell = c != '.',
+                None => letters.push(c),
+            }
+        }
+        letters.extend(('\0'..).zip(is_ascii_letter).filter_map(|(c, is)| is.then_some(c)));
         letters.sort_unstable();
         letters.dedup();
-        letters.extend(words.flat_map(str::chars));
-        letters.sort_unstable();
-        letters.dedup();
-        letters.retain(|&letter| letter != '.');
 
         let mut alphabet = Self {
             ascii: Box::new([OTHER as u8; 256]),
@@ -51,7 +52,6 @@ impl Alphabet {
             cells: vec![OTHER; PAGE],
             marks: vec![false; FIRST_LETTER as usize],
         };
-        alphabet.ascii[128..].fill(NOT_ASCII);
         alphabet.set('.', DOT);
         for (class, &letter) in (FIRST_LETTER..).zip(&letters) {
             alphabet.set(letter, class);

@@ -19,7 +19,12 @@ use super::table::{Cell, Fill, GRANULE, Split, Tables};
 use super::trie::{Fallbacks, Node, ROOT, Trie};
 use super::{Automaton, Listed};
 
-pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception]) -> Automaton {
+/// The cells have room at least for `least_next`, which only tests ask for.
+pub(super) fn build(
+    patterns: &Patterns,
+    exceptions: &[&Exception],
+    least_next: usize,
+) -> Automaton {
     let alphabet = Alphabet::new(patterns, exceptions.iter().map(|exception| exception.word()));
     let mut trie = Trie::new(alphabet.class_count());
     let ends: Vec<PatternEnd<'_>> =
@@ -30,7 +35,7 @@ pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception]) -> Automaton
     let classes = alphabet.class_count();
     let builder = Builder::new(trie, tree, levels_of, exception_of, classes);
     let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.granule(node));
-    let tables = Tables::new(rows, builder.max_next(), &builder);
+    let tables = Tables::new(rows, builder.max_next().max(least_next), &builder);
     Automaton { alphabet, tables, start, listed }
 }
 
@@ -80,12 +85,13 @@ fn fold_exceptions(
 fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
     let ones = ones_of_levels(patterns.iter().flat_map(|pattern| pattern.levels.iter().copied()));
     let mut pool = Pool::new();
-    let mut own = vec![0; tree.fallback.len()];
+    let mut own = vec![None; tree.fallback.len()];
     for &(end, levels) in ends {
         let rows = levels.iter().map(|&level| ones[usize::from(level)]).collect();
-        own[end as usize] = pool.merge(rows, own[end as usize]);
+        // Of two patterns with the same letters the first one holds.
+        own[end as usize].get_or_insert_with(|| pool.merge(rows, 0));
     }
-    let mut merged = own;
+    let mut merged: Vec<u32> = own.into_iter().map(|own| own.unwrap_or(0)).collect();
     for &node in &tree.order {
         let fallback = merged[tree.fallback[node as usize] as usize];
         let own = &mut merged[node as usize];

@@ -48,10 +48,10 @@ use std::fmt;
 use crate::hyphenator::Limits;
 use crate::{Breaks, Exception, Patterns};
 
-use alphabet::{Alphabet, Class, END, NOT_ASCII};
+use alphabet::{Alphabet, Class, END};
 pub(crate) use letters::Letters;
-use levels::{Rows, Window};
-use table::{Cell, GRANULE, Table, Tables};
+use levels::{Rows, Shape, Window};
+use table::{Cell, Cells, Tables};
 
 /// Patterns, and exceptions folded in, made ready for matching.
 #[derive(Clone)]
@@ -62,6 +62,15 @@ pub struct Automaton {
     start: usize,
     /// The breaks of exceptions, by their number; number 0 is none.
     listed: Vec<Listed>,
+}
+
+/// What a walk over a word of up to 64 letters finds.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// Bit i: whether the gap before letter i has an odd level.
+    odd: u64,
+    /// The number of the exception, 0 for none.
+    exception: usize,
 }
 
 /// A folded exception, counted in letters.
@@ -89,7 +98,7 @@ impl Automaton {
         exceptions: impl IntoIterator<Item = &'e Exception>,
     ) -> Self {
         let exceptions: Vec<&Exception> = exceptions.into_iter().collect();
-        build::build(patterns, &exceptions)
+        build::build(patterns, &exceptions, 0)
     }
 
     /// The memory that its tables take.
@@ -107,51 +116,88 @@ impl Automaton {
     /// The breaks of a word, by exception or by patterns.
     #[inline]
     pub(crate) fn breaks_within(&self, word: &str, limits: &Limits) -> Breaks {
+        let letters = word.len();
         let found = match &self.tables {
-            Tables::Small(table) => self.breaks_of_ascii(table, word.as_bytes(), limits),
-            Tables::Medium(table) => self.breaks_of_ascii(table, word.as_bytes(), limits),
-            Tables::Large(table) => self.breaks_of_ascii(table, word.as_bytes(), limits),
-            Tables::Long(_) => None,
+            Tables::Narrow(cells, shape, windows) if letters <= shape.letters_at_once() => {
+                self.walk_at_once(cells, *shape, windows, word.as_bytes())
+            }
+            Tables::Narrow(cells, shape, windows) => {
+                self.walk_ascii(cells, *shape, windows, word.as_bytes())
+            }
+            Tables::Wide(cells, shape, windows) => {
+                self.walk_ascii(cells, *shape, windows, word.as_bytes())
+            }
+            Tables::Long(..) => None,
         };
-        found.unwrap_or_else(|| self.breaks_of_letters(word, limits))
+        match found {
+            Some(found) if found.exception == 0 && letters >= limits.min_word_length => {
+                Breaks::from_mask(found.odd & limits.mask(letters))
+            }
+            Some(found) => self.listed_or(found, letters, limits),
+            None => self.breaks_of_letters(word, limits),
+        }
     }
 
-    /// The breaks of a word in ASCII, in which letters are bytes. `None` if it is not, or is long.
-    #[inline]
-    fn breaks_of_ascii<C: Cell, W: Window>(
+    /// The breaks of an ASCII word that may be an exception, or too short.
+    #[inline(never)]
+    fn listed_or(&self, found: Found, letters: usize, limits: &Limits) -> Breaks {
+        match self.listed(found.exception, letters) {
+            Some(listed) => listed.breaks_within(limits),
+            None if letters < limits.min_word_length => Breaks::new(),
+            None => Breaks::from_mask(found.odd & limits.mask(letters)),
+        }
+    }
+
+    /// Walks over a word in ASCII, in which letters are bytes, and which is no longer than a window
+    /// can hold. `None` if it is not ASCII.
+    // A function of its own, so that the loop has all registers to itself.
+    #[inline(never)]
+    fn walk_at_once<C: Cell>(
         &self,
-        table: &Table<C, W>,
+        cells: &Cells<C>,
+        shape: Shape,
+        windows: &[Window],
         word: &[u8],
-        limits: &Limits,
-    ) -> Option<Breaks> {
-        let letters = word.len();
-        if letters > SHORT {
+    ) -> Option<Found> {
+        let mut walk = Walk::new(self, cells, windows);
+        let mut seen = 0;
+        for &byte in word {
+            seen |= byte;
+            walk.step(self.alphabet.ascii[usize::from(byte)].into());
+        }
+        walk.step(END);
+        let odd = shape.breaks(walk.window, word.len() + 1).mask();
+        seen.is_ascii().then_some(Found { odd, exception: walk.row })
+    }
+
+    /// The same for words of up to 64 letters.
+    #[inline(never)]
+    fn walk_ascii<C: Cell>(
+        &self,
+        cells: &Cells<C>,
+        shape: Shape,
+        windows: &[Window],
+        word: &[u8],
+    ) -> Option<Found> {
+        if word.len() > SHORT || !word.is_ascii() {
             return None;
         }
-        if letters < limits.min_word_length.max(2) {
-            return Some(Breaks::new());
-        }
-        let mut walk = Walk::new(table, self.start);
-        // Breaks enter from above; when all have, that before letter i is bit i once the word's
-        // length is taken off.
-        let mut breaks = 0u64;
-        let mut push = |is_break: bool| breaks = breaks >> 1 | u64::from(is_break) << 63;
-        for &byte in word {
-            let class = self.alphabet.ascii[usize::from(byte)];
-            if class == NOT_ASCII {
-                return None;
+        let mut walk = Walk::new(self, cells, windows);
+        let (mut odd, mut read) = (0, 0);
+        for chunk in word.chunks(shape.letters_at_once()) {
+            odd |= shape.close(&mut walk.window, read).mask();
+            for &byte in chunk {
+                walk.step(self.alphabet.ascii[usize::from(byte)].into());
             }
-            push(walk.step(Class::from(class)));
+            read += chunk.len();
         }
-        let exception = walk.finish(push);
-        if let Some(listed) = self.listed(exception, letters) {
-            return Some(listed.breaks_within(limits));
-        }
-        Some(Breaks::from_mask(breaks >> (SHORT - letters) & limits.mask(letters)))
+        walk.step(END);
+        odd |= shape.breaks(walk.window, read + 1).mask();
+        Some(Found { odd, exception: walk.row })
     }
 
     /// The breaks of any word.
-    #[cold]
+    #[inline(never)]
     fn breaks_of_letters(&self, word: &str, limits: &Limits) -> Breaks {
         let letters = self.letters(word);
         let count = letters.classes.len();
@@ -159,10 +205,13 @@ impl Automaton {
             return Breaks::new();
         }
         let (odd, exception) = match &self.tables {
-            Tables::Small(table) => self.walk(table, &letters.classes),
-            Tables::Medium(table) => self.walk(table, &letters.classes),
-            Tables::Large(table) => self.walk(table, &letters.classes),
-            Tables::Long(table) => self.walk_long(table, &letters.classes),
+            Tables::Narrow(cells, shape, windows) => {
+                self.walk(cells, *shape, windows, &letters.classes)
+            }
+            Tables::Wide(cells, shape, windows) => {
+                self.walk(cells, *shape, windows, &letters.classes)
+            }
+            Tables::Long(cells, rows) => self.walk_long(cells, rows, &letters.classes),
         };
         let mut breaks = Breaks::new();
         let mut add = |index: usize| breaks.extend(letters.origins[index]);
@@ -176,29 +225,41 @@ impl Automaton {
         breaks
     }
 
-    /// Whether each letter's gap before it has an odd level, and the number of the exception.
-    fn walk<C: Cell, W: Window>(
+    /// Whether the gap before each letter has an odd level, and the number of the exception.
+    fn walk<C: Cell>(
         &self,
-        table: &Table<C, W>,
+        cells: &Cells<C>,
+        shape: Shape,
+        windows: &[Window],
         classes: &[Class],
     ) -> (Vec<bool>, usize) {
-        let mut walk = Walk::new(table, self.start);
-        let mut odd: Vec<bool> = classes.iter().map(|&class| walk.step(class)).collect();
-        let exception = walk.finish(|is_odd| odd.push(is_odd));
-        // The first gaps that leave the window lie before the word.
-        odd.drain(..table.shape.gaps - 2);
-        (odd, exception)
+        let mut walk = Walk::new(self, cells, windows);
+        let mut odd = vec![false; classes.len() + 1];
+        let mut read = 0;
+        for chunk in classes.chunks(shape.letters_at_once()) {
+            shape.close(&mut walk.window, read).add_to(&mut odd);
+            chunk.iter().for_each(|&class| walk.step(class));
+            read += chunk.len();
+        }
+        walk.step(END);
+        shape.breaks(walk.window, read + 1).add_to(&mut odd);
+        (odd, walk.row)
     }
 
     /// The same for patterns that no window holds.
-    fn walk_long(&self, table: &Table<u64, Rows>, classes: &[Class]) -> (Vec<bool>, usize) {
+    fn walk_long(
+        &self,
+        cells: &Cells<u64>,
+        rows: &[Rows],
+        classes: &[Class],
+    ) -> (Vec<bool>, usize) {
         let mut highest = vec![0; classes.len() + 2];
         let mut row = self.start;
         for (index, &class) in classes.iter().chain([&END]).enumerate() {
-            let cell = table.cells[row * GRANULE + class as usize];
-            row = cell.next(table.split);
+            let levels;
+            (levels, row) = cells.step(row, class);
             let gaps = highest[..index + 2].iter_mut().rev();
-            gaps.zip(table.levels[cell.levels(table.split)].iter().rev())
+            gaps.zip(rows[levels].iter().rev())
                 .for_each(|(highest, &ones)| *highest = ones.max(*highest));
         }
         (highest.iter().map(|ones| ones % 2 == 1).collect(), row)
@@ -213,6 +274,7 @@ impl Automaton {
 }
 
 impl Listed {
+    #[inline(never)]
     fn breaks_within(&self, limits: &Limits) -> Breaks {
         let allowed = |&index: &usize| limits.allow_listed(index, self.letters);
         self.breaks.iter().filter(allowed).collect()
@@ -220,44 +282,25 @@ impl Listed {
 }
 
 /// A walk over the letters of a word, with the levels that may still change.
-struct Walk<'a, C, W> {
-    table: &'a Table<C, W>,
-    /// The row of the state, in granules.
+struct Walk<'a, C> {
+    cells: &'a Cells<C>,
+    windows: &'a [Window],
+    /// The row of the state, in granules; after the end of the word, the number of its exception.
     row: usize,
-    window: W,
+    window: Window,
 }
 
-impl<'a, C: Cell, W: Window> Walk<'a, C, W> {
+impl<'a, C: Cell> Walk<'a, C> {
     #[inline(always)]
-    fn new(table: &'a Table<C, W>, start: usize) -> Self {
-        Self { table, row: start, window: W::EMPTY }
-    }
-
-    /// Reads a letter, and tells whether the gap that leaves the window has an odd level.
-    #[inline(always)]
-    fn step(&mut self, class: Class) -> bool {
-        let cell = self.table.cells[self.row * GRANULE + class as usize];
-        self.row = cell.next(self.table.split);
-        self.window = self.window.or(self.table.levels[cell.levels(self.table.split)]);
-        self.leave()
+    fn new(automaton: &Automaton, cells: &'a Cells<C>, windows: &'a [Window]) -> Self {
+        Self { cells, windows, row: automaton.start, window: Window::default() }
     }
 
     #[inline(always)]
-    fn leave(&mut self) -> bool {
-        let width = self.table.shape.width;
-        let is_odd = self.window.is_odd((1 << width) - 1);
-        self.window = self.window.shift(width);
-        is_odd
-    }
-
-    /// Reads the end of the word, and empties the window of all gaps of the word. Tells the number
-    /// of the exception.
-    #[inline(always)]
-    fn finish(mut self, mut push: impl FnMut(bool)) -> usize {
-        push(self.step(END));
-        (3..self.table.shape.gaps).for_each(|_| push(self.leave()));
-        // For the end, a cell tells the exception where it tells the next row for letters.
-        self.row
+    fn step(&mut self, class: Class) {
+        let (levels, next) = self.cells.step(self.row, class);
+        self.row = next;
+        self.window = self.window.read(self.windows[levels]);
     }
 }
 

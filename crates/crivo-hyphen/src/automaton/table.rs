@@ -1,6 +1,7 @@
 //! The automaton's tables: where every letter leads from every state, and what levels it brings.
 
-use super::levels::{Rows, Shape, pack};
+use super::alphabet::Class;
+use super::levels::{Rows, Shape, Window};
 
 /// Rows begin at multiples of this many cells, so that a cell can tell the next row in fewer bits.
 pub(super) const GRANULE: usize = 8;
@@ -18,11 +19,14 @@ pub(super) trait Cell: Copy + Default {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
     levels_bits: u32,
+    /// As many ones.
+    levels_mask: usize,
 }
 
 impl Split {
     pub fn new(levels_count: usize) -> Self {
-        Self { levels_bits: bits_of(levels_count) }
+        let levels_bits = bits_of(levels_count);
+        Self { levels_bits, levels_mask: (1 << levels_bits) - 1 }
     }
 
     /// Whether a cell has bits enough for everything up to `next`.
@@ -47,7 +51,7 @@ macro_rules! cell {
 
             #[inline(always)]
             fn levels(self, split: Split) -> usize {
-                (self & (((1 as $word) << split.levels_bits) - 1)) as usize
+                self as usize & split.levels_mask
             }
 
             #[inline(always)]
@@ -61,70 +65,60 @@ macro_rules! cell {
 cell!(u32);
 cell!(u64);
 
-/// Cells of one width, row after row, and the levels that they number.
+/// Cells of one width, row after row, and how they are split.
 #[derive(Debug, Clone)]
-pub(super) struct Table<C, L> {
+pub(super) struct Cells<C> {
     pub split: Split,
     pub cells: Vec<C>,
-    pub shape: Shape,
-    /// One window, or one run of rows, per number.
-    pub levels: Vec<L>,
+}
+
+impl<C: Cell> Cells<C> {
+    /// What a letter leads to.
+    #[inline(always)]
+    pub fn step(&self, row: usize, class: Class) -> (usize, usize) {
+        let cell = self.cells[row * GRANULE + class as usize];
+        (cell.levels(self.split), cell.next(self.split))
+    }
 }
 
 /// The tables in the narrowest form that holds them.
 #[derive(Debug, Clone)]
 pub(super) enum Tables {
-    /// Levels in windows of 64 bits: most languages.
-    Small(Table<u32, u64>),
-    /// Levels in windows of 128 bits: German, for example.
-    Medium(Table<u32, u128>),
+    /// Every language that comes with the library.
+    Narrow(Cells<u32>, Shape, Vec<Window>),
     /// More states than half a machine word can number, such as many thousand folded exceptions.
-    Large(Table<u64, u128>),
+    Wide(Cells<u64>, Shape, Vec<Window>),
     /// Patterns so long that no window holds their levels.
-    Long(Table<u64, Rows>),
+    Long(Cells<u64>, Vec<Rows>),
 }
 
 impl Tables {
-    /// `fill` is told how a cell is split, and makes the cells; `max_next` is the greatest number
-    /// that a cell must hold besides the levels.
+    /// `fill` makes the cells of the width that does; `max_next` is the greatest number that a cell
+    /// must hold besides the levels.
     pub fn new(rows: Vec<Rows>, max_next: usize, fill: &impl Fill) -> Self {
-        let shape = Shape::of(&rows);
         let split = Split::new(rows.len());
-        let bits = shape.width * shape.gaps;
-        if bits > 128 {
-            return Self::Long(Table { split, cells: fill.cells(split), shape, levels: rows });
-        }
-        match (split.fits::<u32>(max_next), bits <= 64) {
-            (true, true) => Self::Small(Table {
-                split,
-                cells: fill.cells(split),
-                shape,
-                levels: pack(shape, &rows),
-            }),
-            (true, false) => Self::Medium(Table {
-                split,
-                cells: fill.cells(split),
-                shape,
-                levels: pack(shape, &rows),
-            }),
-            (false, _) => Self::Large(Table {
-                split,
-                cells: fill.cells(split),
-                shape,
-                levels: pack(shape, &rows),
-            }),
+        let Some(shape) = Shape::of(&rows) else {
+            return Self::Long(Cells { split, cells: fill.cells(split) }, rows);
+        };
+        let windows = rows.iter().map(|rows| shape.window(rows)).collect();
+        match split.fits::<u32>(max_next) {
+            true => Self::Narrow(Cells { split, cells: fill.cells(split) }, shape, windows),
+            false => Self::Wide(Cells { split, cells: fill.cells(split) }, shape, windows),
         }
     }
 
     pub fn size_in_bytes(&self) -> usize {
-        fn size<C, L>(table: &Table<C, L>) -> usize {
-            size_of_val(table.cells.as_slice()) + size_of_val(table.levels.as_slice())
-        }
         match self {
-            Self::Small(table) => size(table),
-            Self::Medium(table) => size(table),
-            Self::Large(table) => size(table),
-            Self::Long(table) => size(table) + table.levels.iter().map(Vec::len).sum::<usize>(),
+            Self::Narrow(cells, _, windows) => {
+                size_of_val(cells.cells.as_slice()) + size_of_val(windows.as_slice())
+            }
+            Self::Wide(cells, _, windows) => {
+                size_of_val(cells.cells.as_slice()) + size_of_val(windows.as_slice())
+            }
+            Self::Long(cells, rows) => {
+                let levels: usize = rows.iter().map(|rows| size_of::<Rows>() + rows.len()).sum();
+                size_of_val(cells.cells.as_slice()) + levels
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::letters::Letters;
-use super::table::{Cell, Split};
+use super::table::{Cell, Split, Tables};
 use crate::hyphenator::Limits;
 use crate::{Automaton, Exception, Hyphenator, Patterns};
 
@@ -43,10 +43,13 @@ fn pattern(max_letters: usize) -> impl Strategy<Value = String> {
 fn check(patterns: &[String], words: &[String]) -> Result<(), TestCaseError> {
     let patterns = Patterns::parse(&patterns.join(" ")).unwrap();
     let automaton = Automaton::new(&patterns);
+    let wide = super::build::build(&patterns, &[], 1 << 32);
+    prop_assert!(!matches!(wide.tables, Tables::Narrow(..)));
     for limits in [ALL, Limits { left: 2, right: 3, ..ALL }, Limits { left: 9, right: 70, ..ALL }] {
         for word in words {
             let expected = plain(&patterns, word, &limits);
-            prop_assert_eq!(found(&automaton, word, &limits), expected, "{}", word);
+            prop_assert_eq!(&found(&automaton, word, &limits), &expected, "{}", word);
+            prop_assert_eq!(&found(&wide, word, &limits), &expected, "{}", word);
         }
     }
     Ok(())

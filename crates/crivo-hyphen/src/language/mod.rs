@@ -67,19 +67,13 @@ impl Language {
 
     /// The patterns of the language.
     pub fn patterns(self) -> Patterns {
-        let texts = self.packed_texts();
-        // A test parses the data of every language.
-        texts.first().map_or_else(Patterns::default, |text| {
-            Patterns::parse(text).expect("packed patterns are well-formed")
-        })
+        patterns_in(&self.packed_texts())
     }
 
     /// The exceptions of the language: those of the pattern file, then, for American English, those
     /// of TUGboat's list. Where a word stands in both, the later entry holds.
     pub fn exceptions(self) -> Vec<Exception> {
-        let parse =
-            |text: &String| Exception::parse_list(text).expect("packed exceptions are well-formed");
-        self.packed_texts().iter().skip(1).flat_map(parse).collect()
+        exceptions_in(&self.packed_texts())
     }
 
     /// The automaton of the language with its exceptions folded in. It is built when it is first
@@ -87,22 +81,38 @@ impl Language {
     pub fn automaton(self) -> Arc<Automaton> {
         static AUTOMATA: [OnceLock<Arc<Automaton>>; LANGUAGES.len()] =
             [const { OnceLock::new() }; LANGUAGES.len()];
-        let build = || Arc::new(Automaton::with_exceptions(&self.patterns(), &self.exceptions()));
-        Arc::clone(AUTOMATA[self as usize].get_or_init(build))
+        Arc::clone(AUTOMATA[self as usize].get_or_init(|| Arc::new(self.build_automaton())))
     }
 
-    /// The source files, unpacked: the patterns first, then lists of exceptions.
-    fn packed_texts(self) -> Vec<String> {
+    /// A new automaton of the language, which is not kept.
+    pub fn build_automaton(self) -> Automaton {
+        let texts = self.packed_texts();
+        Automaton::with_exceptions(&patterns_in(&texts), &exceptions_in(&texts))
+    }
+
+    /// The source files, unpacked: the patterns first, then lists of exceptions, each after a zero
+    /// byte.
+    fn packed_texts(self) -> String {
         // A test compares the unpacked data of every language with the source files.
         let bytes = miniz_oxide::inflate::decompress_to_vec(self.facts().packed)
             .expect("packed data are whole");
-        let text = String::from_utf8(bytes).expect("packed data are text");
-        text.split('\0').map(String::from).collect()
+        String::from_utf8(bytes).expect("packed data are text")
     }
 
     fn facts(self) -> &'static Facts {
         &FACTS[self as usize]
     }
+}
+
+// A test parses the data of every language.
+fn patterns_in(texts: &str) -> Patterns {
+    let text = texts.split('\0').next().unwrap_or("");
+    Patterns::parse(text).expect("packed patterns are well-formed")
+}
+
+fn exceptions_in(texts: &str) -> Vec<Exception> {
+    let parse = |text| Exception::parse_list(text).expect("packed exceptions are well-formed");
+    texts.split('\0').skip(1).flat_map(parse).collect()
 }
 
 impl fmt::Display for Language {

@@ -26,7 +26,8 @@ fn packed_data_are_the_source_files() {
         if language == Language::EnglishUs {
             expected.push(fs::read_to_string(data("ushyphex.tex")).unwrap());
         }
-        assert_eq!(language.packed_texts(), expected, "{code}: run `cargo run --example pack`");
+        let packed = language.packed_texts();
+        assert!(packed.split('\0').eq(&expected), "{code}: run `cargo run --example pack`");
         assert_eq!(language.has_exceptions(), expected.len() > 1, "{code}");
     }
 }
