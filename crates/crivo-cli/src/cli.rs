@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     build, common, completions, dedup, diff, hyphenate, insert, inspect, join, languages, man,
-    merge, query, remove, similar, size, sync,
+    merge, query, remove, similar, size, study, sync,
 };
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -35,6 +35,7 @@ Examples:
   crivo similar essays/*.txt                   files that are nearly the same
   crivo sync --connect host:4000 mine.txt      what has the other file that mine has not?
   crivo size --keys 1M --rate 0.001            which filter, and how large?
+  crivo study --quick                          theory and measurement, as a report
 
 Exit status: 0 success, 1 nothing found (query, remove), 2 error.
 ";
@@ -62,6 +63,7 @@ enum Command {
     Languages(languages::LanguagesArgs),
     Sync(sync::SyncArgs),
     Join(join::JoinArgs),
+    Study(study::StudyArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -84,6 +86,7 @@ impl Command {
             Self::Languages(args) => args.run(),
             Self::Sync(args) => args.run(),
             Self::Join(args) => args.run(),
+            Self::Study(args) => args.run(),
             Self::Completions(args) => args.run(),
             Self::Man(args) => args.run(),
         }

@@ -1,1 +1,52 @@
-//! The study: experiments write data files; plots and the report read only those.
+//! The study: experiments on membership structures, their data, their plots, and a report.
+//!
+//! Theory says how large a filter must be, how often it errs, how full a table can get. Published
+//! experiments on this were often too small to tell, or measured something else than they said.
+//! This crate repeats them, says what the sample can and cannot show, and writes it all down:
+//!
+//! ```text
+//!   experiment  ──measures──▶  data/NAME.json, NAME.times.json, NAME.TABLE.csv
+//!                                   │  (nothing else is read from here on)
+//!                                   ▼
+//!   report      ──tells────▶  figures/ID.svg, ID.png     index.html
+//! ```
+//!
+//! ```no_run
+//! use crivo_lab::{Options, Scale, Study};
+//!
+//! let options = Options { scale: Scale::Quick, ..Options::default() };
+//! // No names: every experiment.
+//! let report = Study::new(&[] as &[&str], options)?.run("study".as_ref(), &())?;
+//! println!("open {}", report.display());
+//! # Ok::<(), crivo_lab::StudyError>(())
+//! ```
+//!
+//! # Rules
+//!
+//! - *Same seed, same data*, but for times, which stand in files of their own.
+//! - *A verdict follows from the data*: no sentence of the report knows its result beforehand.
+//! - *A test states its chance of a false alarm*, over all its comparisons together.
+//! - *Times are ratios*: contenders take turns in one process, every answer is checked, and each
+//!   round is compared with the baseline's time in the same round.
+//!
+//! # When not to use it
+//!
+//! To compare crivo with other libraries: that is what the project's `bench` workspace does.
+
+mod data;
+mod error;
+mod random;
+mod study;
+mod words;
+
+pub mod experiments;
+pub mod plot;
+pub mod report;
+pub mod statistics;
+pub mod timing;
+
+pub use data::{Dataset, Machine};
+pub use error::StudyError;
+pub use random::{Random, RandomStrings};
+pub use study::{Context, ListIdentity, Options, Progress, Scale, Settings, Study};
+pub use words::{WORDS_LICENCE, Words};

@@ -18,4 +18,5 @@ mod records;
 pub(crate) mod remove;
 pub(crate) mod similar;
 pub(crate) mod size;
+pub(crate) mod study;
 pub(crate) mod sync;

@@ -1,0 +1,131 @@
+//! `crivo study`: theory and measurement, side by side.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use crivo_lab::{Options, Progress, Scale, Study, experiments};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::outcome::{Error, Outcome};
+use crate::output;
+
+/// Repeats published experiments on filters and dictionaries, and writes a report
+///
+/// Experiments write data files (CSV and JSON), and the report is made of these: one page for a
+/// browser that needs no network, with every plot as SVG and PNG beside it. An interrupted study
+/// goes on at the next experiment when it is started again with the same options.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StudyArgs {
+    /// Which experiments: all of them by default
+    #[arg(value_name = "NAME", help = names())]
+    experiments: Vec<String>,
+
+    /// A first look, in less than a minute; the full study takes some minutes
+    #[arg(long)]
+    quick: bool,
+
+    /// The folder for data, figures and index.html
+    #[arg(long, value_name = "DIR", default_value = "study")]
+    out: PathBuf,
+
+    /// A list of words, one on each line, in place of the English one that comes with crivo
+    #[arg(long, value_name = "FILE")]
+    words: Option<PathBuf>,
+
+    /// A list of exceptions to hyphenation, with a hyphen at every break, in place of the English one
+    #[arg(long, value_name = "FILE")]
+    exceptions: Option<PathBuf>,
+
+    /// How often everything is repeated, at least 2 [default: 30, with --quick 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    repetitions: Option<u32>,
+
+    /// The seed of all randomness: the same seed gives the same data, but for times
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo study --quick                          everything, in less than a minute
+  crivo study best-k best-m                    two experiments
+  crivo study hyphenation --words words.txt    with other words
+";
+
+/// What NAME may be.
+fn names() -> String {
+    let names: Vec<_> = experiments::names().collect();
+    format!("Which experiments, all of them by default: {}", names.join(", "))
+}
+
+impl StudyArgs {
+    pub(crate) fn run(self) -> Result<Outcome, Error> {
+        let options = Options {
+            scale: if self.quick { Scale::Quick } else { Scale::Full },
+            seed: self.seed,
+            repetitions: self.repetitions,
+            words: self.words,
+            exceptions: self.exceptions,
+        };
+        let study = Study::new(&self.experiments, options).map_err(Error::new)?;
+        let bars = Bars::new();
+        let report = study.run(&self.out, &bars);
+        bars.0.finish_and_clear();
+        output::say(format_args!("Open {} in a browser.", report.map_err(Error::new)?.display()));
+        Ok(Outcome::Done)
+    }
+}
+
+/// A bar for the present experiment, on a terminal; elsewhere a line for each.
+struct Bars(ProgressBar);
+
+/// Steps of the bar: fine enough to be seen to move.
+const STEPS: u64 = 1000;
+
+impl Bars {
+    fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+        // A template that cannot be read would be seen by the first who tries it.
+        if let Ok(style) =
+            ProgressStyle::with_template("{prefix:>9}  {msg:14} {bar:30} {percent:>3}%  {elapsed}")
+        {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    fn say(&self, words: &str) {
+        self.0.suspend(|| output::say(words));
+    }
+}
+
+impl Progress for Bars {
+    fn started(&self, name: &str, index: usize, total: usize) {
+        self.0.reset();
+        self.0.set_prefix(format!("{} of {total}", index + 1));
+        self.0.set_message(name.to_owned());
+        if !io::stderr().is_terminal() {
+            self.say(&format!("{name} ({} of {total}) …", index + 1));
+        }
+    }
+
+    fn step(&self, done: u64, total: u64) {
+        self.0.set_position(STEPS * done / total.max(1));
+    }
+
+    fn finished(&self, name: &str) {
+        if io::stderr().is_terminal() {
+            let seconds = self.0.elapsed().as_secs_f64();
+            self.say(&format!("{name}: {seconds:.1} s"));
+        }
+    }
+
+    fn skipped(&self, name: &str, file: &Path) {
+        let file = file.display();
+        self.say(&format!(
+            "{name}: measured already with these options; remove {file} to repeat it"
+        ));
+    }
+}

@@ -1,0 +1,58 @@
+//! Dictionaries compared: chaining, linear probing, cuckoo hashing, and hashbrown as the baseline.
+
+mod chains;
+mod speed;
+mod subjects;
+mod thresholds;
+
+use super::Experiment;
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::report::{Section, Source};
+use crate::study::Context;
+use crate::timing::Sample;
+
+/// Times by load, chains of evictions, and load thresholds.
+#[derive(Debug)]
+pub(super) struct Dictionaries;
+
+impl Experiment for Dictionaries {
+    fn name(&self) -> &'static str {
+        "dictionaries"
+    }
+
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+        let steps = 20;
+        thresholds::measure(context, data)?;
+        context.step(6, steps);
+        chains::measure(context, data)?;
+        context.step(10, steps);
+        let samples = speed::measure(context, data, |done, total| {
+            context.step(10 + 10 * done / total, steps);
+        })?;
+        data.add_times("samples", &samples)
+    }
+
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
+        let samples: Vec<Sample> = data.rows("samples")?;
+        Ok(Section {
+            title: "Dictionaries compared",
+            introduction: "Exact answers take the keys themselves. Three ways to resolve \
+                collisions, an exercise of every lecture on hashing: chains of entries, the next \
+                free slot, and cuckoo hashing, where an entry has a few possible places and moves \
+                over for others. With how full a table does each still work, and how fast?"
+                .to_string(),
+            sources: &[
+                Source::Bonet2016,
+                Source::PaghRodler2004,
+                Source::FountoulakisPanagiotou2012,
+                Source::Knuth1998,
+            ],
+            figures: vec![
+                speed::figure(data, &samples)?,
+                thresholds::figure(data)?,
+                chains::figure(data)?,
+            ],
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Insertion, hit, miss and deletion by load.
+
+use crivo::KeyHasher;
+use serde::{Deserialize, Serialize};
+
+use super::subjects::{BASELINE, KINDS, Subject};
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, percent, thousands};
+use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::statistics::CONFIDENCE;
+use crate::study::Context;
+use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
+
+const LOADS: [f64; 7] = [0.2, 0.4, 0.6, 0.75, 0.85, 0.9, 0.95];
+const TASKS: [&str; 4] = ["insert", "hit", "miss", "delete"];
+/// The share of the slots that is filled and emptied in every round.
+const TURNOVER: f64 = 0.02;
+/// Loads differ between kinds of tables by rounding only.
+const TOLERANCE: f64 = 0.01;
+
+/// Memory at one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Memory {
+    dictionary: String,
+    load: f64,
+    entries: usize,
+    slots: usize,
+    bytes: usize,
+}
+
+pub(super) fn measure(
+    context: &Context<'_>,
+    data: &mut Dataset,
+    step: impl Fn(u64, u64),
+) -> Result<Vec<Sample>, StudyError> {
+    let slots: usize = context.pick(1 << 10, 1 << 17, 1 << 20);
+    let most_asked = context.pick(500, 50_000, 200_000);
+    let mut random = context.random("dictionaries speed");
+    let (mut samples, mut memory) = (Vec::new(), Vec::new());
+    for (done, load) in LOADS.into_iter().enumerate() {
+        let entries = (slots as f64 * load) as usize;
+        let turnover = (slots as f64 * TURNOVER) as usize;
+        let keys: Vec<u64> = (0..entries).map(|_| random.number()).collect();
+        let (base, last) = keys.split_at(entries - turnover);
+        let mut hits = keys.clone();
+        random.shuffle(&mut hits);
+        hits.truncate(most_asked);
+        let misses: Vec<u64> = (0..hits.len()).map(|_| random.number()).collect();
+        let hasher = KeyHasher::xxh3(random.number());
+
+        let mut maps: Vec<(&str, Box<dyn Subject>)> = Vec::new();
+        for kind in KINDS.iter().filter(|kind| load <= kind.most) {
+            let mut map = kind.build(slots, hasher)?;
+            let before = map.slots();
+            map.insert(&keys)?;
+            memory.push(Memory {
+                dictionary: kind.name.to_string(),
+                load,
+                entries,
+                slots: map.slots(),
+                bytes: map.bytes(),
+            });
+            map.remove(last);
+            // A cuckoo table that found no place has grown, and is no longer at this load.
+            if map.slots() == before {
+                maps.push((kind.name, map));
+            }
+        }
+        let phases = [
+            Phase { task: "insert", operations: turnover, expected: None },
+            Phase { task: "hit", operations: hits.len(), expected: Some(hits.len() as u64) },
+            Phase { task: "miss", operations: misses.len(), expected: Some(0) },
+            Phase { task: "delete", operations: turnover, expected: Some(turnover as u64) },
+        ];
+        let mut contenders: Vec<Contender<'_>> = maps
+            .iter_mut()
+            .map(|(name, map)| {
+                let (hits, misses) = (&hits, &misses);
+                Contender::new(*name, move |phase| match phase {
+                    0 => map.insert(last).map(|()| 0),
+                    1 => Ok(map.count(hits)),
+                    2 => Ok(map.count(misses)),
+                    _ => Ok(map.remove(last)),
+                })
+            })
+            .collect();
+        samples.extend(interleave(
+            Clock::Processor,
+            load,
+            context.repetitions(),
+            &phases,
+            &mut contenders,
+        )?);
+        drop(contenders);
+        for (name, map) in &maps {
+            let real = (base.len() + turnover) as f64 / map.slots() as f64;
+            if (real - load).abs() > TOLERANCE {
+                samples.retain(|sample| sample.x != load || sample.contender != *name);
+            }
+        }
+        step(done as u64 + 1, LOADS.len() as u64);
+    }
+    data.set_parameter("slots", slots);
+    data.add("memory", &memory)?;
+    Ok(samples)
+}
+
+pub(super) fn figure(data: &Dataset, all: &[Sample]) -> Result<Figure, StudyError> {
+    let samples = Samples(all);
+    let memory: Vec<Memory> = data.rows("memory")?;
+    let slots: u64 = data.parameter("slots")?;
+    let ratio =
+        |task: &str, load: f64, name: &str| samples.ratio(task, load, name, BASELINE, CONFIDENCE);
+    let mut panels = Vec::new();
+    for (task, title) in
+        TASKS.iter().zip(["insert", "find a present key", "miss an absent key", "delete"])
+    {
+        let mut series = Vec::new();
+        for kind in &KINDS {
+            let points: Vec<_> = LOADS
+                .into_iter()
+                .filter_map(|load| Some((load, ratio(task, load, kind.name)?)))
+                .collect();
+            series.push(Series::trace(kind.name, kind.hue, points));
+        }
+        panels.push(Panel::Chart(Chart {
+            title: title.to_string(),
+            x: Axis::linear("load").with_format(Format::Percent),
+            y: Axis::logarithmic("time over hashbrown’s").with_format(Format::Ratio),
+            series,
+        }));
+    }
+    let mut table =
+        Table::new(&["dictionary", "load", "bytes per entry", "insert", "hit", "miss", "delete"]);
+    let mut findings = Vec::new();
+    for kind in &KINDS {
+        let Some(load) = LOADS.into_iter().rfind(|&load| ratio("hit", load, kind.name).is_some())
+        else {
+            continue;
+        };
+        let bytes = memory
+            .iter()
+            .find(|row| row.dictionary == kind.name && row.load == load)
+            .map_or(0.0, |row| row.bytes as f64 / row.entries.max(1) as f64);
+        let mut cells = vec![kind.name.to_string(), percent(load, 2), decimal(bytes, 3)];
+        for task in TASKS {
+            cells.push(ratio(task, load, kind.name).map_or("–".to_string(), |r| {
+                format!("{}× ({}–{})", decimal(r.value, 3), decimal(r.low, 3), decimal(r.high, 3))
+            }));
+        }
+        table.row(cells);
+        if ["chaining", "linear probing", "cuckoo 2 × 8"].contains(&kind.name) {
+            let times = ["hit", "miss"].map(|task| {
+                ratio(task, load, kind.name)
+                    .map_or("–".to_string(), |each| decimal(each.value, 3))
+            });
+            findings.push(format!(
+                "{} at {}: {} bytes per entry, a hit in {} times and a miss in {} times hashbrown’s time",
+                kind.name,
+                percent(load, 2),
+                decimal(bytes, 3),
+                times[0],
+                times[1],
+            ));
+        }
+    }
+    let sentence = format!("For entries of 16 bytes: {}.", findings.join("; "));
+    Ok(Figure {
+        id: "dictionaries-speed",
+        title: "Time over that of hashbrown, by load".to_string(),
+        question: "How fast is each dictionary, and how does that change as its table fills up?"
+            .to_string(),
+        method: format!(
+            "Tables of {} slots, u64 to u64, one hash function for all. Each is filled to 2% below a \
+             load; a round inserts the last 2%, asks for present and for absent keys in random order, \
+             and deletes the 2% again. Contenders take turns; shown is the median over the rounds of \
+             the ratio to hashbrown’s time in the same round, with its 95% interval by the order of \
+             the values. hashbrown fills seven eighths of its slots at most, and has twice as many for the \
+             entries of the two highest loads. Table: each at its highest load.",
+            thousands(slots)
+        ),
+        panels,
+        table: Some(table),
+        verdict: Verdict { outcome: Outcome::Measured, sentence, test: String::new() },
+    })
+}

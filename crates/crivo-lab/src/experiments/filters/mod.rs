@@ -1,0 +1,68 @@
+//! Every filter: how large, how often wrong, how fast.
+
+mod claims;
+mod rejection;
+mod space;
+mod speed;
+mod subjects;
+
+use super::Experiment;
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::report::{Section, Source};
+use crate::study::Context;
+use crate::timing::Sample;
+
+/// Space, speed and time of rejection of every filter, and two claims about cuckoo filters.
+#[derive(Debug)]
+pub(super) struct Filters;
+
+impl Experiment for Filters {
+    fn name(&self) -> &'static str {
+        "filters"
+    }
+
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+        let steps = 20;
+        space::measure(context, data)?;
+        context.step(4, steps);
+        claims::measure(context, data)?;
+        context.step(6, steps);
+        let mut samples = rejection::measure(context, data)?;
+        context.step(8, steps);
+        samples.extend(speed::measure(context, data, |done, total| {
+            context.step(8 + done * 12 / total, steps);
+        })?);
+        data.add_times("samples", &samples)
+    }
+
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
+        let samples: Vec<Sample> = data.rows("samples")?;
+        Ok(Section {
+            title: "Filters compared",
+            introduction: "Some filters take keys one by one, some give them back, some must have \
+                all keys at once. How many bits do they take for a rate of wrong yeses, how near \
+                is that to what no filter can beat, and how fast are they, from tables that fit \
+                the cache to those that do not? Two often quoted claims are put to the test: that \
+                a cuckoo filter is smaller than a Bloom filter below 3%, and faster even at a load \
+                of 95%."
+                .to_string(),
+            sources: &[
+                Source::Bloom1970,
+                Source::Carter1978,
+                Source::Fan2014,
+                Source::Putze2009,
+                Source::Bender2012,
+                Source::GrafLemire2022,
+                Source::Silva2022,
+            ],
+            figures: vec![
+                space::figure(data)?,
+                claims::smaller(data)?,
+                speed::figure(data, &samples)?,
+                claims::faster(data, &samples)?,
+                rejection::figure(data, &samples)?,
+            ],
+        })
+    }
+}

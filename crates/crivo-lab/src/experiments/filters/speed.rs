@@ -1,0 +1,169 @@
+//! Nanoseconds per key, from the cache to the memory.
+
+use crivo::KeyHasher;
+
+use super::subjects::{self, BLOOM};
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, thousands};
+use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::statistics::CONFIDENCE;
+use crate::study::Context;
+use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
+
+const RATE: f64 = 0.01;
+const TASKS: [&str; 4] = ["insert", "present", "absent", "batch"];
+
+pub(super) fn measure(
+    context: &Context<'_>,
+    data: &mut Dataset,
+    step: impl Fn(u64, u64),
+) -> Result<Vec<Sample>, StudyError> {
+    let sizes: &[u64] = context.pick(
+        &[1_000, 4_000],
+        &[10_000, 100_000, 1_000_000],
+        &[10_000, 100_000, 1_000_000, 10_000_000],
+    );
+    let most_asked = context.pick(4_000, 200_000, 1_000_000);
+    let mut random = context.random("filters speed");
+    let mut samples = Vec::new();
+    for (done, &keys) in sizes.iter().enumerate() {
+        let members: Vec<u64> = (0..keys).map(|_| random.number()).collect();
+        let asked = (keys as usize).min(most_asked);
+        let mut present = members.clone();
+        random.shuffle(&mut present);
+        present.truncate(asked);
+        let absent: Vec<u64> = (0..asked).map(|_| random.number()).collect();
+        let mut subjects = subjects::all(RATE, KeyHasher::xxh3(random.number()));
+        let x = keys as f64;
+
+        // Filling a large filter takes long; a few rounds must do.
+        let rounds = (context.pick(4_000, 5_000_000, 50_000_000) / keys)
+            .clamp(2, u64::from(context.repetitions())) as u32;
+        let mut filling: Vec<Contender<'_>> = subjects
+            .iter_mut()
+            .map(|subject| {
+                let members = &members;
+                Contender::new(subject.name(), move |_| subject.fill(members).map(|()| 0))
+            })
+            .collect();
+        let insert = Phase { task: "insert", operations: members.len(), expected: None };
+        samples.extend(interleave(Clock::Processor, x, rounds, &[insert], &mut filling)?);
+        drop(filling);
+
+        let found = Phase { task: "present", operations: asked, expected: Some(asked as u64) };
+        let missed = Phase { task: "absent", operations: asked, expected: None };
+        let batch = Phase { task: "batch", operations: asked, expected: None };
+        let mut asking: Vec<Contender<'_>> = subjects
+            .iter()
+            .map(|subject| {
+                let (present, absent) = (&present, &absent);
+                Contender::new(subject.name(), move |phase| {
+                    Ok(match phase {
+                        0 => subject.count(present),
+                        1 => subject.count(absent),
+                        _ => subject.count_in_batches(absent),
+                    })
+                })
+            })
+            .collect();
+        samples.extend(interleave(
+            Clock::Processor,
+            x,
+            context.repetitions(),
+            &[found, missed, batch],
+            &mut asking,
+        )?);
+        drop(asking);
+        step(done as u64 + 1, sizes.len() as u64);
+    }
+    data.set_parameter("speed_rate", RATE);
+    Ok(samples)
+}
+
+pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, StudyError> {
+    let samples = Samples(samples);
+    let titles = [
+        "insert",
+        "ask for present keys",
+        "ask for absent keys",
+        "ask for absent keys, in batches",
+    ];
+    let mut panels = Vec::new();
+    for (task, title) in TASKS.iter().zip(titles) {
+        let mut series = Vec::new();
+        for name in samples.contenders(task) {
+            let points: Vec<_> = samples
+                .xs(task)
+                .into_iter()
+                .filter_map(|x| Some((x, samples.ratio(task, x, &name, BLOOM, CONFIDENCE)?)))
+                .collect();
+            let hue = subjects::hue(&name);
+            series.push(Series::trace(name, hue, points));
+        }
+        panels.push(Panel::Chart(Chart {
+            title: title.to_string(),
+            x: Axis::logarithmic("keys in the filter"),
+            y: Axis::logarithmic("time over Bloom’s").with_format(Format::Ratio),
+            series,
+        }));
+    }
+    let largest = samples.xs("absent").last().copied().unwrap_or(0.0);
+    let mut table = Table::new(&[
+        "filter",
+        "insert, ns",
+        "present, ns",
+        "absent, ns",
+        "batch, ns",
+        "absent over Bloom",
+    ]);
+    let mut fastest: Option<(String, f64)> = None;
+    for name in samples.contenders("absent") {
+        let time = |task: &str| {
+            samples
+                .median(task, largest, &name)
+                .map_or("–".to_string(), |time| decimal(time.value, 3))
+        };
+        let ratio = samples
+            .ratio("absent", largest, &name, BLOOM, CONFIDENCE)
+            .ok_or_else(|| data.fault("a time is missing".to_string()))?;
+        if fastest.as_ref().is_none_or(|(_, best)| ratio.value < *best) {
+            fastest = Some((name.clone(), ratio.value));
+        }
+        table.row([
+            name.clone(),
+            time("insert"),
+            time("present"),
+            time("absent"),
+            time("batch"),
+            format!(
+                "{}× ({}–{})",
+                decimal(ratio.value, 3),
+                decimal(ratio.low, 3),
+                decimal(ratio.high, 3)
+            ),
+        ]);
+    }
+    let sentence = fastest.map_or(String::new(), |(name, ratio)| {
+        format!(
+            "At {} keys the fastest rejection is that of {name}, in {} times the Bloom filter’s time.",
+            thousands(largest as u64),
+            decimal(ratio, 3)
+        )
+    });
+    Ok(Figure {
+        id: "filters-speed",
+        title: "Time per key over that of the Bloom filter, by the number of keys".to_string(),
+        question: "Which filter is fast, in the cache and beyond it?".to_string(),
+        method: format!(
+            "All filters made for ε = 1% and full; keys are 64-bit numbers in random order, hashing \
+             included. Contenders take turns; shown is the median over the rounds of the ratio to \
+             Bloom’s time in the same round, with its 95% interval by the order of the values. Table: \
+             medians in nanoseconds at {} keys.",
+            thousands(largest as u64)
+        ),
+        panels,
+        table: Some(table),
+        verdict: Verdict { outcome: Outcome::Measured, sentence, test: String::new() },
+    })
+}

@@ -1,0 +1,201 @@
+//! The first words after the store is opened, with its file in the system's cache and without.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crivo::codec::Kind;
+use crivo_hyphen::exceptions::{Guard, StoredExceptions};
+use crivo_hyphen::{Automaton, Hyphenator};
+
+use super::measure::sum_of_breaks;
+use super::{NO_FILTER, label, name};
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, thousands};
+use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM};
+use crate::study::Context;
+use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
+
+const WARM: &str = "warm";
+const COLD: &str = "cold";
+const OPEN: &str = "open";
+const FIRST: &str = "first words";
+const PERCENT: u32 = 1;
+const FILTERS: [Option<Kind>; 4] = [None, Some(Kind::Bloom), Some(Kind::Cuckoo), Some(Kind::Fuse)];
+
+/// Asks the system to forget a file that it keeps in memory. Where it cannot, nothing happens.
+fn forget(path: &Path) {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = std::fs::File::open(path) {
+        // What was written must be on the disk before it can be forgotten. A failure shows in the
+        // times: cold is then as fast as warm.
+        let _ = file.sync_all();
+        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = path;
+}
+
+fn contender_name(filter: Option<Kind>, state: &str) -> String {
+    let filter = filter.map_or(NO_FILTER.to_string(), |kind| name(kind, PERCENT));
+    format!("{filter}, {state}")
+}
+
+pub(super) fn measure(
+    context: &Context<'_>,
+    data: &mut Dataset,
+    original: &Path,
+    rules: &Arc<Automaton>,
+    words: &[&str],
+) -> Result<(), StudyError> {
+    // Few enough that most pages are met for the first time.
+    let mut few: Vec<&str> = words.to_vec();
+    context.random("hyphenation cold").shuffle(&mut few);
+    few.truncate(context.pick(50, 200, 200));
+    let mut contenders = Vec::new();
+    let mut right = None;
+    for filter in FILTERS {
+        let guard = filter.map(|kind| Guard::new(kind, f64::from(PERCENT) / 100.0)).transpose()?;
+        for state in [WARM, COLD] {
+            let name = contender_name(filter, state);
+            let path = original.with_file_name(format!("{name}.redb"));
+            std::fs::copy(original, &path)
+                .map_err(|error| StudyError::Write { path: path.clone(), error })?;
+            // Opened and closed once, so that the guard's file is there.
+            drop(StoredExceptions::open(&path, guard)?);
+            let (few, rules) = (&few, Arc::clone(rules));
+            let mut open: Option<Hyphenator> = None;
+            if right.is_none() {
+                let store = StoredExceptions::open(&path, guard)?;
+                let hyphenator =
+                    Hyphenator::from_automaton(Arc::clone(&rules)).with_exceptions(store);
+                right = Some(sum_of_breaks(&hyphenator, few));
+            }
+            let work = move |phase| match phase {
+                // Not timed: closing, and making the system forget.
+                0 => {
+                    open = None;
+                    if state == COLD {
+                        forget(&path);
+                        forget(&path.with_extension("redb.guard"));
+                    }
+                    Ok(0)
+                }
+                1 => {
+                    let store = StoredExceptions::open(&path, guard)?;
+                    open =
+                        Some(Hyphenator::from_automaton(Arc::clone(&rules)).with_exceptions(store));
+                    Ok(0)
+                }
+                _ => Ok(open.as_ref().map_or(0, |hyphenator| sum_of_breaks(hyphenator, few))),
+            };
+            contenders.push(Contender::new(name, work));
+        }
+    }
+    let phases = [
+        Phase { task: "close", operations: 1, expected: None },
+        Phase { task: OPEN, operations: 1, expected: None },
+        Phase { task: FIRST, operations: few.len(), expected: right },
+    ];
+    // Waiting for the disk is what is measured: the time of day.
+    let mut samples = interleave(Clock::Day, 0.0, context.repetitions(), &phases, &mut contenders)?;
+    samples.retain(|sample| sample.task != "close");
+    data.set_parameter("cold_words", few.len());
+    data.add_times("cold", &samples)
+}
+
+pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
+    let rows: Vec<Sample> = data.rows("cold")?;
+    let samples = Samples(&rows);
+    let words: u64 = data.parameter("cold_words")?;
+    let baseline = contender_name(None, WARM);
+    let names = FILTERS.map(|filter| {
+        filter.map_or(NO_FILTER.to_string(), |kind| format!("{} {PERCENT}%", label(kind)))
+    });
+    let ratio = |task: &str, filter: Option<Kind>, state: &str, confidence: f64| {
+        samples.ratio(task, 0.0, &contender_name(filter, state), &baseline, confidence)
+    };
+    let panel = |task: &str, title: &str| {
+        let points = |state: &str, nudge: f64| {
+            let point = |(i, filter): (usize, &Option<Kind>)| {
+                Some((i as f64 + nudge, ratio(task, *filter, state, CONFIDENCE)?))
+            };
+            FILTERS.iter().enumerate().filter_map(point).collect::<Vec<_>>()
+        };
+        Panel::Chart(Chart {
+            title: title.to_string(),
+            x: Axis::categories("", names.to_vec()),
+            y: Axis::logarithmic("time over no filter, warm").with_format(Format::Ratio),
+            series: vec![
+                Series::dots("file in the system’s cache", Hue::Cuckoo, points(WARM, -0.1)),
+                Series::dots("file forgotten", Hue::Bloom, points(COLD, 0.1)),
+            ],
+        })
+    };
+    let mut table =
+        Table::new(&["filter", "open, warm µs", "open, cold µs", "word, warm ns", "word, cold ns"]);
+    for (filter, name) in FILTERS.iter().zip(&names) {
+        let time = |task: &str, state: &str, scale: f64| {
+            samples
+                .median(task, 0.0, &contender_name(*filter, state))
+                .map_or("–".to_string(), |time| decimal(time.value * scale, 3))
+        };
+        table.row([
+            name.clone(),
+            time(OPEN, WARM, 1e-3),
+            time(OPEN, COLD, 1e-3),
+            time(FIRST, WARM, 1.0),
+            time(FIRST, COLD, 1.0),
+        ]);
+    }
+    // Cold against warm, without a filter, in the same rounds; and the filter's gain when cold.
+    let confidence = 1.0 - FALSE_ALARM / 2.0;
+    let cold = contender_name(None, COLD);
+    let slower = ratio(OPEN, None, COLD, confidence);
+    let behind = contender_name(Some(Kind::Bloom), COLD);
+    let gain = samples.ratio(FIRST, 0.0, &behind, &cold, confidence);
+    let (Some(slower), Some(gain)) = (slower, gain) else {
+        return Err(data.fault("times of opening are missing".to_string()));
+    };
+    let effect = if slower.low > 1.0 {
+        format!("With the file forgotten, opening takes {} times as long", decimal(slower.value, 3))
+    } else {
+        "This sample shows no slower start with the file forgotten (perhaps the system, or the disk, keeps it)".to_string()
+    };
+    let times = decimal(gain.value, 3);
+    let helps = if gain.high < 1.0 {
+        format!(
+            "behind a Bloom filter at 1% the first words then take {times} of the time without one"
+        )
+    } else if gain.low > 1.0 {
+        format!(
+            "behind a Bloom filter at 1% the first words then take {times} times as long as without one"
+        )
+    } else {
+        "whether a Bloom filter helps with the first words cannot be told".to_string()
+    };
+    Ok(Figure {
+        id: "hyphenation-cold",
+        title: "A cold start: opening the store, and the first words".to_string(),
+        question: "Does a filter help when the dictionary is not in memory yet?".to_string(),
+        method: format!(
+            "Every round closes the store, asks the system to forget its file (or not), opens it with \
+             the filter’s own file beside it, and hyphenates {} random words; time of day. The file \
+             is small, so that a few lookups bring all of it back. Median ratio to no filter, warm, \
+             within a round, with its 95% interval.",
+            thousands(words)
+        ),
+        panels: vec![panel(OPEN, "opening"), panel(FIRST, "first words")],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: format!("{effect}; {helps}."),
+            test: format!(
+                "Test: the interval of the median ratio does not hold 1, corrected for two statements \
+                 (Bonferroni); probability of a false alarm at most {}%.",
+                100.0 * FALSE_ALARM
+            ),
+        },
+    })
+}

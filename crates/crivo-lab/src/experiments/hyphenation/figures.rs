@@ -1,0 +1,428 @@
+//! The thesis's own figures, with intervals, regression lines, and a baseline.
+
+use crivo::codec::Kind;
+use crivo::theory::limits;
+
+use super::{
+    CONSTRUCT, FEW_PERCENTS, FOLDED, Guarded, KINDS, LIST_MEMORY, LIST_STORED, NO_FILTER, PERCENTS,
+    RULES, label, name, nudged,
+};
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{
+    Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
+};
+use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::statistics::{
+    CONFIDENCE, Estimate, FALSE_ALARM, Line, mean_interval, regression, share,
+};
+use crate::timing::{Sample, Samples};
+
+fn rate(percent: u32) -> f64 {
+    f64::from(percent) / 100.0
+}
+
+/// The mean over the rounds of a contender's time over the baseline's in the same round.
+fn mean_ratio(
+    samples: Samples<'_>,
+    task: &str,
+    contender: &str,
+    baseline: &str,
+) -> Option<Estimate> {
+    let times = samples.times(task, 0.0, contender);
+    let baselines = samples.times(task, 0.0, baseline);
+    let ratios: Vec<f64> = times.iter().zip(&baselines).map(|(a, b)| a / b).collect();
+    (!ratios.is_empty()).then(|| mean_interval(&ratios, CONFIDENCE))
+}
+
+/// Means by ε, and their regression line with a slope at the confidence of two tests.
+fn by_rate(
+    samples: Samples<'_>,
+    task: &str,
+    kind: Kind,
+    baseline: &str,
+) -> (Vec<(f64, Estimate)>, Line) {
+    let points: Vec<(f64, Estimate)> = PERCENTS
+        .filter_map(|percent| {
+            Some((rate(percent), mean_ratio(samples, task, &name(kind, percent), baseline)?))
+        })
+        .collect();
+    let means: Vec<(f64, f64)> = points.iter().map(|(x, y)| (*x, y.value)).collect();
+    (points, regression(&means, 1.0 - FALSE_ALARM / 2.0))
+}
+
+fn nudge(points: Vec<(f64, Estimate)>, kind: Kind) -> impl Iterator<Item = (f64, Estimate)> {
+    points.into_iter().map(move |(x, y)| (nudged(x, kind), y))
+}
+
+/// What a slope says.
+fn trend(line: &Line) -> &'static str {
+    if line.slope.low > 0.0 {
+        "rises with ε"
+    } else if line.slope.high < 0.0 {
+        "falls with ε"
+    } else {
+        "has no trend in ε that this sample shows"
+    }
+}
+
+fn line_of(label: &str, hue: Hue, line: &Line) -> Series {
+    Series::dashed(label, hue, [(0.01, line.at(0.01)), (0.2, line.at(0.2))])
+}
+
+/// Figures 5.1, 5.3 and 5.5: the time in which the filter is made.
+pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure, StudyError> {
+    let samples = Samples(samples);
+    let baseline = name(Kind::Bloom, 1);
+    let mut series = Vec::new();
+    let mut lines = Vec::new();
+    for (kind, hue) in KINDS {
+        let (points, line) = by_rate(samples, CONSTRUCT, kind, &baseline);
+        series.push(Series::dots(label(kind), hue, nudge(points, kind)));
+        if [Kind::Bloom, Kind::Cuckoo].contains(&kind) {
+            series.push(line_of(&format!("{}, regression", label(kind)), hue, &line));
+            lines.push((kind, line));
+        }
+    }
+    let mut table = Table::new(&["ε", "Bloom, µs", "cuckoo, µs", "blocked, µs", "fuse, µs"]);
+    let mut slower = 0;
+    for percent in PERCENTS {
+        let mut cells = vec![format!("{percent}%")];
+        for (kind, _) in KINDS {
+            let time = samples.mean(CONSTRUCT, 0.0, &name(kind, percent));
+            cells.push(time.map_or("–".to_string(), |time| {
+                format!(
+                    "{} ± {}",
+                    decimal(time.value * 1e-3, 3),
+                    decimal((time.high - time.value) * 1e-3, 2)
+                )
+            }));
+        }
+        table.row(cells);
+        let confidence = 1.0 - FALSE_ALARM / 20.0;
+        let ratio = samples.ratio(
+            CONSTRUCT,
+            0.0,
+            &name(Kind::Cuckoo, percent),
+            &name(Kind::Bloom, percent),
+            confidence,
+        );
+        slower += usize::from(ratio.is_some_and(|ratio| ratio.low > 1.0));
+    }
+    let exceptions: u64 = data.parameter("exceptions")?;
+    let trends: Vec<String> = lines
+        .iter()
+        .map(|(kind, line)| format!("that of the {} filter {}", label(*kind), trend(line)))
+        .collect();
+    Ok(Figure {
+        id: "hyphenation-construction",
+        title: "Making the filter (figures 5.1, 5.3 and 5.5 of the thesis)".to_string(),
+        question: "How long does it take to make the filter, and does that depend on ε?"
+            .to_string(),
+        method: format!(
+            "The filter alone, made of {} exceptions that are in memory already; the thesis’s \
+             “initialisation” was mostly the building of the pattern trie. Contenders take turns for {} \
+             rounds; shown is the mean over the rounds of the ratio to the Bloom filter at 1% in the same \
+             round, with Student’s 95% interval, and the regression line. Table: means in microseconds, ± \
+             half the interval.",
+            thousands(exceptions),
+            data.settings().repetitions,
+        ),
+        panels: vec![Panel::Chart(Chart {
+            title: String::new(),
+            x: Axis::linear("ε").with_format(Format::Percent),
+            y: Axis::from_zero("time over Bloom at 1%").with_format(Format::Ratio),
+            series,
+        })],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: format!(
+                "The time of construction: {}. The cuckoo filter took longer than the Bloom filter at {slower} \
+                 of 20 rates.",
+                trends.join("; ")
+            ),
+            test: format!(
+                "Test: the interval of the slope, corrected for two lines, does not hold 0; and that of the \
+                 ratio, corrected for 20 rates, lies above 1. Probability of a false alarm at most {}% for \
+                 either.",
+                100.0 * FALSE_ALARM
+            ),
+        },
+    })
+}
+
+/// Figures 5.2, 5.4 and 5.6: the time for the whole list.
+pub(super) fn whole_list(
+    data: &Dataset,
+    guarded: &[Guarded],
+    samples: &[Sample],
+) -> Result<Figure, StudyError> {
+    let samples = Samples(samples);
+    let mut lines = Vec::new();
+    let flat = |task: &str, contender: &str, hue: Hue| {
+        let ratio = mean_ratio(samples, task, contender, NO_FILTER)?;
+        Some(Series::line(contender, hue, [(0.01, ratio.value), (0.2, ratio.value)]))
+    };
+    let mut stored: Vec<Series> =
+        vec![Series::dashed(NO_FILTER, Hue::Limit, [(0.01, 1.0), (0.2, 1.0)])];
+    let mut memory = stored.clone();
+    stored.extend(flat(LIST_STORED, FOLDED, Hue::Folded));
+    memory.extend(flat(LIST_MEMORY, FOLDED, Hue::Folded));
+    for (kind, hue) in KINDS {
+        let (points, line) = by_rate(samples, LIST_STORED, kind, NO_FILTER);
+        stored.push(Series::dots(label(kind), hue, nudge(points, kind)));
+        if [Kind::Bloom, Kind::Cuckoo].contains(&kind) {
+            stored.push(line_of(&format!("{}, regression", label(kind)), hue, &line));
+            lines.push((kind, line));
+        }
+        let points = FEW_PERCENTS.into_iter().filter_map(|percent| {
+            Some((
+                nudged(rate(percent), kind),
+                mean_ratio(samples, LIST_MEMORY, &name(kind, percent), NO_FILTER)?,
+            ))
+        });
+        memory.push(Series::dots(label(kind), hue, points));
+    }
+    let mut table = Table::new(&[
+        "ε",
+        "Bloom, ns per word",
+        "in vain",
+        "spared",
+        "cuckoo, ns per word",
+        "in vain",
+        "spared",
+    ]);
+    for percent in PERCENTS {
+        let mut cells = vec![format!("{percent}%")];
+        for kind in [Kind::Bloom, Kind::Cuckoo] {
+            let time = samples.mean(LIST_STORED, 0.0, &name(kind, percent));
+            cells.push(time.map_or("–".to_string(), |time| {
+                format!("{} ± {}", decimal(time.value, 3), decimal(time.high - time.value, 2))
+            }));
+            let row = Guarded::of(guarded, kind, percent, "redb");
+            cells.push(row.map_or("–".to_string(), |row| thousands(row.false_positives)));
+            cells.push(row.map_or("–".to_string(), |row| thousands(row.rejections)));
+        }
+        table.row(cells);
+    }
+    for contender in [NO_FILTER, FOLDED, RULES] {
+        let time = samples
+            .mean(LIST_STORED, 0.0, contender)
+            .map_or("–".to_string(), |time| decimal(time.value, 3));
+        let mut cells = vec![contender.to_string(), time];
+        cells.resize(table.head.len(), String::new());
+        table.row(cells);
+    }
+    let words: u64 = data.parameter("words")?;
+    let list: String = data.parameter("list")?;
+    let trends: Vec<String> = lines
+        .iter()
+        .map(|(kind, line)| format!("with a {} filter it {}", label(*kind), trend(line)))
+        .collect();
+    let best = mean_ratio(samples, LIST_STORED, &name(Kind::Bloom, 1), NO_FILTER);
+    let folded = mean_ratio(samples, LIST_STORED, FOLDED, NO_FILTER);
+    let (Some(best), Some(folded)) = (best, folded) else {
+        return Err(data.fault("a time is missing".to_string()));
+    };
+    Ok(Figure {
+        id: "hyphenation-list",
+        title: "Hyphenating the whole list (figures 5.2, 5.4 and 5.6 of the thesis)".to_string(),
+        question:
+            "How long does the whole list take, with which filter, and does that depend on ε?"
+                .to_string(),
+        method: format!(
+            "{} words ({list}), exceptions in redb, warm, or in a map in memory, behind each filter. Every \
+             contender’s breaks were compared with those of the automaton that has the exceptions folded \
+             in. Mean over {} rounds of the ratio to no filter in the same round, with Student’s 95% \
+             interval and regression lines. Table: with the store on disk; lookups in vain are wrong \
+             yeses, spared are lookups that the filter turned away.",
+            thousands(words),
+            data.settings().repetitions,
+        ),
+        panels: vec![
+            Panel::Chart(Chart {
+                title: "exceptions in redb, warm".to_string(),
+                x: Axis::linear("ε").with_format(Format::Percent),
+                y: Axis::logarithmic("time over no filter").with_format(Format::Ratio),
+                series: stored,
+            }),
+            Panel::Chart(Chart {
+                title: "exceptions in memory".to_string(),
+                x: Axis::linear("ε").with_format(Format::Percent),
+                y: Axis::logarithmic("time over no filter").with_format(Format::Ratio),
+                series: memory,
+            }),
+        ],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: format!(
+                "Before redb, the time for the list: {}. A Bloom filter at 1% takes {} of the time without a \
+                 filter; folding the exceptions into the automaton takes {}, and needs neither store nor \
+                 filter.",
+                trends.join("; "),
+                decimal(best.value, 3),
+                decimal(folded.value, 3),
+            ),
+            test: format!(
+                "Test: the interval of a slope, corrected for two lines, does not hold 0; probability of a \
+                 false alarm at most {}%.",
+                100.0 * FALSE_ALARM
+            ),
+        },
+    })
+}
+
+/// The observed rate of wrong yeses, and the proof that nothing is missed.
+pub(super) fn rates(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, StudyError> {
+    let rows: Vec<&Guarded> = guarded.iter().filter(|row| row.store == "redb").collect();
+    let confidence = 1.0 - FALSE_ALARM / rows.len().max(1) as f64;
+    let mut above = Vec::new();
+    let mut series =
+        vec![Series::line("asked for, at most", Hue::Theory, [(0.0, 0.0), (0.2, 0.2)])];
+    for (kind, hue) in KINDS {
+        let mut points = Vec::new();
+        for row in rows.iter().filter(|row| row.filter == kind.to_string()) {
+            let asked = row.lookups - row.found;
+            points.push((
+                nudged(rate(row.percent), kind),
+                share(row.false_positives, asked, CONFIDENCE)?,
+            ));
+            if share(row.false_positives, asked, confidence)?.low > rate(row.percent) {
+                above.push(name(kind, row.percent));
+            }
+        }
+        series.push(Series::dots(label(kind), hue, points));
+    }
+    let mut table = Table::new(&["ε", "Bloom", "cuckoo", "blocked", "fuse"]);
+    for percent_asked in PERCENTS {
+        let mut cells = vec![format!("{percent_asked}%")];
+        for (kind, _) in KINDS {
+            let row = Guarded::of(guarded, kind, percent_asked, "redb");
+            cells.push(row.map_or("–".to_string(), |row| percent(row.rate(), 3)));
+        }
+        table.row(cells);
+    }
+    let checked: u64 = guarded.iter().map(|row| row.checked).sum();
+    let missed: u64 = guarded.iter().map(|row| row.missed).sum();
+    let exceptions: u64 = data.parameter("exceptions")?;
+    Ok(Figure {
+        id: "hyphenation-rates",
+        title: "Observed wrong yeses, and no exception missed".to_string(),
+        question: "Is each filter’s rate what was asked for, and is every exception found?"
+            .to_string(),
+        method: format!(
+            "Words of the list that are no exceptions and that the filter lets through all the same. The \
+             filters have room for a quarter more words than there are, so that most stay below what was \
+             asked for; cuckoo and fuse filters know only steps of a factor of two. One filter of {} words \
+             has its own rate, which scatters around theory’s mean. Bars: exact 95% intervals. Every \
+             exception was asked for in small, capital and mixed letters behind every filter.",
+            thousands(exceptions)
+        ),
+        panels: vec![Panel::Chart(Chart {
+            title: String::new(),
+            x: Axis::linear("ε asked for").with_format(Format::Percent),
+            y: Axis::from_zero("observed rate of wrong yeses").with_format(Format::Percent),
+            series,
+        })],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::of(above.is_empty() && missed == 0),
+            sentence: format!(
+                "{} Of {} questions about exceptions {}. (The thesis’s published code missed 34 of 43.)",
+                if above.is_empty() {
+                    format!("None of {} filters exceeds the rate that was asked for.", rows.len())
+                } else {
+                    format!(
+                        "{} of {} filters exceed the rate that was asked for: {}.",
+                        above.len(),
+                        rows.len(),
+                        above.join(", ")
+                    )
+                },
+                thousands(checked),
+                if missed == 0 {
+                    "none was missed".to_string()
+                } else {
+                    format!("{missed} were missed")
+                },
+            ),
+            test: format!(
+                "Test: the exact interval of the rate lies above what was asked for, for any of {} filters \
+                 (Bonferroni); probability of a false alarm at most {}% if each filter’s own rate is the one \
+                 asked for.",
+                rows.len(),
+                100.0 * FALSE_ALARM
+            ),
+        },
+    })
+}
+
+/// What the filters take, beside what the exceptions take.
+pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, StudyError> {
+    let exceptions: u64 = data.parameter("exceptions")?;
+    let curve =
+        |bits: fn(f64) -> Result<f64, crivo::ParameterError>| -> Result<Vec<_>, StudyError> {
+            PERCENTS.map(|percent| Ok((rate(percent), bits(rate(percent))?))).collect()
+        };
+    let mut series = vec![
+        Series::line("information limit, log₂(1/ε)", Hue::Theory, curve(limits::fixed_set)?),
+        Series::dashed("Bloom’s limit, 1.44·log₂(1/ε)", Hue::Limit, curve(limits::bloom)?),
+    ];
+    let bits = |kind: Kind, percent: u32| {
+        Guarded::of(guarded, kind, percent, "redb")
+            .map(|row| row.bits as f64 / exceptions.max(1) as f64)
+    };
+    for (kind, hue) in KINDS {
+        let points = PERCENTS
+            .filter_map(|percent| {
+                Some(Point { x: rate(percent), y: bits(kind, percent)?, interval: None })
+            })
+            .collect();
+        series.push(Series::new(label(kind), hue, Look::Trace, points));
+    }
+    let mut table = Table::new(&["what", "bytes"]);
+    for (kind, _) in KINDS {
+        let text = bits(kind, 1)
+            .map_or("–".to_string(), |bits| thousands((bits * exceptions as f64 / 8.0) as u64));
+        table.row([format!("{} filter at 1%", label(kind)), text]);
+    }
+    let bytes = |name: &str| -> Result<u64, StudyError> { data.parameter(name) };
+    let (plain, folded) = (bytes("automaton_bytes")?, bytes("folded_bytes")?);
+    table.row(["automaton of the rules".to_string(), thousands(plain)]);
+    table.row(["exceptions folded in, more".to_string(), thousands(folded.saturating_sub(plain))]);
+    table.row(["redb file".to_string(), thousands(bytes("store_bytes")?)]);
+    let bloom = bits(Kind::Bloom, 1).unwrap_or(0.0) * exceptions as f64 / 8.0;
+    Ok(Figure {
+        id: "hyphenation-space",
+        title: "Memory of the filter".to_string(),
+        question: "How much memory does the filter take, and how much the exceptions themselves?"
+            .to_string(),
+        method: format!(
+            "Bits of each guard per exception, for {} exceptions. Guards keep room for a quarter more; the \
+             fuse filter is made anew instead. Sizes have no error. Table: bytes, beside those of the \
+             automaton with and without the exceptions.",
+            thousands(exceptions)
+        ),
+        panels: vec![Panel::Chart(Chart {
+            title: String::new(),
+            x: Axis::linear("ε asked for").with_format(Format::Percent),
+            y: Axis::from_zero("bits per exception"),
+            series,
+        })],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: format!(
+                "A Bloom filter at 1% takes {} bytes; folded into the automaton, the same exceptions take {} \
+                 bytes, {} of the automaton’s own {}.",
+                thousands(bloom as u64),
+                thousands(folded.saturating_sub(plain)),
+                percent((folded as f64 - plain as f64) / plain.max(1) as f64, 2),
+                thousands(plain),
+            ),
+            test: String::new(),
+        },
+    })
+}

@@ -1,0 +1,286 @@
+//! The measurement.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use crivo_hyphen::exceptions::{Counters, Guard, MemoryExceptions, StoredExceptions};
+use crivo_hyphen::{Automaton, Breaks, Exception, Exceptions, Hyphenator, Language, fold};
+
+use super::{
+    CONSTRUCT, FEW_PERCENTS, FOLDED, Guarded, KINDS, LIST_MEMORY, LIST_STORED, LOOKUP, NO_FILTER,
+    PERCENTS, RULES, cold, name, stored_name,
+};
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::study::Context;
+use crate::timing::{Clock, Contender, Phase, interleave};
+
+/// A filter with its rate, before exceptions in memory and before exceptions on disk.
+struct Pair {
+    kind: crivo::codec::Kind,
+    percent: u32,
+    guard: Guard,
+    memory: Arc<MemoryExceptions>,
+    stored: Arc<StoredExceptions>,
+}
+
+pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+    let exceptions = match context.exceptions() {
+        Some(own) => own.to_vec(),
+        None => Language::EnglishUs.exceptions(),
+    };
+    let words = context.words().sample(context.pick(400, 20_000, usize::MAX));
+    let patterns = Language::EnglishUs.patterns();
+    let rules = Arc::new(Automaton::new(&patterns));
+    let folded = Arc::new(Automaton::with_exceptions(&patterns, &exceptions));
+    data.set_parameter("words", words.len());
+    data.set_parameter("list", context.words().name());
+    data.set_parameter("patterns", patterns.count());
+    data.set_parameter("automaton_bytes", rules.size_in_bytes());
+    data.set_parameter("folded_bytes", folded.size_in_bytes());
+
+    let scratch = context.scratch()?;
+    let original = scratch.path().join("exceptions.redb");
+    let unguarded_store = StoredExceptions::open(&original, None)?;
+    unguarded_store.insert(exceptions.iter().cloned())?;
+    let key_count = unguarded_store.key_count()?;
+    drop(unguarded_store);
+    data.set_parameter("exceptions", key_count);
+    let file_bytes = fs::metadata(&original).map_or(0, |metadata| metadata.len());
+    data.set_parameter("store_bytes", file_bytes);
+
+    let rounds = context.repetitions();
+    let steps = 100;
+    let mut pairs = Vec::new();
+    for percent in PERCENTS {
+        for (kind, _) in KINDS {
+            let guard = Guard::new(kind, f64::from(percent) / 100.0)?;
+            let memory = MemoryExceptions::new(exceptions.iter().cloned()).with_guard(guard)?;
+            let path = scratch.path().join(format!("{kind}-{percent}.redb"));
+            copy(&original, &path)?;
+            let stored = StoredExceptions::open(&path, Some(guard))?;
+            pairs.push(Pair {
+                kind,
+                percent,
+                guard,
+                memory: Arc::new(memory),
+                stored: Arc::new(stored),
+            });
+        }
+        context.step(u64::from(percent), steps);
+    }
+    let plain_memory = Arc::new(MemoryExceptions::new(exceptions.iter().cloned()));
+    let plain_stored =
+        Arc::new(StoredExceptions::open(scratch.path().join("exceptions.redb"), None)?);
+    let with = |list: Arc<dyn Exceptions>| {
+        Hyphenator::from_automaton(Arc::clone(&rules)).with_exceptions(list)
+    };
+
+    // What comes out is the same whatever stands in between: the sum of all breaks is compared.
+    let in_one = Hyphenator::from_automaton(Arc::clone(&folded));
+    let right = sum_of_breaks(&in_one, &words);
+    let mut guarded = Vec::new();
+    for pair in &pairs {
+        guarded.push(pair.row("memory", &pair.memory, &exceptions, &words, right, with)?);
+        guarded.push(pair.row("redb", &pair.stored, &exceptions, &words, right, with)?);
+    }
+    data.add("guards", &guarded)?;
+    context.step(25, steps);
+
+    let mut samples = construct(&exceptions, &pairs, rounds)?;
+    context.step(30, steps);
+
+    let list = |task: &'static str| Phase { task, operations: words.len(), expected: Some(right) };
+    let contender = |name: String, hyphenator: Hyphenator| {
+        let words = &words;
+        Contender::new(name, move |_| Ok(sum_of_breaks(&hyphenator, words)))
+    };
+    let in_one = || contender(FOLDED.to_string(), Hyphenator::from_automaton(Arc::clone(&folded)));
+    let mut stored = vec![contender(NO_FILTER.to_string(), with(plain_stored.clone())), in_one()];
+    let mut memory = vec![contender(NO_FILTER.to_string(), with(plain_memory.clone())), in_one()];
+    for pair in &pairs {
+        stored.push(contender(name(pair.kind, pair.percent), with(pair.stored.clone())));
+        if FEW_PERCENTS.contains(&pair.percent) {
+            memory.push(contender(name(pair.kind, pair.percent), with(pair.memory.clone())));
+        }
+    }
+    samples.extend(interleave(Clock::Processor, 0.0, rounds, &[list(LIST_MEMORY)], &mut memory)?);
+    context.step(45, steps);
+    samples.extend(interleave(Clock::Processor, 0.0, rounds, &[list(LIST_STORED)], &mut stored)?);
+    context.step(85, steps);
+    let without = Phase { task: LIST_STORED, operations: words.len(), expected: None };
+    let mut alone = [contender(RULES.to_string(), Hyphenator::from_automaton(Arc::clone(&rules)))];
+    samples.extend(interleave(Clock::Processor, 0.0, rounds, &[without], &mut alone)?);
+
+    samples.extend(lookups(&words, &pairs, &plain_memory, &plain_stored, rounds, context)?);
+    context.step(92, steps);
+    drop((stored, memory, plain_stored));
+    data.add_times("samples", &samples)?;
+    cold::measure(context, data, &original, &rules, &words)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), StudyError> {
+    let refused = |error| StudyError::Write { path: to.to_path_buf(), error };
+    fs::copy(from, to).map(drop).map_err(refused)
+}
+
+/// All breaks of all words in one number.
+pub(super) fn sum_of_breaks(hyphenator: &Hyphenator, words: &[&str]) -> u64 {
+    let of_word = |word: &&str| -> u64 {
+        hyphenator.breaks(word).iter().fold(1, |sum, offset| 31 * sum + offset as u64)
+    };
+    words.iter().map(of_word).fold(0, u64::wrapping_add)
+}
+
+/// Exceptions that tell what their guard did.
+trait Counting: Exceptions {
+    fn counters(&self) -> Counters;
+    fn guard_size_in_bits(&self) -> u64;
+}
+
+impl Counting for MemoryExceptions {
+    fn counters(&self) -> Counters {
+        self.counters()
+    }
+
+    fn guard_size_in_bits(&self) -> u64 {
+        self.guard_size_in_bits()
+    }
+}
+
+impl Counting for StoredExceptions {
+    fn counters(&self) -> Counters {
+        self.counters()
+    }
+
+    fn guard_size_in_bits(&self) -> u64 {
+        self.guard_size_in_bits()
+    }
+}
+
+impl Pair {
+    /// Hyphenates the list once and counts; then asks for every exception.
+    fn row<E: Counting + 'static>(
+        &self,
+        store: &str,
+        list: &Arc<E>,
+        exceptions: &[Exception],
+        words: &[&str],
+        right: u64,
+        with: impl Fn(Arc<dyn Exceptions>) -> Hyphenator,
+    ) -> Result<Guarded, StudyError> {
+        let before = list.counters();
+        let sum = sum_of_breaks(&with(list.clone()), words);
+        let after = list.counters();
+        if sum != right || after.failures > 0 {
+            return Err(StudyError::wrong(format_args!(
+                "{} hyphenates otherwise than the automaton",
+                name(self.kind, self.percent)
+            )));
+        }
+        // A later entry of a word replaces an earlier one.
+        let last = |word: &str| -> Option<&Breaks> {
+            exceptions.iter().rev().find(|each| each.word() == word).map(Exception::breaks)
+        };
+        let (mut checked, mut missed) = (0, 0);
+        for exception in exceptions {
+            let word = exception.word();
+            let capital = word.to_uppercase();
+            for form in [word, &capital, &mixed(word)] {
+                checked += 1;
+                missed += u64::from(list.find(&fold(form)).as_ref() != last(word));
+            }
+        }
+        if missed > 0 {
+            return Err(StudyError::wrong(format_args!(
+                "{} missed {missed} of {checked} exceptions",
+                name(self.kind, self.percent)
+            )));
+        }
+        Ok(Guarded {
+            filter: self.kind.to_string(),
+            percent: self.percent,
+            store: store.to_string(),
+            exceptions: exceptions.len() as u64,
+            bits: list.guard_size_in_bits(),
+            lookups: after.lookups - before.lookups,
+            rejections: after.rejections - before.rejections,
+            found: after.found - before.found,
+            false_positives: after.false_positives - before.false_positives,
+            checked,
+            missed,
+        })
+    }
+}
+
+/// Every second letter a capital.
+fn mixed(word: &str) -> String {
+    let turn = |(i, c): (usize, char)| -> String {
+        if i % 2 == 0 { c.to_uppercase().collect() } else { c.to_string() }
+    };
+    word.chars().enumerate().map(turn).collect()
+}
+
+/// The time in which a filter is made of the exceptions.
+fn construct(
+    exceptions: &[Exception],
+    pairs: &[Pair],
+    rounds: u32,
+) -> Result<Vec<crate::timing::Sample>, StudyError> {
+    let mut contenders: Vec<Contender<'_>> = pairs
+        .iter()
+        .map(|pair| {
+            let guard = pair.guard;
+            // The map is there already: what is timed is the filter over its words.
+            let mut list = Some(MemoryExceptions::new(exceptions.iter().cloned()));
+            Contender::new(name(pair.kind, pair.percent), move |_| {
+                if let Some(unguarded) = list.take() {
+                    list = Some(unguarded.with_guard(guard)?);
+                }
+                Ok(list.as_ref().map_or(0, MemoryExceptions::key_count))
+            })
+        })
+        .collect();
+    let expected = pairs.first().map(|pair| pair.memory.key_count());
+    let phase = Phase { task: CONSTRUCT, operations: 1, expected };
+    interleave(Clock::Processor, 0.0, rounds, &[phase], &mut contenders)
+}
+
+/// The time of one question about a word that is not listed.
+fn lookups(
+    words: &[&str],
+    pairs: &[Pair],
+    memory: &Arc<MemoryExceptions>,
+    stored: &Arc<StoredExceptions>,
+    rounds: u32,
+    context: &Context<'_>,
+) -> Result<Vec<crate::timing::Sample>, StudyError> {
+    let absent: Vec<String> = words
+        .iter()
+        .map(|word| fold(word).into_owned())
+        .filter(|word| memory.find(word).is_none())
+        .collect();
+    let most = context.pick(100, 10_000, 50_000);
+    let absent: Vec<&str> =
+        absent.iter().map(String::as_str).step_by(absent.len().div_ceil(most).max(1)).collect();
+    let absent = &absent;
+    let ask = |list: Arc<dyn Exceptions>| {
+        move |_| -> Result<u64, StudyError> {
+            Ok(absent.iter().map(|word| u64::from(list.find(word).is_some())).sum())
+        }
+    };
+    let mut contenders = vec![
+        Contender::new("memory", ask(memory.clone())),
+        Contender::new("redb", ask(stored.clone())),
+    ];
+    for pair in pairs {
+        contenders.push(Contender::new(name(pair.kind, pair.percent), ask(pair.memory.clone())));
+        if pair.percent == 1 {
+            let name = stored_name(pair.kind, pair.percent);
+            contenders.push(Contender::new(name, ask(pair.stored.clone())));
+        }
+    }
+    let phase = Phase { task: LOOKUP, operations: absent.len(), expected: Some(0) };
+    interleave(Clock::Processor, 0.0, rounds, &[phase], &mut contenders)
+}

@@ -1,0 +1,110 @@
+//! The experiments, in the order of the report.
+
+mod best_k;
+mod best_m;
+mod big_small;
+mod compaction;
+mod counting;
+mod dictionaries;
+mod filters;
+mod hash_quality;
+mod hyphenation;
+mod rates;
+
+use std::fmt::Debug;
+
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::report::Section;
+use crate::study::Context;
+
+/// A question, the measurement that answers it, and the words and pictures that tell the answer.
+pub trait Experiment: Debug + Sync {
+    /// Its name on the command line and in files.
+    fn name(&self) -> &'static str;
+
+    /// Measures.
+    ///
+    /// # Errors
+    /// If a structure cannot be made, or answers wrongly.
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError>;
+
+    /// Tells what the data says. It sees nothing but the data.
+    ///
+    /// # Errors
+    /// If a table is missing or not of the form that [`run`](Self::run) gives it.
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError>;
+}
+
+/// Every experiment, in the order of the report.
+pub const ALL: &[&dyn Experiment] = &[
+    &hyphenation::Hyphenation,
+    &hash_quality::HashQuality,
+    &best_k::BestK,
+    &best_m::BestM,
+    &big_small::BigSmall,
+    &counting::Counting,
+    &compaction::Compaction,
+    &filters::Filters,
+    &dictionaries::Dictionaries,
+];
+
+/// The names of all experiments.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|experiment| experiment.name())
+}
+
+/// The experiment of this name.
+///
+/// # Errors
+/// If there is none; the error suggests the nearest.
+pub fn find(name: &str) -> Result<&'static dyn Experiment, StudyError> {
+    ALL.iter().copied().find(|experiment| experiment.name() == name).ok_or_else(|| {
+        let nearest = names().min_by_key(|known| distance(known, name));
+        let near = |known: &&str| distance(known, name) <= 1 + known.len() / 3;
+        StudyError::UnknownExperiment { name: name.to_string(), nearest: nearest.filter(near) }
+    })
+}
+
+/// How many letters must be put in, taken out or changed to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut costs: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = costs[0];
+        costs[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = costs[j + 1];
+            costs[j + 1] = replaced.min(costs[j] + 1).min(diagonal + 1);
+        }
+    }
+    costs[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("best-k", "best-k"), 0);
+    }
+
+    #[test]
+    fn every_experiment_is_found_by_its_name_and_no_other() {
+        for experiment in ALL {
+            assert_eq!(find(experiment.name()).unwrap().name(), experiment.name());
+        }
+        let error = find("bestk").unwrap_err();
+        assert_eq!(error.to_string(), "there is no experiment \"bestk\"; did you mean \"best-k\"?");
+        assert!(
+            find("astronomy")
+                .unwrap_err()
+                .to_string()
+                .contains("there are hyphenation, hash-quality")
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! Randomness that follows from the seed, and keys that are made of it.
+//!
+//! Every use of randomness has a name, and its numbers follow from the seed and the name alone:
+//! an experiment gives the same data whether it runs by itself or with others.
+
+use crivo::{Digest, KeyHasher};
+
+/// A stream of 64-bit numbers: a counter, mixed (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The stream of this name.
+    ///
+    /// ```
+    /// use crivo_lab::Random;
+    ///
+    /// let (mut one, mut same, mut other) =
+    ///     (Random::new(1, "best-k"), Random::new(1, "best-k"), Random::new(1, "best-m"));
+    /// let number = one.number();
+    /// assert_eq!(number, same.number());
+    /// assert_ne!(number, other.number());
+    /// ```
+    pub fn new(seed: u64, name: &str) -> Self {
+        Self { state: KeyHasher::xxh3(seed).digest(name).get() }
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
+        let number = Digest::new(self.state).remix().get();
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        number
+    }
+
+    /// A number below `bound`, or 0 if that is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        crivo::hash::reduce(self.number(), bound)
+    }
+
+    /// Brings the items into a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i as u64 + 1) as usize);
+        }
+    }
+}
+
+/// Random strings, all distinct: lower-case letters, 14 to 50 of them.
+///
+/// The first 14 letters spell a bijection of the string's number, which keeps any two strings
+/// apart; the length and the other letters are random. (Strings that are merely random repeat:
+/// of the 100,000 of the report that this study follows, 2,339 did.)
+///
+/// ```
+/// use crivo_lab::RandomStrings;
+///
+/// let mut strings = RandomStrings::new(1, "example");
+/// let (first, second) = (strings.get(0).to_string(), strings.get(1).to_string());
+/// assert_ne!(first, second);
+/// assert_eq!(strings.get(0), first);
+/// assert!((14..=50).contains(&first.len()));
+/// ```
+#[derive(Debug, Clone)]
+pub struct RandomStrings {
+    first: u64,
+    text: String,
+}
+
+impl RandomStrings {
+    /// The strings of this name.
+    pub fn new(seed: u64, name: &str) -> Self {
+        Self { first: KeyHasher::xxh3(seed).digest(name).get(), text: String::new() }
+    }
+
+    /// The string of this number.
+    pub fn get(&mut self, number: u64) -> &str {
+        // Adding and remixing are bijections, and 26^14 exceeds 2^64.
+        let identity = Digest::new(self.first.wrapping_add(number)).remix();
+        let mut padding = identity.remix();
+        let length = 14 + crivo::hash::reduce(padding.get(), 37) as usize;
+        self.text.clear();
+        let mut rest = identity.get();
+        while self.text.len() < length {
+            if self.text.len().is_multiple_of(14) && !self.text.is_empty() {
+                padding = padding.remix();
+                rest = padding.get();
+            }
+            self.text.push(char::from(b'a' + (rest % 26) as u8));
+            rest /= 26;
+        }
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn random_strings_are_distinct() {
+        let mut strings = RandomStrings::new(3, "test");
+        let seen: HashSet<String> = (0..20_000).map(|i| strings.get(i).to_string()).collect();
+        assert_eq!(seen.len(), 20_000);
+        let mean = seen.iter().map(String::len).sum::<usize>() as f64 / 20_000.0;
+        // Uniform from 14 to 50: mean 32, standard error 0.075; six of them have a chance of 2e-9.
+        assert!((mean - 32.0).abs() < 0.45, "{mean}");
+    }
+
+    #[test]
+    fn a_shuffle_keeps_every_item() {
+        let mut items: Vec<u32> = (0..100).collect();
+        Random::new(1, "shuffle").shuffle(&mut items);
+        assert_ne!(items, (0..100).collect::<Vec<_>>());
+        items.sort_unstable();
+        assert_eq!(items, (0..100).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,175 @@
+//! The literature.
+
+/// A work that the study follows or stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// The thesis on hyphenation.
+    Silva2022,
+    /// The report on hash functions and the counting Bloom filter.
+    MartinsJesus2015,
+    /// The lecture on cuckoo hashing.
+    Bonet2016,
+    /// Bloom's paper.
+    Bloom1970,
+    /// Liang's thesis.
+    Liang1983,
+    /// Counting filters.
+    Fan2000,
+    /// The cuckoo filter.
+    Fan2014,
+    /// Cuckoo hashing.
+    PaghRodler2004,
+    /// Hash compaction.
+    WolperLeroy1993,
+    /// Thresholds of cuckoo hashing.
+    FountoulakisPanagiotou2012,
+    /// Binary fuse filters.
+    GrafLemire2022,
+    /// The quotient filter.
+    Bender2012,
+    /// The blocked Bloom filter.
+    Putze2009,
+    /// The lower bound for membership.
+    Carter1978,
+    /// Exact intervals.
+    ClopperPearson1934,
+    /// Many comparisons.
+    Holm1979,
+    /// Linear probing.
+    Knuth1998,
+}
+
+impl Source {
+    pub(super) const ALL: &[Self] = &[
+        Self::Silva2022,
+        Self::MartinsJesus2015,
+        Self::Bonet2016,
+        Self::Bender2012,
+        Self::Bloom1970,
+        Self::Carter1978,
+        Self::ClopperPearson1934,
+        Self::Fan2000,
+        Self::Fan2014,
+        Self::FountoulakisPanagiotou2012,
+        Self::GrafLemire2022,
+        Self::Holm1979,
+        Self::Knuth1998,
+        Self::Liang1983,
+        Self::PaghRodler2004,
+        Self::Putze2009,
+        Self::WolperLeroy1993,
+    ];
+
+    /// Its name in links, how it is cited, and the whole entry.
+    pub(super) const fn entry(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Silva2022 => (
+                "silva-2022",
+                "Silva 2022",
+                "M. B. Silva, Estudo do efeito de variações de Bloom filters no desempenho de \
+                 algoritmos de hifenização de palavras. Bachelor’s thesis, Universidade de São \
+                 Paulo, 2022. The hyphenation experiment.",
+            ),
+            Self::MartinsJesus2015 => (
+                "martins-jesus-2015",
+                "Martins and Jesus 2015",
+                "P. Martins, R. Jesus, Bloom-filter + Locality-Sensitive Hashing. Report, \
+                 Universidade de Aveiro, 2015. The experiments on hash functions, k, m, and big \
+                 and small filters.",
+            ),
+            Self::Bonet2016 => (
+                "bonet-2016",
+                "Bonet 2016",
+                "B. Bonet, Hashing cuco y filtro de Bloom. Lecture, Universidad Simón Bolívar, \
+                 Caracas, 2016. Its second exercise compares dictionaries.",
+            ),
+            Self::Bloom1970 => (
+                "bloom-1970",
+                "Bloom 1970",
+                "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors. \
+                 Communications of the ACM 13(7), 1970. The filter, hyphenation as its use, and \
+                 the time of rejection as its measure.",
+            ),
+            Self::Liang1983 => (
+                "liang-1983",
+                "Liang 1983",
+                "F. M. Liang, Word Hy-phen-a-tion by Com-put-er. Ph.D. thesis, Stanford \
+                 University, 1983. Patterns and exceptions, as in TeX.",
+            ),
+            Self::Fan2000 => (
+                "fan-2000",
+                "Fan et al. 2000",
+                "L. Fan, P. Cao, J. Almeida, A. Z. Broder, Summary cache: a scalable wide-area \
+                 web cache sharing protocol. IEEE/ACM Transactions on Networking 8(3), 2000. \
+                 Counters, and why four bits are enough.",
+            ),
+            Self::Fan2014 => (
+                "fan-2014",
+                "Fan et al. 2014",
+                "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: \
+                 practically better than Bloom. CoNEXT 2014. The two claims that are tested here.",
+            ),
+            Self::PaghRodler2004 => (
+                "pagh-rodler-2004",
+                "Pagh and Rodler 2004",
+                "R. Pagh, F. F. Rodler, Cuckoo hashing. Journal of Algorithms 51(2), 2004.",
+            ),
+            Self::WolperLeroy1993 => (
+                "wolper-leroy-1993",
+                "Wolper and Leroy 1993",
+                "P. Wolper, D. Leroy, Reliable hashing without collision detection. CAV 1993. \
+                 Hash compaction.",
+            ),
+            Self::FountoulakisPanagiotou2012 => (
+                "fountoulakis-panagiotou-2012",
+                "Fountoulakis and Panagiotou 2012",
+                "N. Fountoulakis, K. Panagiotou, Sharp load thresholds for cuckoo hashing. Random \
+                 Structures & Algorithms 41(3), 2012.",
+            ),
+            Self::GrafLemire2022 => (
+                "graf-lemire-2022",
+                "Graf and Lemire 2022",
+                "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters. \
+                 ACM Journal of Experimental Algorithmics 27, 2022.",
+            ),
+            Self::Bender2012 => (
+                "bender-2012",
+                "Bender et al. 2012",
+                "M. A. Bender et al., Don’t thrash: how to cache your hash on flash. Proceedings \
+                 of the VLDB Endowment 5(11), 2012. The quotient filter.",
+            ),
+            Self::Putze2009 => (
+                "putze-2009",
+                "Putze et al. 2009",
+                "F. Putze, P. Sanders, J. Singler, Cache-, hash-, and space-efficient Bloom \
+                 filters. ACM Journal of Experimental Algorithmics 14, 2009. The blocked filter.",
+            ),
+            Self::Carter1978 => (
+                "carter-1978",
+                "Carter et al. 1978",
+                "L. Carter, R. Floyd, J. Gill, G. Markowsky, M. Wegman, Exact and approximate \
+                 membership testers. STOC 1978. No filter takes fewer than log₂(1/ε) bits per key.",
+            ),
+            Self::ClopperPearson1934 => (
+                "clopper-pearson-1934",
+                "Clopper and Pearson 1934",
+                "C. J. Clopper, E. S. Pearson, The use of confidence or fiducial limits \
+                 illustrated in the case of the binomial. Biometrika 26(4), 1934. The exact \
+                 intervals.",
+            ),
+            Self::Holm1979 => (
+                "holm-1979",
+                "Holm 1979",
+                "S. Holm, A simple sequentially rejective multiple test procedure. Scandinavian \
+                 Journal of Statistics 6, 1979. Many comparisons at one level.",
+            ),
+            Self::Knuth1998 => (
+                "knuth-1998",
+                "Knuth 1998",
+                "D. E. Knuth, The Art of Computer Programming, volume 3: Sorting and Searching, \
+                 second edition, section 6.4. Addison-Wesley, 1998. Chaining and linear probing.",
+            ),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Means, intervals and lines.
+
+use crivo::ParameterError;
+use crivo::theory::interval;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// The confidence of every interval that is drawn.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The chance that one verdict of the report is a false alarm, at most.
+pub const FALSE_ALARM: f64 = 0.01;
+
+/// A value and the interval that is believed to hold the truth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// Whether the interval holds `value`.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// The estimate in another unit.
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
+    }
+}
+
+/// A share with its exact (Clopper–Pearson) interval.
+///
+/// # Errors
+/// If there are no trials, or more successes than trials.
+pub fn share(successes: u64, trials: u64, confidence: f64) -> Result<Estimate, ParameterError> {
+    let interval = interval::exact(successes, trials, confidence)?;
+    let value = successes as f64 / trials as f64;
+    Ok(Estimate { value, low: interval.low, high: interval.high })
+}
+
+/// The mean of a sample.
+pub fn mean(sample: &[f64]) -> f64 {
+    sample.iter().sum::<f64>() / sample.len().max(1) as f64
+}
+
+/// The mean with Student's interval. A single value has no interval: its ends are the value.
+pub fn mean_interval(sample: &[f64], confidence: f64) -> Estimate {
+    let value = mean(sample);
+    let count = sample.len() as f64;
+    let squares: f64 = sample.iter().map(|x| (x - value).powi(2)).sum();
+    let half = match StudentsT::new(0.0, 1.0, count - 1.0) {
+        Ok(student) => {
+            let error = (squares / (count * (count - 1.0))).sqrt();
+            student.inverse_cdf(0.5 + confidence / 2.0) * error
+        }
+        Err(_) => 0.0,
+    };
+    Estimate { value, low: value - half, high: value + half }
+}
+
+/// The median, with the interval between two of the ordered values that holds it whatever the
+/// distribution: each value is below the median with chance ½, so that ranks follow the binomial
+/// distribution. With fewer than six values it is their whole range, and less sure than 95%.
+pub fn median_interval(sample: &[f64], confidence: f64) -> Estimate {
+    let mut ordered = sample.to_vec();
+    ordered.sort_by(f64::total_cmp);
+    let count = ordered.len();
+    if count == 0 {
+        return Estimate { value: 0.0, low: 0.0, high: 0.0 };
+    }
+    let value = (ordered[(count - 1) / 2] + ordered[count / 2]) / 2.0;
+    // The largest r with P(Binomial(count, ½) < r) ≤ (1 − confidence)/2.
+    let mut term = 0.5f64.powi(count as i32);
+    let (mut below, mut rank) = (0.0, 0);
+    while rank < count / 2 && below + term <= (1.0 - confidence) / 2.0 {
+        below += term;
+        term *= (count - rank) as f64 / (rank + 1) as f64;
+        rank += 1;
+    }
+    let rank = rank.saturating_sub(1);
+    Estimate { value, low: ordered[rank], high: ordered[count - 1 - rank] }
+}
+
+/// A straight line through points, by least squares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    /// Its height at 0.
+    pub intercept: f64,
+    /// Its slope, with the interval of 95% that Student's distribution gives.
+    pub slope: Estimate,
+}
+
+impl Line {
+    /// Its height at `x`.
+    pub fn at(&self, x: f64) -> f64 {
+        self.intercept + self.slope.value * x
+    }
+}
+
+/// The regression line of points (x, y). With fewer than three its slope has no interval.
+pub fn regression(points: &[(f64, f64)], confidence: f64) -> Line {
+    let count = points.len().max(1) as f64;
+    let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;
+    let mean_y = points.iter().map(|(_, y)| y).sum::<f64>() / count;
+    let spread: f64 = points.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let together: f64 = points.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let slope = if spread > 0.0 { together / spread } else { 0.0 };
+    let intercept = mean_y - slope * mean_x;
+    let residues: f64 = points.iter().map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
+    let half = match StudentsT::new(0.0, 1.0, count - 2.0) {
+        Ok(student) if spread > 0.0 => {
+            let error = (residues / (count - 2.0) / spread).sqrt();
+            student.inverse_cdf(0.5 + confidence / 2.0) * error
+        }
+        _ => 0.0,
+    };
+    Line { intercept, slope: Estimate { value: slope, low: slope - half, high: slope + half } }
+}
+
+/// How many trials of each of two shares tell them apart, in a two-sided test at `level` that
+/// succeeds with the chance `power`.
+///
+/// ```text
+///   trials of each = (z_level + z_power)² · (p(1 − p) + q(1 − q)) / (p − q)²
+/// ```
+///
+/// ```
+/// use crivo_lab::statistics::trials_to_separate;
+///
+/// // A Bloom filter of 8 bits per key with k = 5 and 6: about 33 million questions to each.
+/// let trials = trials_to_separate(0.021_679, 0.021_577, 0.05, 0.8);
+/// assert!((3.0e7..3.5e7).contains(&trials));
+/// ```
+pub fn trials_to_separate(p: f64, q: f64, level: f64, power: f64) -> f64 {
+    let normal = Normal::standard();
+    let deviations = normal.inverse_cdf(1.0 - level / 2.0) + normal.inverse_cdf(power);
+    deviations.powi(2) * (p * (1.0 - p) + q * (1.0 - q)) / (p - q).powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_has_students_interval() {
+        // Mean 3, standard error √(2.5/5) = 0.7071, t(4, 97.5%) = 2.7764.
+        let estimate = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95);
+        assert!((estimate.value - 3.0).abs() < 1e-12);
+        assert!((estimate.high - 3.0 - 1.9632).abs() < 1e-3, "{estimate:?}");
+        assert_eq!(mean_interval(&[2.0], 0.95), Estimate { value: 2.0, low: 2.0, high: 2.0 });
+    }
+
+    #[test]
+    fn a_median_lies_between_ordered_values() {
+        let sample: Vec<f64> = (1..=30).map(f64::from).collect();
+        // The table of the sign test: for 30 values the ranks are 10 and 21.
+        let estimate = median_interval(&sample, 0.95);
+        assert_eq!((estimate.value, estimate.low, estimate.high), (15.5, 10.0, 21.0));
+        assert_eq!(median_interval(&[7.0], 0.95).value, 7.0);
+        let few = median_interval(&[3.0, 1.0, 2.0], 0.95);
+        assert_eq!((few.low, few.value, few.high), (1.0, 2.0, 3.0));
+    }
+
+    #[test]
+    fn a_line_goes_through_its_points() {
+        let line = regression(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)], 0.95);
+        assert!((line.intercept - 1.0).abs() < 1e-12 && (line.slope.value - 2.0).abs() < 1e-12);
+        assert!((line.at(4.0) - 9.0).abs() < 1e-12);
+        let noisy = regression(&[(0.0, 1.0), (1.0, 0.0), (2.0, 1.0), (3.0, 0.0)], 0.95);
+        assert!(noisy.slope.low < 0.0 && noisy.slope.high > 0.0);
+    }
+}

@@ -1,0 +1,226 @@
+//! Times that can be compared.
+//!
+//! All contenders live in one process and take turns, round after round, each round starting with
+//! another one, so that whatever the machine does in the meantime falls on all alike. What counts
+//! is the ratio to a baseline *within a round*; the raw samples go into the data files.
+//!
+//! Where the system tells it, time is the processor's time of this thread ([`Clock::Processor`]):
+//! what other programs take in between does not count.
+
+use std::hint::black_box;
+use std::sync::LazyLock;
+use std::time::Duration;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::StudyError;
+use crate::statistics::{CONFIDENCE, Estimate, mean_interval, median_interval};
+
+/// Something measured: a name, and the work. It is told which phase to do and gives a reading to
+/// be checked.
+pub struct Contender<'a> {
+    /// Its name in the data.
+    pub name: String,
+    work: Box<dyn FnMut(usize) -> Result<u64, StudyError> + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    /// A contender of this name.
+    pub fn new(
+        name: impl Into<String>,
+        work: impl FnMut(usize) -> Result<u64, StudyError> + 'a,
+    ) -> Self {
+        Self { name: name.into(), work: Box::new(work) }
+    }
+}
+
+/// A part of each round that is timed by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Phase<'a> {
+    /// Its name in the data.
+    pub task: &'a str,
+    /// How many operations it does.
+    pub operations: usize,
+    /// The reading that is right, if there is one.
+    pub expected: Option<u64>,
+}
+
+/// One timed round of one contender: what the data files hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// What was done, with its circumstances.
+    pub task: String,
+    /// The circumstance that varies: number of keys, load, rate…
+    pub x: f64,
+    /// Who did it.
+    pub contender: String,
+    /// In which round, from 0.
+    pub round: u32,
+    /// Nanoseconds per operation.
+    pub nanoseconds: f64,
+}
+
+/// Which time is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The time that the processor spent on this thread, or the time of day where the system does
+    /// not tell it.
+    Processor,
+    /// The time of day: also what is spent waiting for a disk.
+    Day,
+}
+
+/// Lets the contenders take turns for `rounds` rounds, after one that warms up. In its turn a
+/// contender does all phases, each timed by itself.
+///
+/// # Errors
+/// If a contender fails, or its reading is not the expected one.
+pub fn interleave(
+    clock: Clock,
+    x: f64,
+    rounds: u32,
+    phases: &[Phase<'_>],
+    contenders: &mut [Contender<'_>],
+) -> Result<Vec<Sample>, StudyError> {
+    let count = contenders.len();
+    let mut samples = vec![Vec::with_capacity(phases.len() * rounds as usize); count];
+    for round in 0..=rounds {
+        for turn in 0..count {
+            let place = (round as usize + turn) % count;
+            let contender = &mut contenders[place];
+            for (number, phase) in phases.iter().enumerate() {
+                let start = clock.now();
+                let reading = black_box((contender.work)(number)?);
+                let elapsed = clock.now().saturating_sub(start);
+                if let Some(expected) = phase.expected
+                    && reading != expected
+                {
+                    let (name, task) = (&contender.name, phase.task);
+                    return Err(StudyError::wrong(format_args!(
+                        "{name} read {reading} in {task:?}, where {expected} is right"
+                    )));
+                }
+                if let Some(round) = round.checked_sub(1) {
+                    samples[place].push(Sample {
+                        task: phase.task.to_string(),
+                        x,
+                        contender: contender.name.clone(),
+                        round,
+                        nanoseconds: elapsed.as_nanos() as f64 / phase.operations.max(1) as f64,
+                    });
+                }
+            }
+        }
+    }
+    Ok(samples.concat())
+}
+
+impl Clock {
+    /// The time since some fixed moment.
+    fn now(self) -> Duration {
+        static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Processor => {
+                let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+                // The clock begins with the thread and is never negative.
+                Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+            }
+            _ => BEGINNING.elapsed(),
+        }
+    }
+}
+
+/// Samples of a data file, to be asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Samples<'a>(pub &'a [Sample]);
+
+impl Samples<'_> {
+    /// The times of a contender, by round.
+    pub fn times(&self, task: &str, x: f64, contender: &str) -> Vec<f64> {
+        let wanted = |sample: &&Sample| {
+            sample.task == task && sample.x == x && sample.contender == contender
+        };
+        let mut found: Vec<_> = self.0.iter().filter(wanted).collect();
+        found.sort_by_key(|sample| sample.round);
+        found.into_iter().map(|sample| sample.nanoseconds).collect()
+    }
+
+    /// The mean time of a contender with its interval of 95%.
+    pub fn mean(&self, task: &str, x: f64, contender: &str) -> Option<Estimate> {
+        let times = self.times(task, x, contender);
+        (!times.is_empty()).then(|| mean_interval(&times, CONFIDENCE))
+    }
+
+    /// The median time of a contender with its interval of 95%.
+    pub fn median(&self, task: &str, x: f64, contender: &str) -> Option<Estimate> {
+        let times = self.times(task, x, contender);
+        (!times.is_empty()).then(|| median_interval(&times, CONFIDENCE))
+    }
+
+    /// The median over the rounds of a contender's time over the baseline's in the same round.
+    pub fn ratio(
+        &self,
+        task: &str,
+        x: f64,
+        contender: &str,
+        baseline: &str,
+        confidence: f64,
+    ) -> Option<Estimate> {
+        let times = self.times(task, x, contender);
+        let baselines = self.times(task, x, baseline);
+        let ratios: Vec<f64> = times.iter().zip(&baselines).map(|(a, b)| a / b).collect();
+        (!ratios.is_empty()).then(|| median_interval(&ratios, confidence))
+    }
+
+    /// Every x of a task, in rising order.
+    pub fn xs(&self, task: &str) -> Vec<f64> {
+        let mut xs: Vec<f64> =
+            self.0.iter().filter(|sample| sample.task == task).map(|sample| sample.x).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        xs
+    }
+
+    /// Every contender of a task, in the order of their first sample.
+    pub fn contenders(&self, task: &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for sample in self.0.iter().filter(|sample| sample.task == task) {
+            if !names.contains(&sample.contender) {
+                names.push(sample.contender.clone());
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_take_turns_and_are_checked() {
+        let order = std::cell::RefCell::new(String::new());
+        let mut contenders = ["a", "b", "c"].map(|name| {
+            let order = &order;
+            Contender::new(name, move |_| {
+                order.borrow_mut().push_str(name);
+                Ok(7)
+            })
+        });
+        let phase = Phase { task: "task", operations: 10, expected: Some(7) };
+        let samples = interleave(Clock::Processor, 1.0, 2, &[phase], &mut contenders).unwrap();
+        assert_eq!(order.borrow().as_str(), "abcbcacab");
+        assert_eq!(samples.len(), 6);
+        let samples = Samples(&samples);
+        assert_eq!(samples.xs("task"), [1.0]);
+        assert_eq!(samples.times("task", 1.0, "b").len(), 2);
+        assert!(samples.ratio("task", 1.0, "a", "a", 0.95).unwrap().holds(1.0));
+        assert!(samples.mean("task", 2.0, "b").is_none());
+
+        let wrong = Phase { expected: Some(8), ..phase };
+        let error = interleave(Clock::Processor, 1.0, 2, &[wrong], &mut contenders).unwrap_err();
+        assert!(error.to_string().contains("a read 7 in \"task\", where 8 is right"), "{error}");
+    }
+}
