@@ -195,7 +195,9 @@ impl Initiator {
         let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
         if rest.bytes <= other.bytes {
             self.plan = Some(rest);
-            self.pull(more);
+            // Where it is a close call, the next look comes sooner.
+            let is_close = rest.bytes > other.bytes / 2.0;
+            self.pull(if is_close { more.min(2 * received) } else { more });
             Ok(())
         } else if error > GOOD_ENOUGH * size && spent < PRICE_OF_KNOWING * other.bytes {
             self.pull(2 * received);
