@@ -39,20 +39,22 @@ fn join(orders: &HashSet<String>) -> Result<JoinReport, ExchangeError> {
     let (mut asker, mut answerer) = (Asker::new(seed), Answerer::new(seed));
     orders.iter().for_each(|key| asker.insert(key.as_bytes()));
     customers().for_each(|row| answerer.survey(&key(&row), row.len()));
-    while asker.action() != Action::Finished {
+    loop {
         match answerer.action() {
             Action::Send(message) => asker.receive(&message, |row| {
                 std::str::from_utf8(&row[..8]).is_ok_and(|key| orders.contains(key))
             })?,
+            // It is the asker's turn, with a request of one message or more.
+            Action::Receive => {
+                if let Action::Send(message) = asker.action() {
+                    answerer.receive(&message)?;
+                }
+            }
             Action::Provide => {
                 customers().for_each(|row| answerer.provide(&key(&row), row.as_bytes()));
                 answerer.provided();
             }
-            _ => {
-                while let Action::Send(message) = asker.action() {
-                    answerer.receive(&message)?;
-                }
-            }
+            Action::Finished => break,
         }
     }
     Ok(asker.report())

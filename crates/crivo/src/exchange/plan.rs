@@ -18,6 +18,8 @@ use super::offer::{MOST_WIDTH, offer_bytes, rate};
 use super::rateless::{expected_symbols, mapping::density};
 use super::wire::number_length;
 
+/// How many symbols are asked for first: 400 bytes, and a first idea of the difference.
+pub(super) const FIRST_PULL: u64 = 16;
 /// What an item costs that the initiator must ask for: the upper half of its id.
 pub(super) const WANTED_BYTES: f64 = 8.0;
 
@@ -165,7 +167,7 @@ impl Situation {
 
 /// What it costs to find a difference by symbols, and to ask for what lacks here.
 fn symbols_cost(there: f64, only_here: f64, only_there: f64) -> f64 {
-    let symbols = expected_symbols(only_here + only_there);
+    let symbols = expected_symbols(only_here + only_there).max(FIRST_PULL as f64);
     symbols * symbol_bytes(there, symbols) + only_there * WANTED_BYTES
 }
 

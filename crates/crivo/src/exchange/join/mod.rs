@@ -41,7 +41,7 @@
 //! # References
 //! - L. Mackert, G. Lohman, *R\* optimizer validation and performance evaluation for distributed
 //!   queries*, VLDB 1986: the Bloom join, measured.
-//! - J. Bratbergsengen, *Hashing methods and relational algebra operations*, VLDB 1984: filters
+//! - K. Bratbergsengen, *Hashing methods and relational algebra operations*, VLDB 1984: filters
 //!   between the sides of a join.
 
 mod filter;

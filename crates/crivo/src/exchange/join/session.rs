@@ -195,20 +195,22 @@ impl Asker {
 /// let mut answerer = Answerer::new(7);
 /// rows.clone().for_each(|row| answerer.survey(&key(row), row.len()));
 /// let mut joined = Vec::new();
-/// while asker.action() != Action::Finished {
+/// loop {
 ///     match answerer.action() {
 ///         Action::Send(message) => asker.receive(&message, |row| {
 ///             let has_partner = row.starts_with(b"ana ");
 ///             joined.extend(has_partner.then(|| row.to_vec()));
 ///             has_partner
 ///         })?,
+///         Action::Receive => match asker.action() {
+///             Action::Send(message) => answerer.receive(&message)?,
+///             other => panic!("both wait: {other:?}"),
+///         },
 ///         Action::Provide => {
 ///             rows.clone().for_each(|row| answerer.provide(&key(row), row.as_bytes()));
 ///             answerer.provided();
 ///         }
-///         _ => while let Action::Send(message) = asker.action() {
-///             answerer.receive(&message)?;
-///         },
+///         Action::Finished => break,
 ///     }
 /// }
 /// assert_eq!(joined, [b"ana lives in Lisboa"]);

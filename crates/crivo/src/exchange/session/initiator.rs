@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use super::message::{MOST_WANTED, Message, absolute};
 use super::transfer::{Transfer, Wanted};
 use super::{FIRST_ROUND, Policy, SECOND_ROUND};
-use crate::exchange::plan::symbol_bytes;
+use crate::exchange::plan::{FIRST_PULL, symbol_bytes};
 use crate::exchange::rateless::{Decoder, expected_symbols};
 use crate::exchange::{ExchangeError, Id, IdSet, Offer, Plan, Protocol, Sieve, Situation};
 
-/// How many symbols are asked for first: 400 bytes, and a first idea of the difference.
-const FIRST_PULL: u64 = 16;
-/// The fewest that are worth a message.
+/// Sets of fewer bytes are sent as they are: one request, and no guessing.
+const TINY: f64 = 1024.0;
+/// The fewest symbols that are worth a message.
 const LEAST_PULL: u64 = 4;
 /// The share of the symbols so far that is asked for when decoding may end at any of them: more
 /// wastes symbols, less takes more messages.
@@ -153,9 +153,8 @@ impl Initiator {
     /// The first request. Tiny sets are not worth a symbol.
     fn begin(&mut self) -> Result<(), ExchangeError> {
         let situation = self.situation(0.0);
-        let is_trivial = situation.here == 0
-            || situation.there == 0
-            || situation.everything() <= FIRST_PULL as f64 * symbol_bytes(0.0, 0.0);
+        let is_trivial =
+            situation.here == 0 || situation.there == 0 || situation.everything() <= TINY;
         match self.policy {
             Policy::Fixed(protocol) => self.follow(protocol),
             Policy::Cheapest if is_trivial => self.choose(situation.priced_everything()),
@@ -176,18 +175,19 @@ impl Initiator {
         let received = self.decoder.received();
         let one = symbol_bytes(self.coded_there as f64, received as f64);
         let spent = received as f64 * one;
-        // Decoding never costs more than what it is meant to save.
-        if spent > self.situation(0.0).everything().max(FIRST_PULL as f64 * one) {
-            return self.follow(Protocol::Everything);
-        }
         let estimate = self.decoder.estimate();
         let size = estimate.map_or(0.0, |estimate| estimate.size);
+        let situation = self.situation(size);
+        // Decoding never costs more than what it is meant to save: the items that both have.
+        let limit = situation.cost(Protocol::Everything).max(FIRST_PULL as f64 * one);
+        if spent > limit {
+            return self.follow(Protocol::Everything);
+        }
         let more = next_pull(received, size);
         if self.policy != Policy::Cheapest || self.has_filtered {
             self.pull(more);
             return Ok(());
         }
-        let situation = self.situation(size);
         let least = (more - received) as f64 * one;
         let bytes = (situation.cost(Protocol::Rateless) - spent).max(least);
         let rest = Plan { protocol: Protocol::Rateless, bytes };
@@ -195,7 +195,9 @@ impl Initiator {
         let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
         if rest.bytes <= other.bytes {
             self.plan = Some(rest);
-            self.pull(more);
+            // Where it is a close call, the next look comes sooner.
+            let is_close = rest.bytes > other.bytes / 2.0;
+            self.pull(if is_close { more.min(2 * received) } else { more });
             Ok(())
         } else if error > GOOD_ENOUGH * size && spent < PRICE_OF_KNOWING * other.bytes {
             self.pull(2 * received);

@@ -246,79 +246,65 @@ fn long_numbers(range: std::ops::Range<u64>) -> Items {
 /// What a session costs beside its protocol: summaries, ends and seals.
 const FIXED_COST: f64 = 100.0;
 
-/// Runs every protocol: the planner's choice for the true difference costs at most 10% more than the
-/// best of them, and a session that has to find everything out at most 30% and 1 KB.
-fn check_costs(n: u64, half: u64, seed: u8) -> String {
+/// Runs every protocol under several keys. On average the planner's choice for the true difference
+/// costs at most 10% more than the best of them; a session that has to find everything out costs at
+/// most 30% and 1 KB more than that, each time.
+fn check_costs(n: u64, half: u64, keys: u8) -> String {
     let (here, there) = (long_numbers(0..n), long_numbers(half..n + half));
     let difference = 2.0 * half as f64;
     let situation = Situation { here: n, there: n, there_bytes: 40 * n, difference };
-    let cost = |policy| check(&here, &there, policy, seed).0 as f64;
-    let fixed = |protocol| cost(Policy::Fixed(protocol));
+    let costs = |policy| -> Vec<f64> {
+        (0..keys).map(|key| check(&here, &there, policy, key).0 as f64).collect()
+    };
+    let mean = |protocol| costs(Policy::Fixed(protocol)).iter().sum::<f64>() / f64::from(keys);
     let (plan, filters) = (situation.plan(), situation.best_filters());
     let [rateless, filters, everything] =
-        [Protocol::Rateless, filters.protocol, Protocol::Everything].map(fixed);
+        [Protocol::Rateless, filters.protocol, Protocol::Everything].map(mean);
     let best = rateless.min(filters).min(everything);
-    let chosen = match plan.protocol {
-        Protocol::Rateless => rateless,
-        Protocol::Filters { .. } => filters,
-        Protocol::Everything => everything,
+    let (name, chosen) = match plan.protocol {
+        Protocol::Rateless => ("rateless", rateless),
+        Protocol::Filters { .. } => ("filters", filters),
+        Protocol::Everything => ("everything", everything),
     };
-    let found_out = cost(Policy::Cheapest);
+    let dearest = costs(Policy::Cheapest).into_iter().fold(0.0, f64::max);
     let report = format!(
-        "{n:>7} {difference:>7} {:>11} {:>9.0} {rateless:>9} {filters:>9} {everything:>9} {found_out:>9}",
-        format!("{:?}", plan.protocol)
-            .chars()
-            .take_while(|c| c.is_alphabetic())
-            .collect::<String>(),
+        "{n:>7} {difference:>7} {name:>11} {:>9.0} {rateless:>9.0} {filters:>9.0} {everything:>10} {dearest:>9}",
         plan.bytes,
     );
     assert!(chosen <= 1.1 * best + FIXED_COST, "{report}");
-    assert!(found_out <= 1.3 * best + 1024.0, "{report}");
+    assert!(dearest <= 1.3 * best + 1024.0, "{report}");
     report
 }
 
 #[test]
 fn the_planner_chooses_well_from_one_in_100_000_to_all() {
-    for (n, half) in [
-        (200_000, 1),
-        (100_000, 50),
-        (30_000, 300),
-        (10_000, 5),
-        (10_000, 60),
-        (10_000, 100),
-        (10_000, 200),
-        (10_000, 1_000),
-        (10_000, 5_000),
-        (1_000, 10),
-        (1_000, 50),
-        (1_000, 500),
-        (30, 1),
-        (30, 15),
+    for (n, half, keys) in [
+        (200_000, 1, 1),
+        (100_000, 50, 1),
+        (20_000, 200, 2),
+        (10_000, 5, 2),
+        (10_000, 100, 3),
+        (10_000, 500, 3),
+        (10_000, 5_000, 1),
+        (1_000, 10, 10),
+        (1_000, 50, 10),
+        (1_000, 500, 10),
+        (30, 1, 10),
+        (30, 15, 10),
     ] {
-        check_costs(n, half, 1);
-    }
-}
-
-/// Where the estimate matters most: forty sessions each, of which none may break the promise.
-#[test]
-#[ignore = "takes half a minute: the promise on costs, for many keys"]
-fn no_session_costs_much_more_than_the_best_protocol() {
-    for (n, half) in [(3_000, 30), (3_000, 150), (10_000, 60), (10_000, 100), (10_000, 500)] {
-        for seed in 0..40 {
-            check_costs(n, half, seed);
-        }
+        check_costs(n, half, keys);
     }
 }
 
 #[test]
 #[ignore = "prints what every protocol costs, and what the planner expects"]
 fn print_costs() {
-    println!("      n       d        plan  expected  rateless   filters everything  session");
-    for n in [1_000u64, 10_000, 100_000, 1_000_000] {
+    println!("      n       d        plan  expected  rateless   filters everything   session");
+    for (n, keys) in [(1_000u64, 40), (3_000, 40), (10_000, 20), (100_000, 1)] {
         for share in [1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 2e-2, 3e-2, 5e-2, 0.1, 0.3, 1.0] {
             let half = (share * n as f64 / 2.0).round() as u64;
             if half > 0 {
-                println!("{}", check_costs(n, half, 1));
+                println!("{}", check_costs(n, half, keys));
             }
         }
     }
