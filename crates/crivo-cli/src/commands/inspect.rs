@@ -163,6 +163,17 @@ impl Report {
     }
 }
 
+impl Stage {
+    fn of(stage: &impl DynamicFilter) -> Self {
+        Self {
+            keys: stage.key_count(),
+            capacity: stage.capacity(),
+            size_bytes: stage.size_in_bits() / 8,
+            expected_rate: stage.expected_fpr(),
+        }
+    }
+}
+
 impl Filled {
     fn of(filter: &AnyFilter) -> Self {
         let Facts {
@@ -174,16 +185,8 @@ impl Filled {
             ..
         } = Facts::of(filter);
         let stages = match filter {
-            AnyFilter::Growing(filter) => filter
-                .stages()
-                .iter()
-                .map(|stage| Stage {
-                    keys: stage.key_count(),
-                    capacity: stage.capacity(),
-                    size_bytes: stage.size_in_bits() / 8,
-                    expected_rate: stage.expected_fpr(),
-                })
-                .collect(),
+            AnyFilter::Growing(filter) => filter.stages().iter().map(Stage::of).collect(),
+            AnyFilter::GrowingBlocked(filter) => filter.stages().iter().map(Stage::of).collect(),
             _ => Vec::new(),
         };
         Self {

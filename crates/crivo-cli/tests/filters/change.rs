@@ -72,9 +72,9 @@ fn what_cannot_be_done_is_said_with_those_who_can() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
     folder.ok("build -o f --kind fuse words");
-    let can = "bloom, blocked, counting, cuckoo, quotient and growing";
+    let can = "bloom, blocked, counting, cuckoo, quotient, growing and growing-blocked";
     folder.fails("insert f words", &["fuse filter", can]);
-    for kind in ["bloom", "blocked", "fuse", "growing"] {
+    for kind in ["bloom", "blocked", "fuse", "growing", "growing-blocked"] {
         folder.ok(&format!("build -o f --kind {kind} words"));
         folder.fails("remove f words", &[kind, "counting, cuckoo and quotient filters"]);
     }

@@ -10,8 +10,8 @@ use crivo::filter::AnyFilter;
 use tempfile::TempDir;
 
 /// Every kind, by its name.
-pub const KINDS: [&str; 7] =
-    ["bloom", "blocked", "counting", "cuckoo", "quotient", "fuse", "growing"];
+pub const KINDS: [&str; 8] =
+    ["bloom", "blocked", "counting", "cuckoo", "quotient", "fuse", "growing", "growing-blocked"];
 
 /// A folder in which commands run.
 pub struct Folder {

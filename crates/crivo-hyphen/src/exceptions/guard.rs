@@ -3,11 +3,8 @@
 use std::fmt;
 
 use crivo::codec::Kind;
-use crivo::filter::{
-    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse, FuseError,
-    Growing, Quotient, RemovableFilter,
-};
-use crivo::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo::filter::{AnyFilter, Filter, Plan, PlanError};
+use crivo::{Digest, KeyHasher, ParameterError};
 
 /// Which filter stands before a dictionary, and how often it may let a stranger through.
 ///
@@ -61,23 +58,7 @@ impl Guard {
     fn build(&self, digests: Vec<Digest>) -> Result<AnyFilter, GuardError> {
         let count = digests.len() as u64;
         let capacity = (count + count / 4).max(LEAST_CAPACITY);
-        let rate = self.rate;
-        let mut filter: AnyFilter = match self.kind {
-            Kind::Bloom => Bloom::new(capacity, rate)?.into(),
-            Kind::Blocked => Blocked::new(capacity, rate)?.into(),
-            Kind::Counting => CountingBloom::new(capacity, rate)?.into(),
-            Kind::Cuckoo => Cuckoo::new(capacity, rate)?.into(),
-            Kind::Quotient => Quotient::new(capacity, rate)?.into(),
-            Kind::Growing => Growing::new(capacity, rate)?.into(),
-            Kind::Fuse => return Ok(Fuse::from_digests(digests, rate, HASHER)?.into()),
-            other => return Err(GuardError::UnknownKind(other)),
-        };
-        if let Some(filter) = as_dynamic(&mut filter) {
-            for digest in digests {
-                filter.insert_digest(digest).map_err(GuardError::Full)?;
-            }
-        }
-        Ok(filter)
+        Ok(Plan::for_rate(self.kind, capacity, self.rate)?.build(HASHER, digests)?)
     }
 }
 
@@ -93,61 +74,32 @@ impl fmt::Display for Guard {
     }
 }
 
-/// Why there is no such guard.
+/// Why there is no such guard: a parameter is out of range, there is no memory, or the filter has
+/// no place for all words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GuardError {
-    /// A parameter is out of range, or there is no memory.
-    Build(BuildError),
-    /// A fuse filter could not be built.
-    Fuse(FuseError),
-    /// The filter has no place for as many words as it was made for.
-    Full(crivo::filter::Full),
-    /// This library does not know how to build such a filter.
-    UnknownKind(Kind),
-}
+pub struct GuardError(PlanError);
 
 impl fmt::Display for GuardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the guard cannot be built: ")?;
-        match self {
-            Self::Build(error) => error.fmt(f),
-            Self::Fuse(error) => error.fmt(f),
-            Self::Full(error) => error.fmt(f),
-            Self::UnknownKind(kind) => write!(f, "a {kind} filter cannot be one"),
-        }
+        write!(f, "the guard cannot be built: {}", self.0)
     }
 }
 
 impl std::error::Error for GuardError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Build(error) => Some(error),
-            Self::Fuse(error) => Some(error),
-            Self::Full(error) => Some(error),
-            Self::UnknownKind(_) => None,
-        }
+        Some(&self.0)
     }
 }
 
-impl From<BuildError> for GuardError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
+impl From<PlanError> for GuardError {
+    fn from(error: PlanError) -> Self {
+        Self(error)
     }
 }
 
 impl From<ParameterError> for GuardError {
     fn from(error: ParameterError) -> Self {
-        Self::Build(error.into())
-    }
-}
-
-impl From<FuseError> for GuardError {
-    fn from(error: FuseError) -> Self {
-        match error {
-            FuseError::Build(error) => Self::Build(error),
-            error => Self::Fuse(error),
-        }
+        Self(PlanError::Build(error.into()))
     }
 }
 
@@ -195,7 +147,7 @@ impl Sentry {
         new: &[Digest],
         all: impl FnOnce() -> Result<Vec<Digest>, E>,
     ) -> Result<(), E> {
-        if let Some(filter) = as_dynamic(&mut self.filter)
+        if let Some(filter) = self.filter.as_dynamic_mut()
             && filter.key_count().saturating_add(new.len() as u64) <= filter.capacity()
             && new.iter().all(|&digest| filter.insert_digest(digest).is_ok())
         {
@@ -213,7 +165,7 @@ impl Sentry {
         removed: &[Digest],
         all: impl FnOnce() -> Result<Vec<Digest>, E>,
     ) -> Result<(), E> {
-        match as_removable(&mut self.filter) {
+        match self.filter.as_removable_mut() {
             Some(filter) => {
                 // All of them are in it: they were in the dictionary.
                 if removed.iter().all(|&digest| filter.remove_digest(digest).is_ok()) {
@@ -236,27 +188,4 @@ impl Sentry {
         *self = Self::new(self.guard, digests)?;
         Ok(())
     }
-}
-
-/// The filter as one that takes keys one by one, if it is.
-fn as_dynamic(filter: &mut AnyFilter) -> Option<&mut dyn DynamicFilter> {
-    Some(match filter {
-        AnyFilter::Bloom(filter) => filter,
-        AnyFilter::Blocked(filter) => filter,
-        AnyFilter::Counting(filter) => filter,
-        AnyFilter::Cuckoo(filter) => filter,
-        AnyFilter::Quotient(filter) => filter,
-        AnyFilter::Growing(filter) => filter,
-        _ => return None,
-    })
-}
-
-/// The filter as one that gives keys back, if it is.
-fn as_removable(filter: &mut AnyFilter) -> Option<&mut dyn RemovableFilter> {
-    Some(match filter {
-        AnyFilter::Counting(filter) => filter,
-        AnyFilter::Cuckoo(filter) => filter,
-        AnyFilter::Quotient(filter) => filter,
-        _ => return None,
-    })
 }
