@@ -44,7 +44,7 @@ impl Facts {
             keys: filter.key_count(),
             capacity: filter.capacity(),
             size_bytes: filter.size_in_bits() / 8,
-            bits_per_key: filter.bits_per_key(),
+            bits_per_key: filter.size_in_bits() as f64 / distinct_keys(filter).max(1) as f64,
             expected_rate: present_rate(filter),
             expected_rate_at_capacity: filter.expected_fpr_when_full(),
             hash: hasher.family().name(),
@@ -55,10 +55,22 @@ impl Facts {
 
 /// The rate of wrong yeses now.
 pub(crate) fn present_rate(filter: &AnyFilter) -> f64 {
+    // Copies that are counted, and keys that were left out because they seemed to be there, would
+    // mislead theory; the bits know better.
+    filter.fill_fpr().unwrap_or_else(|| filter.expected_fpr())
+}
+
+/// How many different keys there are, as far as the filter can tell: a counting one also counts
+/// copies, of which it takes any number.
+pub(crate) fn distinct_keys(filter: &AnyFilter) -> u64 {
     match filter {
-        // It counts copies, which theory would take for different keys; its counters know better.
-        AnyFilter::Counting(filter) => filter.fill_fpr(),
-        filter => filter.expected_fpr(),
+        AnyFilter::Counting(counting) => {
+            let used = counting.counters().filter(|&counter| counter > 0).count() as u64;
+            cardinality(counting.counter_count(), counting.probes(), used)
+                .map_or(u64::MAX, |found| found.keys.round() as u64)
+                .min(counting.key_count())
+        }
+        filter => filter.key_count(),
     }
 }
 
@@ -75,7 +87,8 @@ pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
 /// The same where it is known how many distinct keys it holds.
 pub(crate) fn past_capacity_with(filter: &AnyFilter, distinct: u64) -> Option<String> {
     let capacity = filter.capacity().filter(|&capacity| capacity < distinct)?;
-    Some(crowded(filter, capacity, distinct, filter.expected_fpr_with(distinct)))
+    let rate = filter.fill_fpr().unwrap_or_else(|| filter.expected_fpr_with(distinct));
+    Some(crowded(filter, capacity, distinct, rate))
 }
 
 fn crowded(filter: &AnyFilter, capacity: u64, keys: u64, rate: f64) -> String {

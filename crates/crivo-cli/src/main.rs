@@ -14,6 +14,7 @@ mod mapped;
 mod outcome;
 mod output;
 mod secret;
+mod signals;
 mod spill;
 mod table;
 mod update;
@@ -21,5 +22,6 @@ mod update;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    signals::outlive_file_size_limits();
     cli::run()
 }

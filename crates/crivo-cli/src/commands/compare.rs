@@ -19,7 +19,7 @@ use crivo::filter::{Blocked, DynamicFilter, Filter};
 use crivo::{Digest, KeyHasher};
 
 use super::records::{Hashed, Printer};
-use crate::human::{parse_bytes, rate};
+use crate::human::{parse_bytes, parse_rate, rate};
 use crate::input::{Chunk, Chunks, Format, FormatArgs, Progress, Replay, in_parallel};
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -59,6 +59,7 @@ pub(crate) struct CompareArgs {
 
     /// With --approx: the part of the records not in B that is taken to be in it
     #[arg(long, value_name = "RATE", default_value_t = CANDIDATE_RATE, requires = "approx")]
+    #[arg(value_parser = parse_rate)]
     rate: f64,
 }
 

@@ -13,7 +13,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::records::Hashed;
-use crate::human::{count, counted, parse_bytes, parse_count};
+use crate::human::{count, counted, parse_bytes, parse_count, parse_rate};
 use crate::input::{Chunk, InputArgs, in_parallel};
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -36,7 +36,7 @@ pub(crate) struct DedupArgs {
     memory: u64,
 
     /// Drop at most this part of new records wrongly, and take a few bits for each
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     rate: Option<f64>,
 
     /// With --rate: the filter is for this many different records, and never grows
@@ -86,7 +86,9 @@ impl DedupArgs {
             let about = match self.rate {
                 None => String::new(),
                 Some(_) if wrongly < 10.0 => format!("; about {wrongly:.2} of them wrongly"),
-                Some(_) => format!("; about {wrongly:.0} of them wrongly"),
+                Some(_) => {
+                    format!("; about {} of them wrongly", count(wrongly.round() as u64))
+                }
             };
             let dropped = counted(dropped, "record");
             output::say(format_args!("crivo: {dropped} dropped of {}{about}", count(records)));

@@ -121,7 +121,8 @@ pub(crate) fn check_unchanged(filter: &AnyFilter, header: &Header) -> Result<(),
 fn insert_all<const W: usize>(filter: &mut AnyFilter, keys: Distinct<W>) -> Result<u64, Error> {
     // To these kinds a key that seems to be there adds nothing but to their count of keys. The others
     // need it, so that it is still there when the one that it is taken for is removed.
-    let skips_known = matches!(filter.kind(), Kind::Bloom | Kind::Blocked | Kind::Growing);
+    let skips_known =
+        matches!(filter.kind(), Kind::Bloom | Kind::Blocked | Kind::Growing | Kind::GrowingBlocked);
     let Some(filter) = filter.as_dynamic_mut() else { return Ok(0) };
     let mut inserted = 0;
     keys.each(|digest, copies| {

@@ -9,7 +9,7 @@ use crivo::filter::{AnyFilter, DynamicFilter, Filter};
 use crivo::hash::Family;
 use serde::Serialize;
 
-use crate::describe::{Facts, past_capacity};
+use crate::describe::{Facts, distinct_keys, past_capacity};
 use crate::human;
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -147,7 +147,7 @@ impl Report {
             let at_capacity = human::rate(filled.expected_rate_at_capacity);
             let later = match header.kind() {
                 Kind::Fuse => String::new(),
-                Kind::Growing => format!("; never above {at_capacity}"),
+                Kind::Growing | Kind::GrowingBlocked => format!("; never above {at_capacity}"),
                 _ => format!("; {at_capacity} at capacity"),
             };
             line("expected rate", format!("{}{later}", human::rate(filled.expected_rate)));
@@ -156,8 +156,8 @@ impl Report {
         line("hash", header.hash().to_string());
         line("format", format!("version {}", self.format_version));
         line("checksum", format!("{} (verified)", self.payload_checksum));
-        if let Some(filled) = &self.filter {
-            text.push_str(&filled.picture(self.keys));
+        if let (Some(filled), Some(filter)) = (&self.filter, filter) {
+            text.push_str(&filled.picture(distinct_keys(filter)));
         }
         text
     }

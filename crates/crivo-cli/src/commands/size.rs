@@ -178,6 +178,7 @@ fn abilities(kind: Kind) -> &'static str {
         Kind::Quotient => "remove, count, merge, grow",
         Kind::Fuse => "nothing changes: built from all keys at once",
         Kind::Growing => "grow; this is the first of its stages",
+        Kind::GrowingBlocked => "grow; as growing, with one cache line per stage",
         _ => "",
     }
 }

@@ -42,6 +42,7 @@
 
 use std::fmt;
 
+use super::Plan;
 use crate::ParameterError;
 use crate::codec::Kind;
 use crate::theory::blocked::{self, Block};
@@ -102,6 +103,14 @@ impl Needs {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether a kind can do all of this, at this rate.
+    fn can_be_met_by(&self, kind: Kind) -> bool {
+        // The fingerprints of these end at 32 bits.
+        let is_narrow = matches!(kind, Kind::Cuckoo | Kind::Fuse);
+        let keys = self.keys.unwrap_or(1 << 32);
+        self.are_met_by(kind) && (!is_narrow || Plan::for_rate(kind, keys, self.rate).is_ok())
     }
 
     /// Whether a kind can do all of this.
@@ -189,7 +198,7 @@ impl fmt::Display for Choice {
 
 /// Every kind that can do what is needed, the smallest first.
 ///
-/// A rate that a kind cannot reach (fingerprints end at 63 or 64 bits) leaves it out.
+/// A rate that a kind cannot reach (fingerprints end at 32 or 62 bits) leaves it out.
 ///
 /// ```
 /// use crivo::codec::Kind;
@@ -208,7 +217,7 @@ pub fn candidates(needs: &Needs) -> Result<Vec<Candidate>, ParameterError> {
     needs.check()?;
     let mut found: Vec<Candidate> = Kind::ALL
         .into_iter()
-        .filter(|&kind| needs.are_met_by(kind))
+        .filter(|&kind| needs.can_be_met_by(kind))
         .filter_map(|kind| {
             let bits_per_key = bits_per_key(kind, needs.keys, needs.rate).ok()?;
             Some(Candidate { kind, bits_per_key })
@@ -243,7 +252,7 @@ fn rule(needs: &Needs) -> Result<(Kind, &'static str), ParameterError> {
             "it is the one filter that grows and can also remove, count and merge; each doubling \
              doubles the rate, so start with a lower one",
         ),
-        Needs { all_keys_at_once: true, .. } => {
+        Needs { all_keys_at_once: true, .. } if needs.can_be_met_by(Kind::Fuse) => {
             (Kind::Fuse, "the set never changes, and nothing that answers as fast takes fewer bits")
         }
         Needs { count: true, .. } => (
@@ -255,6 +264,9 @@ fn rule(needs: &Needs) -> Result<(Kind, &'static str), ParameterError> {
             "it removes and merges: it keeps fingerprints in order, and two of them merge as \
              sorted lists do",
         ),
+        Needs { remove: true, .. } if !needs.can_be_met_by(Kind::Cuckoo) => {
+            (Kind::Quotient, "it removes, and its fingerprints are long enough for so low a rate")
+        }
         Needs { remove: true, .. } => {
             (Kind::Cuckoo, "it removes, and a question reads two buckets, however low the rate")
         }
@@ -397,6 +409,20 @@ mod tests {
         assert_eq!(choose(&needs).unwrap_err().parameter, "rate");
         let kinds: Vec<Kind> = candidates(&needs).unwrap().iter().map(|c| c.kind).collect();
         assert_eq!(kinds, [Kind::Counting]);
+    }
+
+    /// What is chosen can be made, at every rate.
+    #[test]
+    fn nothing_is_chosen_that_cannot_be_planned() {
+        for exponent in 1..18 {
+            for (remove, all_keys_at_once) in [(false, false), (true, false), (false, true)] {
+                let rate = 0.1f64.powi(exponent);
+                let needs = Needs { keys: MILLION, remove, all_keys_at_once, ..Needs::rate(rate) };
+                if let Ok(Choice { kind, .. }) = choose(&needs) {
+                    assert!(Plan::for_rate(kind, 1_000_000, rate).is_ok(), "{kind} at {rate}");
+                }
+            }
+        }
     }
 
     #[test]

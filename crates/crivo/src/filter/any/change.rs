@@ -111,6 +111,32 @@ impl AnyFilter {
         }
     }
 
+    /// The rate of wrong yeses that the table itself gives, where it can be counted: in Bloom
+    /// filters of every form.
+    ///
+    /// It is right whatever came into the filter, also where the number of different keys is not
+    /// known, or was not what theory supposes.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Cuckoo};
+    ///
+    /// let mut crowded = Bloom::new(100, 0.01)?;
+    /// crowded.extend(0..1_000u64);
+    /// assert!(AnyFilter::from(crowded).fill_fpr().unwrap() > 0.9);
+    /// assert_eq!(AnyFilter::from(Cuckoo::new(100, 0.01)?).fill_fpr(), None);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    pub fn fill_fpr(&self) -> Option<f64> {
+        match self {
+            Self::Bloom(filter) => Some(filter.fill_fpr()),
+            Self::Blocked(filter) => Some(filter.fill_fpr()),
+            Self::Counting(filter) => Some(filter.fill_fpr()),
+            Self::Growing(filter) => Some(filter.fill_fpr()),
+            Self::GrowingBlocked(filter) => Some(filter.fill_fpr()),
+            Self::Cuckoo(_) | Self::Quotient(_) | Self::Fuse(_) => None,
+        }
+    }
+
     /// Takes in every key of `other`, as the filters' own `union_with` do.
     ///
     /// # Errors

@@ -194,6 +194,11 @@ impl<F: Stage> Growing<F> {
         self.rate
     }
 
+    /// The rate of wrong yeses that the bits of all stages give.
+    pub fn fill_fpr(&self) -> f64 {
+        any_of(self.stages.iter().map(stage::Sealed::fill_fpr))
+    }
+
     fn newest(&self) -> &F {
         self.stages.last().expect("there is a first stage from the beginning")
     }
@@ -230,6 +235,12 @@ pub(super) fn first_stage_bits<F: Stage>(
     check_keys(first_capacity)?;
     check_rate(rate)?;
     F::planned_bits(first_capacity.max(LEAST_CAPACITY), stage_rate(rate, 0))
+}
+
+/// The chance that any of independent things happens: 1 − (1 − a)(1 − b)…
+fn any_of(chances: impl Iterator<Item = f64>) -> f64 {
+    let ln_none: f64 = chances.map(|chance| (-chance).ln_1p()).sum();
+    -ln_none.exp_m1()
 }
 
 /// How many keys stage `index` is for.
@@ -281,9 +292,7 @@ impl<F: Stage> Filter for Growing<F> {
 
     /// 1 − (1 − f₀)(1 − f₁)…, of the stages' rates.
     fn expected_fpr(&self) -> f64 {
-        let ln_rejected: f64 =
-            self.stages.iter().map(|stage| (-stage.expected_fpr()).ln_1p()).sum();
-        -ln_rejected.exp_m1()
+        any_of(self.stages.iter().map(Filter::expected_fpr))
     }
 
     fn hasher(&self) -> KeyHasher {

@@ -29,6 +29,9 @@ pub(super) trait Sealed: Sized + Persist + PartialEq {
     /// The size of what [`made_for`](Self::made_for) would make.
     fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError>;
 
+    /// The rate of wrong yeses that the bits themselves give.
+    fn fill_fpr(&self) -> f64;
+
     fn probes(&self) -> u32;
 
     fn word_count(&self) -> u64;
@@ -44,6 +47,10 @@ impl Sealed for Bloom {
 
     fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError> {
         Ok(bloom::size(capacity, rate)?.bits.div_ceil(64).saturating_mul(64))
+    }
+
+    fn fill_fpr(&self) -> f64 {
+        self.fill_fpr()
     }
 
     fn probes(&self) -> u32 {
@@ -66,6 +73,10 @@ impl Sealed for Blocked {
     fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError> {
         let blocks = blocked::size(Block::CACHE_LINE, capacity, rate)?.blocks;
         Ok(blocks.saturating_mul(Block::CACHE_LINE.bits.into()))
+    }
+
+    fn fill_fpr(&self) -> f64 {
+        self.fill_fpr()
     }
 
     fn probes(&self) -> u32 {
