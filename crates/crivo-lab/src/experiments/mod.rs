@@ -10,6 +10,7 @@ mod filters;
 mod hash_quality;
 mod hyphenation;
 mod rates;
+mod similarity;
 
 use std::fmt::Debug;
 
@@ -47,6 +48,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &compaction::Compaction,
     &filters::Filters,
     &dictionaries::Dictionaries,
+    &similarity::Similarity,
 ];
 
 /// The names of all experiments.
