@@ -10,6 +10,7 @@ mod filters;
 mod hash_quality;
 mod hyphenation;
 mod rates;
+mod routing;
 mod similarity;
 
 use std::fmt::Debug;
@@ -48,6 +49,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &compaction::Compaction,
     &filters::Filters,
     &dictionaries::Dictionaries,
+    &routing::Routing,
     &similarity::Similarity,
 ];
 

@@ -157,7 +157,7 @@ impl Experiment for Similarity {
                 });
             }
 
-            let setup = form.setup(16, 4)?;
+            let setup = form.setup(8, 8)?;
             let setup = Setup { pairs: estimate_pairs, seed: random.number(), ..setup };
             let union = *setup.union.end();
             let commons: Vec<u64> = (1..=9).map(|tenths| union * tenths / 10).collect();
