@@ -1,5 +1,6 @@
 //! The experiments, in the order of the report.
 
+mod admission;
 mod best_k;
 mod best_m;
 mod big_small;
@@ -50,6 +51,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &filters::Filters,
     &dictionaries::Dictionaries,
     &routing::Routing,
+    &admission::Admission,
     &similarity::Similarity,
 ];
 

@@ -18,6 +18,9 @@ pub(super) const RATES: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 /// Fewer wrong turns than this in all trees tell nothing about their rate.
 const FEWEST_WRONG_TURNS: f64 = 30.0;
 
+/// The least excess that is drawn: shared filters of a low rate lead nobody astray.
+const LEAST_DRAWN: f64 = 1e-5;
+
 /// One design on one tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tree {
@@ -159,15 +162,18 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
     }
     let mut series = Vec::new();
     for (design, hue) in designs(trees) {
-        let own = || groups.iter().filter(|group| group.design == design);
-        let curve = |tree: &Tree| tree.stretch_theory;
-        let theory =
-            own().map(|group| (group.rate, mean_of(&group.trees, curve, CONFIDENCE).value));
+        let excess = |tree: &Tree| tree.stretch_theory - 1.0;
+        let theory_of = |group: &Group<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
+        let own = || {
+            let groups = groups.iter().filter(|group| group.design == design);
+            groups.filter(|group| theory_of(group) >= LEAST_DRAWN)
+        };
+        let theory = own().map(|group| (group.rate, theory_of(group)));
         series.push(Series::line("theory", Hue::Theory, theory));
         let seen = |group: &Group<'_>| {
-            (group.rate, mean_of(&group.trees, |tree| tree.stretch, CONFIDENCE))
+            (group.rate, mean_of(&group.trees, |tree| tree.stretch - 1.0, CONFIDENCE))
         };
-        series.push(Series::dots(format!("{design} filters"), hue, own().map(seen)));
+        series.push(Series::dots(format!("filters {design}"), hue, own().map(seen)));
     }
     let (arity, depth): (u32, u32) = (data.parameter("arity")?, data.parameter("tree depth")?);
     let first = trees.first();
@@ -182,8 +188,8 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
              resources. {} requests in each, from random nodes for resources of others, and as many for \
              what nobody has. Shared: all filters have one size, that of the root’s, so that a parent’s \
              is the OR of its children’s. Sized: each is made for its own subtree. Theory: the rates of \
-             all filters that are asked on the way, as they are in these trees. Bars: 95% intervals \
-             over trees.",
+             all filters that are asked on the way, as they are in these trees. Drawn is stretch − 1. Bars: \
+             95% intervals over trees.",
             groups.first().map_or(0, |group| group.trees.len()),
             thousands(first.map_or(0, |tree| tree.nodes)),
             thousands(first.map_or(0, |tree| tree.resources)),
@@ -193,7 +199,7 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
             title: String::new(),
             x: Axis::logarithmic("ε, the rate that filters are made for")
                 .with_format(Format::Percent),
-            y: Axis::linear("stretch").with_format(Format::Ratio),
+            y: Axis::logarithmic("hops beyond the fewest").with_format(Format::Percent),
             series,
         })],
         table: Some(table),
@@ -260,8 +266,8 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
             let groups = groups.iter().filter(move |group| group.design == design);
             groups.map(move |group| (group.rate, mean_of(&group.trees, column, CONFIDENCE)))
         };
-        let name = format!("{design} filters");
-        changes.push(Series::trace(name.clone(), hue, own(|tree| tree.bytes_per_change)));
+        let name = format!("filters {design}");
+        changes.push(Series::dots(name.clone(), hue, own(|tree| tree.bytes_per_change)));
         let entropy = own(|tree| tree.summary_entropy_bytes).map(|(x, mean)| (x, mean.value));
         summaries.push(Series::line("theory: entropy", Hue::Theory, entropy));
         summaries.push(Series::dots(name, hue, own(|tree| tree.summary_bytes)));
@@ -278,7 +284,7 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         .into_iter()
         .map(|(design, _)| {
             format!(
-                "with {design} filters a change takes {} bytes in {} messages",
+                "with filters {design} a change takes {} bytes in {} messages",
                 decimal(at_one(design, |tree| tree.bytes_per_change), 2),
                 decimal(at_one(design, |tree| tree.messages_per_change), 2),
             )
