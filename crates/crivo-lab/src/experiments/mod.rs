@@ -7,6 +7,7 @@ mod big_small;
 mod compaction;
 mod counting;
 mod dictionaries;
+mod exchange;
 mod filters;
 mod hash_quality;
 mod hyphenation;
@@ -50,6 +51,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &compaction::Compaction,
     &filters::Filters,
     &dictionaries::Dictionaries,
+    &exchange::Exchange,
     &routing::Routing,
     &admission::Admission,
     &similarity::Similarity,
