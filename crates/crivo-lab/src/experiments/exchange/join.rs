@@ -144,13 +144,14 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
         "filter, bytes",
         "rows in vain",
     ]);
-    let mut cheapest = 0;
+    let (mut cheapest, mut lost) = (0, 0.0f64);
     let mut off: Vec<f64> = Vec::new();
     for (share, group) in &groups {
         let seen = of_everything(group, |join| join.bytes as f64);
         let semi = of_everything(group, |join| join.semi_join_bytes as f64).value;
         let theory = of_everything(group, |join| join.theory).value;
         cheapest += usize::from(seen.value <= semi.min(1.0));
+        lost = lost.max(seen.value / semi.min(1.0) - 1.0);
         off.push(seen.value / theory - 1.0);
         let in_vain: Vec<f64> =
             group.iter().map(|join| (join.rows_sent - join.rows_matched) as f64).collect();
@@ -210,14 +211,19 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
         verdict: Verdict {
             outcome: Outcome::Measured,
             sentence: format!(
-                "The Bloom join takes the fewest bytes at {cheapest} of {} selectivities, and at most {} more \
-                 than theory, which needs no sample. {}",
+                "The Bloom join takes the fewest bytes at {cheapest} of {} selectivities{}, and at most {} more \
+                 than theory, which needs no sample.{}",
                 groups.len(),
+                if lost > 0.0 {
+                    format!(", elsewhere at most {} more than the best", percent(lost, 2))
+                } else {
+                    String::new()
+                },
                 percent(off.iter().copied().fold(0.0, f64::max), 2),
                 if without.is_empty() {
-                    "The filter always paid.".to_string()
+                    String::new()
                 } else {
-                    format!("The filter switched itself off at {}.", without.join(", "))
+                    format!(" The filter switched itself off at {}.", without.join(", "))
                 },
             ),
             test: String::new(),

@@ -283,8 +283,8 @@ pub(super) fn cost_figure(rows: &[Exchanged]) -> Figure {
         verdict: Verdict {
             outcome: Outcome::Measured,
             sentence: format!(
-                "The fewest bytes: {}. No protocol is further than {} from what was expected of it \
-                 (or from 1 KB, where that is more).",
+                "The fewest bytes: {}. Means are at most {} off what the planner expects (of 1 KB, where it \
+                 expects less).",
                 told.join(", "),
                 percent(off, 2),
             ),
@@ -327,10 +327,7 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
     let worst =
         |protocol: &dyn Fn(&Group<'_>) -> f64| groups.iter().map(protocol).fold(1.0, f64::max);
     let worst_planned = worst(&|group| group.ratio(group.planned(), CONFIDENCE).value);
-    let worst_session = worst(&|group| {
-        let above = mean(&group.bytes(SESSION)) - SESSION_GOAL.1;
-        above / group.best().1
-    });
+    let worst_session = worst(&|group| group.ratio(SESSION, CONFIDENCE).value);
     let allowed = |group: &Group<'_>| SESSION_GOAL.0 + SESSION_GOAL.1 / group.best().1;
     Figure {
         id: "exchange-choice",
@@ -393,8 +390,8 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
                 },
                 match too_dear {
                     0 => format!(
-                        "None of {sessions} sessions took more than {} times the best and 1 KB; on average \
-                         it was {} times and 1 KB, at most.",
+                        "None of {sessions} sessions took more than {} times the best and 1 KB; their mean is at \
+                         most {} times the best.",
                         SESSION_GOAL.0,
                         decimal(worst_session, 3),
                     ),
