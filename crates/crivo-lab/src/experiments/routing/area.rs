@@ -44,8 +44,8 @@ fn plans(context: &Context<'_>) -> Vec<AreaPlan> {
     let deepest = context.pick(5, 10, 10);
     let plan = AreaPlan {
         depth: deepest,
-        devices: context.pick(100, 500, 4_000),
-        ticks: context.pick(20, 40, 200),
+        devices: context.pick(100, 300, 2_000),
+        ticks: context.pick(20, 30, 100),
         letters_per_tick: 20,
         ..AreaPlan::default()
     };

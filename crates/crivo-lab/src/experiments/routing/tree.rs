@@ -52,8 +52,8 @@ pub(super) fn run(
 ) -> Result<(), StudyError> {
     let mut random = context.random("routing trees");
     let plan = TreePlan {
-        depth: context.pick(3, 4, 4),
-        requests: context.pick(200, 1_000, 10_000),
+        depth: context.pick(3, 3, 4),
+        requests: context.pick(200, 1_000, 4_000),
         changes: context.pick(20, 50, 200),
         ..TreePlan::default()
     };
