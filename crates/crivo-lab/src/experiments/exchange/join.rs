@@ -35,7 +35,7 @@ const ROW_BYTES: usize = 64;
 const KEY_BYTES: usize = 16;
 
 fn key(number: u64) -> [u8; KEY_BYTES] {
-    u128::from(number).to_be_bytes()
+    u128::from(number).to_le_bytes()
 }
 
 fn row(number: u64) -> [u8; ROW_BYTES] {
@@ -56,7 +56,7 @@ fn join(keys: u64, rows: &[u64], seed: u64) -> Result<JoinReport, StudyError> {
                 // A key is below 2^64, and among the asker's if it is below their number.
                 let has_partner = |row: &[u8]| {
                     row.first_chunk()
-                        .is_some_and(|&bytes| u128::from_be_bytes(bytes) < u128::from(keys))
+                        .is_some_and(|&bytes| u128::from_le_bytes(bytes) < u128::from(keys))
                 };
                 asker.receive(&message, has_partner).map_err(failed)?;
             }
