@@ -173,7 +173,7 @@ impl Held {
             format!("Theory is at most {farthest} off.")
         } else {
             format!(
-                "Theory is further off than it may be for {}: up to {farthest}.",
+                "Theory is further off than it may be for {}; the largest mean distance is {farthest}.",
                 self.against.join(" and ")
             )
         }
@@ -390,7 +390,7 @@ fn write_figure(rows: &[Row]) -> Figure {
             },
             sentence: format!(
                 "With room for {} of the objects, LRU behind the door writes {} of what plain LRU writes, {} \
-                 half as reported from practice. {}",
+                 half that is reported from practice. {}",
                 percent(EXAMPLE, 1),
                 percent(left.value, 3),
                 if left.high < 0.5 {
