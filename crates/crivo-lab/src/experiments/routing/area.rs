@@ -45,7 +45,7 @@ fn plans(context: &Context<'_>) -> Vec<AreaPlan> {
     let plan = AreaPlan {
         depth: deepest,
         devices: context.pick(100, 300, 2_000),
-        ticks: context.pick(20, 30, 100),
+        ticks: context.pick(20, 30, 50),
         letters_per_tick: 20,
         ..AreaPlan::default()
     };

@@ -53,7 +53,7 @@ pub(super) fn run(
     let mut random = context.random("routing trees");
     let plan = TreePlan {
         depth: context.pick(3, 3, 4),
-        requests: context.pick(200, 1_000, 4_000),
+        requests: context.pick(200, 1_000, 2_000),
         changes: context.pick(20, 50, 200),
         ..TreePlan::default()
     };
