@@ -64,6 +64,30 @@ pub fn mean_interval(sample: &[f64], confidence: f64) -> Estimate {
     Estimate { value, low: value - half, high: value + half }
 }
 
+/// A value with a known standard error, and the interval that the normal distribution gives.
+pub fn normal_interval(value: f64, standard_error: f64, confidence: f64) -> Estimate {
+    let half = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) * standard_error;
+    Estimate { value, low: value - half, high: value + half }
+}
+
+/// The standard deviation of `count` values, as it was seen, with the interval that the normal
+/// distribution gives for large samples. The excess kurtosis of the values, 0 if they are normal,
+/// says how far their squares scatter.
+///
+/// ```text
+///   relative standard error = ½ √(2/(count − 1) + kurtosis/count)
+/// ```
+pub fn deviation_interval(
+    deviation: f64,
+    count: u64,
+    excess_kurtosis: f64,
+    confidence: f64,
+) -> Estimate {
+    let count = count.max(2) as f64;
+    let scatter = (2.0 / (count - 1.0) + excess_kurtosis / count).max(0.0);
+    normal_interval(deviation, deviation * scatter.sqrt() / 2.0, confidence)
+}
+
 /// The median, with the interval between two of the ordered values that holds it whatever the
 /// distribution: each value is below the median with chance ½, so that ranks follow the binomial
 /// distribution. With fewer than six values it is their whole range, and less sure than 95%.
@@ -154,6 +178,18 @@ mod tests {
         assert!((estimate.value - 3.0).abs() < 1e-12);
         assert!((estimate.high - 3.0 - 1.9632).abs() < 1e-3, "{estimate:?}");
         assert_eq!(mean_interval(&[2.0], 0.95), Estimate { value: 2.0, low: 2.0, high: 2.0 });
+    }
+
+    #[test]
+    fn a_standard_error_gives_an_interval() {
+        let estimate = normal_interval(1.0, 0.5, 0.95);
+        assert!((estimate.low - 0.02).abs() < 1e-4 && (estimate.high - 1.98).abs() < 1e-4);
+        // 201 normal values: 1/√400 of the deviation, twice that to each side.
+        let deviation = deviation_interval(2.0, 201, 0.0, 0.954_499_736);
+        assert!((deviation.high - 2.2).abs() < 1e-6, "{deviation:?}");
+        // Values that are one of two with equal chance have a kurtosis of −2: no scatter at all.
+        let coin = deviation_interval(0.5, 1_000_000, -2.0, 0.95);
+        assert!(coin.high - coin.low < 1e-5);
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! The experiments, in the order of the report.
 
+mod admission;
 mod best_k;
 mod best_m;
 mod big_small;
 mod compaction;
 mod counting;
 mod dictionaries;
+mod exchange;
 mod filters;
 mod hash_quality;
 mod hyphenation;
 mod rates;
+mod routing;
+mod similarity;
 
 use std::fmt::Debug;
 
@@ -47,6 +51,10 @@ pub const ALL: &[&dyn Experiment] = &[
     &compaction::Compaction,
     &filters::Filters,
     &dictionaries::Dictionaries,
+    &exchange::Exchange,
+    &routing::Routing,
+    &admission::Admission,
+    &similarity::Similarity,
 ];
 
 /// The names of all experiments.

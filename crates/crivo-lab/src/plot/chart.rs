@@ -92,20 +92,12 @@ impl Frame {
         let ink = Ink::Of(series.hue);
         let places: Vec<(f64, f64)> =
             series.points.iter().map(|point| (self.x(point.x), self.y(point.y))).collect();
-        match series.look {
-            Look::Line => canvas.polyline(&places, ink, 1.8, ""),
-            Look::Dashed => canvas.polyline(&places, ink, 1.5, "5 4"),
-            Look::Trace => canvas.polyline(&places, ink, 1.2, ""),
-            Look::Dots => {}
-            Look::Bars => self.draw_bars(canvas, series, &places, bar),
+        if series.look == Look::Bars {
+            self.draw_bars(canvas, series, &places, bar);
         }
-        if !series.look.has_dots() {
-            return;
-        }
-        // Many dots in one place would hide each other.
-        let radius = if series.points.len() > 60 { 2.4 } else { 3.8 };
-        for (point, (x, y)) in series.points.iter().zip(&places) {
-            if let Some((low, high)) = point.interval {
+        if series.look.has_dots() {
+            for (point, (x, _)) in series.points.iter().zip(&places) {
+                let Some((low, high)) = point.interval else { continue };
                 let (low, high) = (self.y(low), self.y(high));
                 canvas.line((*x, low), (*x, high), ink, 1.3);
                 if (low - high).abs() > 3.0 {
@@ -114,8 +106,8 @@ impl Frame {
                     }
                 }
             }
-            canvas.dot((*x, *y), series.hue, radius);
         }
+        draw_marks(canvas, series, &places);
     }
 
     fn draw_bars(
@@ -134,6 +126,24 @@ impl Frame {
             let (upper, lower) = (y.min(floor), y.max(floor));
             let size = ((width - 1.0).max(0.6), lower - upper);
             canvas.rectangle((left, upper), size, Ink::Of(series.hue), 0.78);
+        }
+    }
+}
+
+/// Draws the line and the dots of a series whose points lie at these places.
+pub(super) fn draw_marks(canvas: &mut Canvas, series: &Series, places: &[(f64, f64)]) {
+    let ink = Ink::Of(series.hue);
+    match series.look {
+        Look::Line => canvas.polyline(places, ink, 1.8, ""),
+        Look::Dashed => canvas.polyline(places, ink, 1.5, "5 4"),
+        Look::Trace => canvas.polyline(places, ink, 1.2, ""),
+        Look::Dots | Look::Bars => {}
+    }
+    if series.look.has_dots() {
+        // Many dots in one place would hide each other.
+        let radius = if places.len() > 60 { 2.4 } else { 3.8 };
+        for &place in places {
+            canvas.dot(place, series.hue, radius);
         }
     }
 }

@@ -6,6 +6,7 @@
 mod axis;
 mod chart;
 mod heat;
+mod map;
 mod number;
 mod png;
 mod sheet;
@@ -14,6 +15,7 @@ mod theme;
 
 pub use axis::{Axis, Format, Scaling};
 pub use heat::HeatMap;
+pub use map::Map;
 pub(crate) use number::{decimal, percent, points, thousands};
 pub(crate) use png::to_png;
 pub(crate) use sheet::{inline, inline_sign, legend, sheet};
@@ -23,13 +25,15 @@ pub(crate) use theme::css_variables;
 
 use crate::statistics::Estimate;
 
-/// One set of axes with what is drawn on them, or a heat map.
+/// One set of axes with what is drawn on them, a heat map, or a map of an area.
 #[derive(Debug, Clone)]
 pub enum Panel {
     /// Lines, dots and bars over two axes.
     Chart(Chart),
     /// A matrix in colours.
     Heat(HeatMap),
+    /// Lines across a square area.
+    Map(Map),
 }
 
 impl Panel {
@@ -37,6 +41,7 @@ impl Panel {
         match self {
             Self::Chart(chart) => &chart.title,
             Self::Heat(heat) => &heat.title,
+            Self::Map(map) => &map.title,
         }
     }
 
@@ -44,6 +49,7 @@ impl Panel {
         match self {
             Self::Chart(chart) => &chart.series,
             Self::Heat(_) => &[],
+            Self::Map(map) => &map.series,
         }
     }
 }

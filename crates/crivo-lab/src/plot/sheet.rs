@@ -2,7 +2,7 @@
 
 use super::svg::{Anchor, Canvas, escape, text_width};
 use super::theme::{Hue, Ink, Theme};
-use super::{Look, Panel, chart, heat};
+use super::{Look, Panel, chart, heat, map};
 
 /// A single panel is wide; panels that stand together are smaller.
 const SINGLE: (f64, f64) = (480.0, 312.0);
@@ -22,6 +22,7 @@ fn draw(panel: &Panel, size: (f64, f64), theme: Theme) -> String {
     match panel {
         Panel::Chart(each) => chart::draw(each, size, theme),
         Panel::Heat(each) => heat::draw(each, size, theme),
+        Panel::Map(each) => map::draw(each, size, theme),
     }
 }
 

@@ -38,6 +38,32 @@ pub enum Source {
     Holm1979,
     /// Linear probing.
     Knuth1998,
+    /// MinHash.
+    Broder1997,
+    /// TinyLFU.
+    EinzigerFriedmanManes2017,
+    /// Invertible Bloom lookup tables for set differences.
+    Eppstein2011,
+    /// Formulas for caches.
+    Garetto2016,
+    /// Geographic routing by filters.
+    Hsiao2001,
+    /// Bands and the S-curve.
+    Leskovec2014,
+    /// Signatures of few bits.
+    LiKonig2010,
+    /// The Bloom join.
+    MackertLohman1986,
+    /// One-hit wonders.
+    MaggsSitaraman2015,
+    /// Filters that lead requests.
+    RheaKubiatowicz2002,
+    /// One permutation with densification.
+    Shrivastava2017,
+    /// Rateless reconciliation.
+    YangGiladAlizadeh2024,
+    /// S3-FIFO.
+    YangS3Fifo2023,
 }
 
 impl Source {
@@ -47,18 +73,31 @@ impl Source {
         Self::Bonet2016,
         Self::Bender2012,
         Self::Bloom1970,
+        Self::Broder1997,
         Self::Carter1978,
         Self::ClopperPearson1934,
+        Self::EinzigerFriedmanManes2017,
+        Self::Eppstein2011,
         Self::Fan2000,
         Self::Fan2014,
         Self::FountoulakisPanagiotou2012,
+        Self::Garetto2016,
         Self::GrafLemire2022,
         Self::Holm1979,
+        Self::Hsiao2001,
         Self::Knuth1998,
+        Self::Leskovec2014,
         Self::Liang1983,
+        Self::LiKonig2010,
+        Self::MackertLohman1986,
+        Self::MaggsSitaraman2015,
         Self::PaghRodler2004,
         Self::Putze2009,
+        Self::RheaKubiatowicz2002,
+        Self::Shrivastava2017,
         Self::WolperLeroy1993,
+        Self::YangGiladAlizadeh2024,
+        Self::YangS3Fifo2023,
     ];
 
     /// Its name in links, how it is cited, and the whole entry.
@@ -169,6 +208,88 @@ impl Source {
                 "Knuth 1998",
                 "D. E. Knuth, The Art of Computer Programming, volume 3: Sorting and Searching, \
                  second edition, section 6.4. Addison-Wesley, 1998. Chaining and linear probing.",
+            ),
+            Self::Broder1997 => (
+                "broder-1997",
+                "Broder 1997",
+                "A. Z. Broder, On the resemblance and containment of documents. Compression and \
+                 Complexity of Sequences, 1997. Shingles and MinHash.",
+            ),
+            Self::EinzigerFriedmanManes2017 => (
+                "einziger-2017",
+                "Einziger et al. 2017",
+                "G. Einziger, R. Friedman, B. Manes, TinyLFU: a highly efficient cache admission \
+                 policy. ACM Transactions on Storage 13(4), 2017. Counting with ageing, and \
+                 W-TinyLFU.",
+            ),
+            Self::Eppstein2011 => (
+                "eppstein-2011",
+                "Eppstein et al. 2011",
+                "D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, What’s the difference? \
+                 Efficient set reconciliation without prior context. SIGCOMM 2011.",
+            ),
+            Self::Garetto2016 => (
+                "garetto-2016",
+                "Garetto et al. 2016",
+                "M. Garetto, E. Leonardi, V. Martina, A unified approach to the performance \
+                 analysis of caching systems. ACM Transactions on Modeling and Performance \
+                 Evaluation of Computing Systems 1(3), 2016. The formulas for LRU, plain and \
+                 behind a filter.",
+            ),
+            Self::Hsiao2001 => (
+                "hsiao-2001",
+                "Hsiao 2001",
+                "P.-H. Hsiao, Geographical region summary service for geographical routing. \
+                 MobiHoc 2001 (poster). Filters for children and siblings.",
+            ),
+            Self::Leskovec2014 => (
+                "leskovec-2014",
+                "Leskovec et al. 2014",
+                "J. Leskovec, A. Rajaraman, J. D. Ullman, Mining of massive datasets, second \
+                 edition, chapter 3. Cambridge University Press, 2014. Bands and the S-curve.",
+            ),
+            Self::LiKonig2010 => (
+                "li-koenig-2010",
+                "Li and König 2010",
+                "P. Li, C. König, b-bit minwise hashing. WWW 2010. How few bits of a value are \
+                 enough.",
+            ),
+            Self::MackertLohman1986 => (
+                "mackert-lohman-1986",
+                "Mackert and Lohman 1986",
+                "L. F. Mackert, G. M. Lohman, R* optimizer validation and performance evaluation \
+                 for distributed queries. VLDB 1986. The Bloom join, measured.",
+            ),
+            Self::MaggsSitaraman2015 => (
+                "maggs-sitaraman-2015",
+                "Maggs and Sitaraman 2015",
+                "B. M. Maggs, R. K. Sitaraman, Algorithmic nuggets in content delivery. ACM \
+                 SIGCOMM Computer Communication Review 45(3), 2015. Three quarters of objects are \
+                 asked for once.",
+            ),
+            Self::RheaKubiatowicz2002 => (
+                "rhea-kubiatowicz-2002",
+                "Rhea and Kubiatowicz 2002",
+                "S. C. Rhea, J. Kubiatowicz, Probabilistic location and routing. INFOCOM 2002. \
+                 Filters that lead requests.",
+            ),
+            Self::Shrivastava2017 => (
+                "shrivastava-2017",
+                "Shrivastava 2017",
+                "A. Shrivastava, Optimal densification for fast and accurate minwise hashing. \
+                 ICML 2017. One permutation in place of many.",
+            ),
+            Self::YangGiladAlizadeh2024 => (
+                "yang-2024",
+                "Yang et al. 2024",
+                "L. Yang, Y. Gilad, M. Alizadeh, Practical rateless set reconciliation. SIGCOMM \
+                 2024. Coded symbols without end: 1.35 to 1.72 per difference.",
+            ),
+            Self::YangS3Fifo2023 => (
+                "yang-2023",
+                "Yang et al. 2023",
+                "J. Yang, Y. Zhang, Z. Qiu, Y. Yue, R. Vinayak, FIFO queues are all you need for \
+                 cache eviction. SOSP 2023. S3-FIFO.",
             ),
         }
     }

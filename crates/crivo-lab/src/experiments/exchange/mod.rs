@@ -1,0 +1,62 @@
+//! Set exchange: what does it cost to make two sets equal, and to join two tables?
+
+mod join;
+mod sessions;
+mod symbols;
+
+use crivo::exchange::{ExchangeError, ExchangeKey};
+
+use super::Experiment;
+use crate::data::Dataset;
+use crate::report::{Section, Source};
+use crate::study::Context;
+use crate::{Random, StudyError};
+
+/// Reconciliation and joins, by filters and otherwise.
+#[derive(Debug)]
+pub(super) struct Exchange;
+
+impl Experiment for Exchange {
+    fn name(&self) -> &'static str {
+        "exchange"
+    }
+
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+        symbols::run(context, data)?;
+        sessions::run(context, data)?;
+        join::run(context, data)
+    }
+
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
+        let sessions = data.rows("sessions")?;
+        Ok(Section {
+            title: "Exchange between peers",
+            introduction: "Two peers have nearly the same set, and want to have the same. To send a \
+                whole set is a waste. A filter of it finds most of the difference, at some bits per \
+                element of the set; coded symbols find all of it, at some bytes per element of the \
+                difference. The same filters spare a join most of the rows that find no partner."
+                .to_string(),
+            sources: &[
+                Source::Silva2022,
+                Source::YangGiladAlizadeh2024,
+                Source::Eppstein2011,
+                Source::MackertLohman1986,
+            ],
+            figures: vec![
+                symbols::figure(&data.rows("symbols")?),
+                sessions::cost_figure(&sessions),
+                sessions::choice_figure(&sessions),
+                join::figure(&data.rows("joins")?),
+            ],
+        })
+    }
+}
+
+fn fresh_key(random: &mut Random) -> ExchangeKey {
+    let halves = [random.number(), random.number()].map(u64::to_le_bytes);
+    ExchangeKey::agreed([halves[0], halves[1]].concat().try_into().unwrap_or_default(), [0; 16])
+}
+
+fn failed(error: ExchangeError) -> StudyError {
+    StudyError::wrong(format_args!("an exchange failed: {error}"))
+}

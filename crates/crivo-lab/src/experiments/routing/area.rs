@@ -1,0 +1,329 @@
+//! Letters to devices that move about.
+
+use crivo::route::geographic::study::{AreaPlan, measure};
+use serde::{Deserialize, Serialize};
+
+use super::mean_of;
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM};
+use crate::study::Context;
+
+/// The rates that filters are made for, at the full depth.
+const RATES: [f64; 5] = [0.001, 0.003, 0.01, 0.03, 0.1];
+/// The rate at which depths are compared, and for which there is a goal.
+const GOAL_RATE: f64 = 0.01;
+/// The mean stretch that is to be kept.
+const GOAL: f64 = 1.04;
+
+/// One area with its devices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Area {
+    depth: u8,
+    rate: f64,
+    devices: u64,
+    letters: u64,
+    /// Letters that were not delivered.
+    lost: u64,
+    stretch: f64,
+    stretch_at_rest: f64,
+    stretch_at_rest_theory: f64,
+    false_forwards: f64,
+    searched_again: u64,
+    moves: u64,
+    bytes_per_move: f64,
+    messages_per_move: f64,
+    bytes_per_hop: f64,
+    filter_bytes: u64,
+}
+
+/// Every depth at the goal's rate, and every rate at the largest depth.
+fn plans(context: &Context<'_>) -> Vec<AreaPlan> {
+    let deepest = context.pick(5, 10, 10);
+    let plan = AreaPlan {
+        depth: deepest,
+        devices: context.pick(100, 300, 2_000),
+        ticks: context.pick(20, 30, 50),
+        letters_per_tick: 20,
+        ..AreaPlan::default()
+    };
+    let shallow = [4, 6, 8].into_iter().filter(|&depth| depth < deepest);
+    let depths = shallow.map(|depth| AreaPlan { depth, rate: GOAL_RATE, ..plan });
+    depths.chain(RATES.map(|rate| AreaPlan { rate, ..plan })).collect()
+}
+
+pub(super) fn plan_count(context: &Context<'_>) -> u64 {
+    plans(context).len() as u64
+}
+
+/// Measures each plan on as many areas as there are repetitions.
+pub(super) fn run(
+    context: &Context<'_>,
+    data: &mut Dataset,
+    (mut done, steps): (u64, u64),
+) -> Result<(), StudyError> {
+    let mut random = context.random("routing areas");
+    let mut areas = Vec::new();
+    for plan in plans(context) {
+        for _ in 0..context.repetitions() {
+            let row = measure(&AreaPlan { seed: random.number(), ..plan })?;
+            areas.push(Area {
+                depth: row.depth,
+                rate: row.rate,
+                devices: row.devices,
+                letters: row.letters,
+                lost: row.lost,
+                stretch: row.stretch,
+                stretch_at_rest: row.stretch_at_rest,
+                stretch_at_rest_theory: row.expected_stretch_at_rest,
+                false_forwards: row.false_forwards,
+                searched_again: row.searched_again,
+                moves: row.moves,
+                bytes_per_move: row.bytes_per_move,
+                messages_per_move: row.messages_per_move,
+                bytes_per_hop: row.bytes_per_hop,
+                filter_bytes: row.filter_bytes,
+            });
+            done += 1;
+            context.step(done, steps);
+        }
+    }
+    data.add("areas", &areas)
+}
+
+/// The areas of one rate and depth.
+fn of(areas: &[Area], rate: f64, depth: u8) -> Vec<&Area> {
+    areas.iter().filter(|area| area.rate == rate && area.depth == depth).collect()
+}
+
+fn deepest(areas: &[Area]) -> u8 {
+    areas.iter().map(|area| area.depth).max().unwrap_or(0)
+}
+
+pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
+    let depth = deepest(areas);
+    let groups: Vec<(f64, Vec<&Area>)> =
+        RATES.iter().map(|&rate| (rate, of(areas, rate, depth))).collect();
+    // One comparison more: the goal.
+    let confidence = 1.0 - FALSE_ALARM / (groups.len() + 1) as f64;
+    let off = |area: &Area| area.stretch_at_rest - area.stretch_at_rest_theory;
+    let against =
+        groups.iter().filter(|(_, own)| !mean_of(own, off, confidence).holds(0.0)).count();
+    let goal = mean_of(&of(areas, GOAL_RATE, depth), |area| area.stretch, confidence);
+    let lost: u64 = areas.iter().map(|area| area.lost).sum();
+    let mut table = Table::new(&[
+        "ε",
+        "stretch at rest by theory",
+        "stretch at rest",
+        "95% interval",
+        "stretch while moving",
+        "95% interval",
+        "wrong turns per letter",
+        "filters, bytes",
+    ]);
+    for (rate, own) in &groups {
+        let mean = |column: fn(&Area) -> f64| mean_of(own, column, CONFIDENCE);
+        let (rest, moving) = (mean(|area| area.stretch_at_rest), mean(|area| area.stretch));
+        table.row([
+            percent(*rate, 1),
+            decimal(mean(|area| area.stretch_at_rest_theory).value, 5),
+            decimal(rest.value, 5),
+            format!("{}–{}", decimal(rest.low, 5), decimal(rest.high, 5)),
+            decimal(moving.value, 5),
+            format!("{}–{}", decimal(moving.low, 5), decimal(moving.high, 5)),
+            decimal(mean(|area| area.false_forwards).value, 2),
+            thousands(mean(|area| area.filter_bytes as f64).value.round() as u64),
+        ]);
+    }
+    let column = |column: fn(&Area) -> f64| {
+        let mean = move |(rate, own): &(f64, Vec<&Area>)| (*rate, mean_of(own, column, CONFIDENCE));
+        groups.iter().map(mean)
+    };
+    let theory = column(|area| area.stretch_at_rest_theory).map(|(x, mean)| (x, mean.value));
+    let first = areas.first();
+    let letters: u64 = areas.iter().map(|area| area.letters).sum();
+    Figure {
+        id: "routing-area-stretch",
+        title: "How straight letters go to devices that move".to_string(),
+        question: format!(
+            "Does every letter arrive, at a mean stretch of at most {GOAL} for filters of {}?",
+            percent(GOAL_RATE, 1)
+        ),
+        method: format!(
+            "{} areas for each rate, divided in four {depth} times, with {} devices that walk by the \
+             random waypoint (in each tick, the time of a hop, from 10⁻⁶ to 3·10⁻⁵ of a side). Letters \
+             between random devices, while all walk and again while all rest. Theory: the rates of the \
+             filters that are asked on the way, as they are then. Bars: 95% intervals over areas.",
+            groups.first().map_or(0, |(_, own)| own.len()),
+            thousands(first.map_or(0, |area| area.devices)),
+        ),
+        panels: vec![Panel::Chart(Chart {
+            title: String::new(),
+            x: Axis::logarithmic("ε, the rate that filters are made for")
+                .with_format(Format::Percent),
+            y: Axis::linear("stretch").with_format(Format::Ratio),
+            series: vec![
+                Series::dashed(
+                    format!("goal at {}", percent(GOAL_RATE, 1)),
+                    Hue::Limit,
+                    [(RATES[0], GOAL), (GOAL_RATE, GOAL)],
+                ),
+                Series::line("theory, at rest", Hue::Theory, theory),
+                Series::dots("at rest", Hue::Bloom, column(|area| area.stretch_at_rest)),
+                Series::dots("while moving", Hue::Cuckoo, column(|area| area.stretch)),
+            ],
+        })],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: if lost > 0 || against > 0 || goal.low > GOAL {
+                Outcome::Differs
+            } else if goal.high <= GOAL {
+                Outcome::Agrees
+            } else {
+                Outcome::Undecided
+            },
+            sentence: format!(
+                "{} The mean stretch at {} and depth {depth} is {}, {}. {}",
+                match lost {
+                    // As many again were sent at rest.
+                    0 => format!("No letter was lost, of {}.", thousands(2 * letters)),
+                    some => format!("{} letters were lost.", thousands(some)),
+                },
+                percent(GOAL_RATE, 1),
+                decimal(goal.value, 4),
+                if goal.high <= GOAL {
+                    format!("surely below {GOAL}")
+                } else if goal.low > GOAL {
+                    format!("surely above {GOAL}")
+                } else {
+                    format!("and whether it is below {GOAL} takes more areas to say")
+                },
+                match against {
+                    0 => "At rest, stretch is what theory says.".to_string(),
+                    some => format!(
+                        "At rest, stretch contradicts theory at {some} of {} rates.",
+                        groups.len()
+                    ),
+                },
+            ),
+            test: format!(
+                "Test: the mean distance from theory at each of {} rates, and the goal, by Student’s \
+                 intervals over areas, corrected for their number (Bonferroni); probability of a false \
+                 alarm at most {}%.",
+                groups.len(),
+                100.0 * FALSE_ALARM
+            ),
+        },
+    }
+}
+
+/// The messages of a step across a border, if each border between smallest squares is crossed as
+/// often as any other: of the 2^D − 1 lines that divide the area, 2^(j − 1) belong to the squares of
+/// level j, and whoever crosses one of those changes D − j + 1 squares on either side, each of which
+/// tells four neighbours.
+fn messages_if_even(depth: u8) -> f64 {
+    let lines = 2f64.powi(i32::from(depth)) - 1.0;
+    let messages =
+        |level: u8| 8.0 * f64::from(depth - level + 1) * 2f64.powi(i32::from(level) - 1) / lines;
+    (1..=depth).map(messages).sum()
+}
+
+pub(super) fn move_figure(areas: &[Area]) -> Figure {
+    let mut depths: Vec<u8> = areas.iter().map(|area| area.depth).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let mut table = Table::new(&[
+        "depth",
+        "messages if borders were alike",
+        "messages per move",
+        "95% interval",
+        "bytes per move",
+        "95% interval",
+        "moves",
+    ]);
+    let (mut bytes, mut messages) = (Vec::new(), Vec::new());
+    for &depth in &depths {
+        let own = of(areas, GOAL_RATE, depth);
+        // Few devices cross the few borders of a shallow area: no move is no measurement.
+        let own: Vec<&Area> = own.into_iter().filter(|area| area.moves > 0).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let size = mean_of(&own, |area| area.bytes_per_move, CONFIDENCE);
+        let count = mean_of(&own, |area| area.messages_per_move, CONFIDENCE);
+        table.row([
+            depth.to_string(),
+            decimal(messages_if_even(depth), 3),
+            decimal(count.value, 3),
+            format!("{}–{}", decimal(count.low, 3), decimal(count.high, 3)),
+            decimal(size.value, 3),
+            format!("{}–{}", decimal(size.low, 3), decimal(size.high, 3)),
+            thousands(own.iter().map(|area| area.moves).sum()),
+        ]);
+        bytes.push((f64::from(depth), size));
+        messages.push((f64::from(depth), count));
+    }
+    let last = (bytes.last().copied(), messages.last().copied());
+    let even = depths.iter().map(|&depth| (f64::from(depth), messages_if_even(depth)));
+    Figure {
+        id: "routing-area-moves",
+        title: "What a move costs".to_string(),
+        question: "How much do squares have to tell each other when a device moves?".to_string(),
+        method: format!(
+            "The same areas, at ε = {}, and shallower ones. A move is a step from one smallest square \
+             into another; squares up to the first that contains both tell their parents and \
+             siblings. Theory: the messages if every border between smallest squares were crossed \
+             alike, at most 16 at any depth. (The random waypoint leads through the middle more \
+             often than along the edge.) Bars: 95% intervals over areas.",
+            percent(GOAL_RATE, 1),
+        ),
+        panels: vec![
+            Panel::Chart(Chart {
+                title: "messages".to_string(),
+                x: Axis::linear("depth of the area"),
+                y: Axis::from_zero("messages per move"),
+                series: vec![
+                    Series::line("theory: borders alike", Hue::Theory, even),
+                    Series::dots("observed", Hue::Bloom, messages),
+                ],
+            }),
+            Panel::Chart(Chart {
+                title: "bytes".to_string(),
+                x: Axis::linear("depth of the area"),
+                y: Axis::from_zero("bytes per move"),
+                series: vec![Series::dots("observed", Hue::Bloom, bytes)],
+            }),
+        ],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: match last {
+                (Some((depth, size)), Some((_, count))) => format!(
+                    "At depth {depth} a move takes {} bytes in {} messages, on average; {} if \
+                     borders were crossed alike.",
+                    decimal(size.value, 3),
+                    decimal(count.value, 3),
+                    decimal(messages_if_even(deepest(areas)), 3),
+                ),
+                _ => "No device left its square: more ticks are needed.".to_string(),
+            },
+            test: String::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_count_the_squares_that_change() {
+        // One division: every border is the middle line, and both squares tell four neighbours.
+        assert_eq!(messages_if_even(1), 8.0);
+        // Two: one line of three is the middle one, which costs twice as much.
+        assert!((messages_if_even(2) - (16.0 + 8.0 + 8.0) / 3.0).abs() < 1e-12);
+        assert!((15.9..16.0).contains(&messages_if_even(12)));
+    }
+}

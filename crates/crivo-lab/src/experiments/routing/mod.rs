@@ -1,0 +1,58 @@
+//! Routing by filters: how far do wrong answers lead astray, and what do changes cost?
+
+mod area;
+mod picture;
+mod tree;
+
+use super::Experiment;
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::report::{Section, Source};
+use crate::statistics::{Estimate, mean_interval};
+use crate::study::Context;
+
+/// Requests through a tree, and letters to moving devices.
+#[derive(Debug)]
+pub(super) struct Routing;
+
+impl Experiment for Routing {
+    fn name(&self) -> &'static str {
+        "routing"
+    }
+
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+        let repetitions = u64::from(context.repetitions());
+        let (trees, areas) = (tree::RATES.len() as u64, area::plan_count(context));
+        let steps = (trees + areas) * repetitions;
+        tree::run(context, data, (0, steps))?;
+        area::run(context, data, (trees * repetitions, steps))?;
+        picture::run(context, data)
+    }
+
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
+        let trees = data.rows("trees")?;
+        let areas = data.rows("areas")?;
+        Ok(Section {
+            title: "Routing",
+            introduction: "Who knows where a thing is? A node that keeps a filter of what each \
+                neighbour leads to can send requests on, without knowing anything exactly. What a \
+                filter rejects is not there, so that nothing is lost; what it accepts by mistake \
+                costs a turn in vain."
+                .to_string(),
+            sources: &[Source::Silva2022, Source::RheaKubiatowicz2002, Source::Hsiao2001],
+            figures: vec![
+                tree::stretch_figure(data, &trees)?,
+                tree::cost_figure(&trees),
+                area::stretch_figure(&areas),
+                area::move_figure(&areas),
+                picture::figure(data, &data.rows("picture")?)?,
+            ],
+        })
+    }
+}
+
+/// The mean of a column over independent worlds, with its interval.
+fn mean_of<T>(rows: &[&T], column: impl Fn(&T) -> f64, confidence: f64) -> Estimate {
+    let sample: Vec<f64> = rows.iter().map(|row| column(row)).collect();
+    mean_interval(&sample, confidence)
+}

@@ -1,0 +1,192 @@
+//! One letter's way, drawn.
+
+use crivo::route::geographic::Square;
+use crivo::route::geographic::study::{AreaPlan, picture};
+use serde::{Deserialize, Serialize};
+
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Hue, Look, Map, Panel, Point, Series, percent};
+use crate::report::{Figure, Outcome, Verdict};
+use crate::study::Context;
+
+/// A square that the letter came through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Stop {
+    hop: u64,
+    level: u8,
+    column: u32,
+    row: u32,
+}
+
+pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+    // Few levels, so that the smallest squares can be seen, and many mistakes.
+    let plan = AreaPlan {
+        depth: 5,
+        devices: 500,
+        rate: 0.1,
+        seed: context.random("routing picture").number(),
+        ..AreaPlan::default()
+    };
+    let route = picture(&plan)?;
+    if !route.delivered {
+        return Err(StudyError::wrong("a letter to a device at rest was lost"));
+    }
+    let stops: Vec<Stop> = (0..)
+        .zip(&route.squares)
+        .map(|(hop, square)| Stop {
+            hop,
+            level: square.level(),
+            column: square.column(),
+            row: square.row(),
+        })
+        .collect();
+    data.set_parameter("picture rate", plan.rate);
+    data.set_parameter("picture devices", plan.devices);
+    data.add("picture", &stops)
+}
+
+/// A part of the way: the numbers of its hops, the first being where it begins.
+#[derive(Debug, PartialEq)]
+struct Stretch {
+    hops: Vec<usize>,
+    in_vain: bool,
+}
+
+/// Divides a way into what led to its end and what was taken back.
+fn parts<T: PartialEq>(way: &[T]) -> Vec<Stretch> {
+    // Every return to a place takes back what lay between, and is itself part of that.
+    let mut kept: Vec<usize> = Vec::new();
+    let mut taken_back = vec![false; way.len()];
+    for (hop, place) in way.iter().enumerate() {
+        match kept.iter().position(|&before| way[before] == *place) {
+            Some(again) => {
+                taken_back[hop] = true;
+                for erased in kept.drain(again + 1..) {
+                    taken_back[erased] = true;
+                }
+            }
+            None => kept.push(hop),
+        }
+    }
+    let mut parts: Vec<Stretch> = Vec::new();
+    for (hop, &in_vain) in taken_back.iter().enumerate().skip(1) {
+        match parts.last_mut() {
+            Some(part) if part.in_vain == in_vain => part.hops.push(hop),
+            _ => parts.push(Stretch { hops: vec![hop - 1, hop], in_vain }),
+        }
+    }
+    parts
+}
+
+pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyError> {
+    let squares = stops
+        .iter()
+        .map(|stop| Square::new(stop.level, stop.column, stop.row))
+        .collect::<Result<Vec<_>, _>>()?;
+    // The squares that were asked about on the way, each once.
+    let mut outlined: Vec<Square> = vec![Square::WHOLE];
+    for square in squares.iter().filter_map(|square| square.parent()).flat_map(Square::children) {
+        if !outlined.contains(&square) {
+            outlined.push(square);
+        }
+    }
+    let outlines = outlined.iter().map(|square| {
+        let place = square.rectangle();
+        ((place.x, place.y), place.side)
+    });
+    let depth = squares.iter().map(|square| square.level()).max().unwrap_or(0);
+    let (mut on_map, mut on_levels) = (Vec::new(), Vec::new());
+    let parts = parts(&squares);
+    // What was taken back lies below.
+    for in_vain in [true, false] {
+        for part in parts.iter().filter(|part| part.in_vain == in_vain) {
+            let (label, hue, look) = if in_vain {
+                ("a turn in vain", Hue::Bad, Look::Dashed)
+            } else {
+                ("the way", Hue::Bloom, Look::Line)
+            };
+            let series = |place: &dyn Fn(usize) -> (f64, f64)| {
+                let point = |&hop: &usize| {
+                    let (x, y) = place(hop);
+                    Point { x, y, interval: None }
+                };
+                Series::new(label, hue, look, part.hops.iter().map(point).collect())
+            };
+            on_map.push(series(&|hop| squares[hop].rectangle().centre()));
+            on_levels.push(series(&|hop| {
+                (hop as f64, f64::from(depth) - f64::from(squares[hop].level()))
+            }));
+        }
+    }
+    for (label, hue, hop) in
+        [("sender", Hue::Cuckoo, 0), ("receiver", Hue::Linear, squares.len().saturating_sub(1))]
+    {
+        let Some(square) = squares.get(hop) else { continue };
+        let (x, y) = square.rectangle().centre();
+        on_map.push(Series::new(label, hue, Look::Dots, vec![Point { x, y, interval: None }]));
+        let y = f64::from(depth) - f64::from(square.level());
+        let point = Point { x: hop as f64, y, interval: None };
+        on_levels.push(Series::new(label, hue, Look::Dots, vec![point]));
+    }
+    let hops = squares.len().saturating_sub(1);
+    let shortest = match (squares.first(), squares.last()) {
+        (Some(&first), Some(&last)) => first.distance(last),
+        _ => 0,
+    };
+    let turns = parts.iter().filter(|part| part.in_vain).count();
+    let rate: f64 = data.parameter("picture rate")?;
+    let devices: u64 = data.parameter("picture devices")?;
+    Ok(Figure {
+        id: "routing-picture",
+        title: "The way of a letter".to_string(),
+        question: "How does a letter find a device, and what does a mistake look like?".to_string(),
+        method: format!(
+            "{devices} devices at rest in an area that is divided in four {depth} times, with filters \
+             of {}, bad enough to err. Of a thousand letters the one with the most wrong turns is \
+             drawn, from the middle of each square that it came through to the middle of the next, \
+             with the squares whose filters were asked. It climbs until a sibling accepts, goes over, \
+             and descends where a child accepts; theory, without mistakes, is the blue line alone.",
+            percent(rate, 2),
+        ),
+        panels: vec![
+            Panel::Map(Map {
+                title: "across the area".to_string(),
+                outlines: outlines.collect(),
+                series: on_map,
+            }),
+            Panel::Chart(Chart {
+                title: "up, over, and down".to_string(),
+                x: Axis::linear("hop"),
+                y: Axis::from_zero("levels above the smallest squares"),
+                series: on_levels,
+            }),
+        ],
+        table: None,
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: format!(
+                "The letter took {hops} hops where {shortest} are the fewest, because of {turns} \
+                 {} in vain, and arrived.",
+                if turns == 1 { "excursion" } else { "excursions" },
+            ),
+            test: String::new(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_has_parts_in_vain() {
+        let stretch = |hops: &[usize], in_vain| Stretch { hops: hops.to_vec(), in_vain };
+        assert_eq!(parts(&['a', 'b', 'c']), [stretch(&[0, 1, 2], false)]);
+        assert_eq!(
+            parts(&['a', 'b', 'x', 'y', 'x', 'b', 'c']),
+            [stretch(&[0, 1], false), stretch(&[1, 2, 3, 4, 5], true), stretch(&[5, 6], false),]
+        );
+        assert!(parts(&['a']).is_empty());
+    }
+}

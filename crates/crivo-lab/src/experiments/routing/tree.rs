@@ -1,0 +1,329 @@
+//! Requests through a tree of nodes.
+
+use crivo::route::RouteError;
+use crivo::route::study::{TreePlan, tree};
+use serde::{Deserialize, Serialize};
+
+use super::mean_of;
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM};
+use crate::study::Context;
+
+/// The rates that filters are made for.
+pub(super) const RATES: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+
+/// Fewer wrong turns than this in all trees tell nothing about their rate.
+const FEWEST_WRONG_TURNS: f64 = 30.0;
+
+/// The least excess that is drawn: shared filters of a low rate lead nobody astray.
+const LEAST_DRAWN: f64 = 1e-5;
+
+/// One design on one tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Tree {
+    design: String,
+    rate: f64,
+    nodes: u64,
+    resources: u64,
+    requests: u64,
+    /// Requests that came to a wrong end.
+    lost: u64,
+    stretch: f64,
+    stretch_theory: f64,
+    false_forwards: f64,
+    false_forwards_theory: f64,
+    filter_bytes: u64,
+    storage_bytes: u64,
+    bytes_per_change: f64,
+    messages_per_change: f64,
+    summary_bytes: f64,
+    summary_entropy_bytes: f64,
+    summary_plain_bytes: f64,
+}
+
+/// Measures every rate on as many trees as there are repetitions.
+pub(super) fn run(
+    context: &Context<'_>,
+    data: &mut Dataset,
+    (mut done, steps): (u64, u64),
+) -> Result<(), StudyError> {
+    let mut random = context.random("routing trees");
+    let plan = TreePlan {
+        depth: context.pick(3, 3, 4),
+        requests: context.pick(200, 1_000, 2_000),
+        changes: context.pick(20, 50, 200),
+        ..TreePlan::default()
+    };
+    data.set_parameter("arity", plan.arity);
+    data.set_parameter("tree depth", plan.depth);
+    let mut trees = Vec::new();
+    for rate in RATES {
+        for _ in 0..context.repetitions() {
+            for row in tree(&TreePlan { rate, seed: random.number(), ..plan }).map_err(refused)? {
+                trees.push(Tree {
+                    design: row.design.to_string(),
+                    rate,
+                    nodes: row.nodes,
+                    resources: row.resources,
+                    requests: row.requests,
+                    lost: row.lost,
+                    stretch: row.stretch,
+                    stretch_theory: row.expected_stretch,
+                    false_forwards: row.false_forwards,
+                    false_forwards_theory: row.expected_false_forwards,
+                    filter_bytes: row.filter_bytes,
+                    storage_bytes: row.storage_bytes,
+                    bytes_per_change: row.bytes_per_change,
+                    messages_per_change: row.messages_per_change,
+                    summary_bytes: row.summary_bytes,
+                    summary_entropy_bytes: row.summary_entropy_bytes,
+                    summary_plain_bytes: row.summary_plain_bytes,
+                });
+            }
+            done += 1;
+            context.step(done, steps);
+        }
+    }
+    data.add("trees", &trees)
+}
+
+fn refused(error: RouteError) -> StudyError {
+    StudyError::wrong(format_args!("a tree could not be made: {error}"))
+}
+
+/// All trees of one design and rate.
+struct Group<'a> {
+    design: &'a str,
+    rate: f64,
+    trees: Vec<&'a Tree>,
+}
+
+/// The designs, each with a colour, in the order of the data.
+fn designs(trees: &[Tree]) -> Vec<(&str, Hue)> {
+    let mut names: Vec<&str> = Vec::new();
+    for tree in trees {
+        if !names.contains(&tree.design.as_str()) {
+            names.push(&tree.design);
+        }
+    }
+    names.into_iter().zip([Hue::Bloom, Hue::Cuckoo]).collect()
+}
+
+fn groups(trees: &[Tree]) -> Vec<Group<'_>> {
+    let mut groups = Vec::new();
+    for (design, _) in designs(trees) {
+        for rate in RATES {
+            let of = |tree: &&Tree| tree.design == design && tree.rate == rate;
+            groups.push(Group { design, rate, trees: trees.iter().filter(of).collect() });
+        }
+    }
+    groups
+}
+
+pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, StudyError> {
+    let groups = groups(trees);
+    let wrong_turns = |group: &Group<'_>| -> f64 {
+        group.trees.iter().map(|tree| tree.false_forwards_theory * tree.requests as f64).sum()
+    };
+    let tested: Vec<&Group<'_>> =
+        groups.iter().filter(|group| wrong_turns(group) >= FEWEST_WRONG_TURNS).collect();
+    let confidence = 1.0 - FALSE_ALARM / tested.len().max(1) as f64;
+    let against = tested
+        .iter()
+        .filter(|group| {
+            let off = |tree: &Tree| tree.stretch - tree.stretch_theory;
+            !mean_of(&group.trees, off, confidence).holds(0.0)
+        })
+        .count();
+    let lost: u64 = trees.iter().map(|tree| tree.lost).sum();
+    let mut table = Table::new(&[
+        "design",
+        "ε",
+        "stretch by theory",
+        "stretch",
+        "95% interval",
+        "wrong turns per request",
+    ]);
+    for group in &groups {
+        let seen = mean_of(&group.trees, |tree| tree.stretch, CONFIDENCE);
+        let theory = mean_of(&group.trees, |tree| tree.stretch_theory, CONFIDENCE);
+        let turns = mean_of(&group.trees, |tree| tree.false_forwards, CONFIDENCE);
+        table.row([
+            group.design.to_string(),
+            percent(group.rate, 2),
+            decimal(theory.value, 5),
+            decimal(seen.value, 5),
+            format!("{}–{}", decimal(seen.low, 5), decimal(seen.high, 5)),
+            decimal(turns.value, 2),
+        ]);
+    }
+    let mut series = Vec::new();
+    for (design, hue) in designs(trees) {
+        let excess = |tree: &Tree| tree.stretch_theory - 1.0;
+        let theory_of = |group: &Group<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
+        let own = || {
+            let groups = groups.iter().filter(|group| group.design == design);
+            groups.filter(|group| theory_of(group) >= LEAST_DRAWN)
+        };
+        let theory = own().map(|group| (group.rate, theory_of(group)));
+        series.push(Series::line("theory", Hue::Theory, theory));
+        let seen = |group: &Group<'_>| {
+            (group.rate, mean_of(&group.trees, |tree| tree.stretch - 1.0, CONFIDENCE))
+        };
+        series.push(Series::dots(format!("filters {design}"), hue, own().map(seen)));
+    }
+    let (arity, depth): (u32, u32) = (data.parameter("arity")?, data.parameter("tree depth")?);
+    let first = trees.first();
+    Ok(Figure {
+        id: "routing-tree-stretch",
+        title: "How far requests go astray in a tree".to_string(),
+        question:
+            "How many hops more than needed does a request take, for filters of a given rate?"
+                .to_string(),
+        method: format!(
+            "{} trees for each rate, with {arity} children a node and leaves at depth {depth}: {} nodes, {} \
+             resources. {} requests in each, from random nodes for resources of others, and as many for \
+             what nobody has. Shared: all filters have one size, that of the root’s, so that a parent’s \
+             is the OR of its children’s. Sized: each is made for its own subtree. Theory: the rates of \
+             all filters that are asked on the way, as they are in these trees. Drawn is stretch − 1. Bars: \
+             95% intervals over trees.",
+            groups.first().map_or(0, |group| group.trees.len()),
+            thousands(first.map_or(0, |tree| tree.nodes)),
+            thousands(first.map_or(0, |tree| tree.resources)),
+            thousands(first.map_or(0, |tree| tree.requests)),
+        ),
+        panels: vec![Panel::Chart(Chart {
+            title: String::new(),
+            x: Axis::logarithmic("ε, the rate that filters are made for")
+                .with_format(Format::Percent),
+            y: Axis::logarithmic("hops beyond the fewest").with_format(Format::Percent),
+            series,
+        })],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::of(lost == 0 && against == 0),
+            sentence: format!(
+                "{} {}",
+                match lost {
+                    0 => format!(
+                        "No request came to a wrong end, of {}.",
+                        // As many again were for what nobody has.
+                        thousands(2 * trees.iter().map(|tree| tree.requests).sum::<u64>())
+                    ),
+                    some => format!("{} requests came to a wrong end.", thousands(some)),
+                },
+                match against {
+                    0 => "Stretch is what theory says, for both designs.".to_string(),
+                    some =>
+                        format!("Stretch contradicts theory in {some} of {} cases.", tested.len()),
+                },
+            ),
+            test: format!(
+                "Test: the mean distance from theory over trees, by Student’s interval, in the {} cases \
+                 in which theory expects at least {FEWEST_WRONG_TURNS} wrong turns, corrected for their \
+                 number (Bonferroni); probability of a false alarm at most {}%.",
+                tested.len(),
+                100.0 * FALSE_ALARM
+            ),
+        },
+    })
+}
+
+pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
+    let groups = groups(trees);
+    let mut table = Table::new(&[
+        "design",
+        "ε",
+        "bytes per change",
+        "95% interval",
+        "messages per change",
+        "summary, bytes",
+        "by entropy",
+        "filters, bytes",
+        "stored digests, bytes",
+    ]);
+    for group in &groups {
+        let mean = |column: fn(&Tree) -> f64| mean_of(&group.trees, column, CONFIDENCE);
+        let change = mean(|tree| tree.bytes_per_change);
+        table.row([
+            group.design.to_string(),
+            percent(group.rate, 2),
+            decimal(change.value, 3),
+            format!("{}–{}", decimal(change.low, 3), decimal(change.high, 3)),
+            decimal(mean(|tree| tree.messages_per_change).value, 3),
+            thousands(mean(|tree| tree.summary_bytes).value.round() as u64),
+            thousands(mean(|tree| tree.summary_entropy_bytes).value.round() as u64),
+            thousands(mean(|tree| tree.filter_bytes as f64).value.round() as u64),
+            thousands(mean(|tree| tree.storage_bytes as f64).value.round() as u64),
+        ]);
+    }
+    let (mut changes, mut summaries) = (Vec::new(), Vec::new());
+    for (design, hue) in designs(trees) {
+        let own = |column: fn(&Tree) -> f64| {
+            let groups = groups.iter().filter(move |group| group.design == design);
+            groups.map(move |group| (group.rate, mean_of(&group.trees, column, CONFIDENCE)))
+        };
+        let name = format!("filters {design}");
+        changes.push(Series::dots(name.clone(), hue, own(|tree| tree.bytes_per_change)));
+        let entropy = own(|tree| tree.summary_entropy_bytes).map(|(x, mean)| (x, mean.value));
+        summaries.push(Series::line("theory: entropy", Hue::Theory, entropy));
+        summaries.push(Series::dots(name, hue, own(|tree| tree.summary_bytes)));
+    }
+    let above = trees
+        .iter()
+        .map(|tree| tree.summary_bytes / tree.summary_entropy_bytes - 1.0)
+        .fold(0.0, f64::max);
+    let at_one = |design: &str, column: fn(&Tree) -> f64| {
+        let group = groups.iter().find(|group| group.design == design && group.rate == RATES[0]);
+        group.map_or(0.0, |group| mean_of(&group.trees, column, CONFIDENCE).value)
+    };
+    let told: Vec<String> = designs(trees)
+        .into_iter()
+        .map(|(design, _)| {
+            format!(
+                "with filters {design} a change takes {} bytes in {} messages",
+                decimal(at_one(design, |tree| tree.bytes_per_change), 2),
+                decimal(at_one(design, |tree| tree.messages_per_change), 2),
+            )
+        })
+        .collect();
+    Figure {
+        id: "routing-tree-cost",
+        title: "What changes cost in a tree".to_string(),
+        question: "How many bytes does it take to tell of a change, and of a whole subtree?"
+            .to_string(),
+        method: "The same trees. A change is one resource added or removed, told from parent to \
+            parent as far as it makes a difference. A summary describes the whole subtree of a child \
+            of the root, as it is sent when a node joins. Theory: the entropy of the set that is sent, \
+            of bits or of digests. Bars: 95% intervals over trees."
+            .to_string(),
+        panels: vec![
+            Panel::Chart(Chart {
+                title: "a change".to_string(),
+                x: Axis::logarithmic("ε").with_format(Format::Percent),
+                y: Axis::from_zero("bytes of all messages"),
+                series: changes,
+            }),
+            Panel::Chart(Chart {
+                title: "a summary".to_string(),
+                x: Axis::logarithmic("ε").with_format(Format::Percent),
+                y: Axis::from_zero("bytes"),
+                series: summaries,
+            }),
+        ],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::Measured,
+            sentence: format!(
+                "At ε = {}, {}; a summary takes at most {} more than its entropy.",
+                percent(RATES[0], 1),
+                told.join(", "),
+                percent(above, 2),
+            ),
+            test: String::new(),
+        },
+    }
+}

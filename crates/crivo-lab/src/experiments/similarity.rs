@@ -1,0 +1,411 @@
+//! Similarity: do signatures and bands find what theory says they find?
+
+use crivo::ParameterError;
+use crivo::sketch::SignatureBits;
+use crivo::sketch::experiment::{Setup, candidate_rates, estimate_quality};
+use serde::{Deserialize, Serialize};
+
+use super::Experiment;
+use crate::StudyError;
+use crate::data::Dataset;
+use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
+use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
+use crate::statistics::{
+    CONFIDENCE, Estimate, FALSE_ALARM, deviation_interval, normal_interval, share,
+};
+use crate::study::Context;
+
+/// MinHash and bands beside their curves.
+#[derive(Debug)]
+pub(super) struct Similarity;
+
+/// How many pairs of a bin became candidates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Rate {
+    form: String,
+    from: f64,
+    to: f64,
+    /// The mean of the pairs' exact similarities.
+    similarity: f64,
+    pairs: u64,
+    candidates: u64,
+    /// The mean of the pairs' probabilities by theory.
+    theory: f64,
+}
+
+/// A point of a form's own curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Curve {
+    form: String,
+    similarity: f64,
+    probability: f64,
+}
+
+/// How well similarity was estimated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Quality {
+    form: String,
+    /// Whether places are independent, so that theory is exact.
+    independent: bool,
+    values: u32,
+    similarity: f64,
+    /// The probability that two values agree, by chance or not.
+    agreement: f64,
+    pairs: u64,
+    mean: f64,
+    deviation: f64,
+    theory: f64,
+}
+
+/// A form of signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Classic,
+    FourBits,
+    OneBit,
+    OnePermutation,
+}
+
+impl Form {
+    const ALL: [Self; 4] = [Self::Classic, Self::FourBits, Self::OneBit, Self::OnePermutation];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::FourBits => "four bits of a value",
+            Self::OneBit => "one bit of a value",
+            Self::OnePermutation => "one permutation",
+        }
+    }
+
+    const fn hue(self) -> Hue {
+        match self {
+            Self::Classic => Hue::Bloom,
+            Self::FourBits => Hue::Blocked,
+            Self::OneBit => Hue::Fuse,
+            Self::OnePermutation => Hue::Cuckoo,
+        }
+    }
+
+    /// Bands with these signatures, and small sets to try them on: similarity is all that counts.
+    fn setup(self, bands: u32, rows: u32) -> Result<Setup, ParameterError> {
+        let classic = Setup { union: 18..=22, ..Setup::classic(bands, rows)? };
+        Ok(match self {
+            Self::Classic => classic,
+            Self::FourBits => classic.shortened(SignatureBits::new(4)?),
+            Self::OneBit => classic.shortened(SignatureBits::new(1)?),
+            // Enough elements that hardly a place stays empty.
+            Self::OnePermutation => Setup::one_permutation(bands, rows, 256)?,
+        })
+    }
+
+    /// Bands whose curve rises in the middle.
+    const fn bands(self) -> (u32, u32) {
+        match self {
+            // Bits agree by chance as often as not, which takes more of them.
+            Self::OneBit => (8, 8),
+            _ => (8, 4),
+        }
+    }
+}
+
+/// What classic signatures are held to, with at least so many pairs in a bin.
+const GOAL: f64 = 0.005;
+const GOAL_PAIRS: u64 = 150_000;
+
+impl Experiment for Similarity {
+    fn name(&self) -> &'static str {
+        "similarity"
+    }
+
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+        let mut random = context.random("similarity seeds");
+        let bin_count: u32 = context.pick(5, 10, 20);
+        let pairs = context.pick(500, 12_000, GOAL_PAIRS);
+        let estimate_pairs = context.pick(500, 4_000, 40_000);
+        let steps = Form::ALL.len() as u64 * (u64::from(bin_count) + 1);
+        let (mut rates, mut curves, mut qualities) = (Vec::new(), Vec::new(), Vec::new());
+        let mut done = 0;
+        for form in Form::ALL {
+            let (bands, rows) = form.bands();
+            let plain = form.setup(bands, rows)?;
+            for bin in 0..bin_count {
+                let edge = |bin: u32| f64::from(bin) / f64::from(bin_count);
+                let setup = Setup { pairs, seed: random.number(), ..plain.clone() };
+                for row in candidate_rates(&setup, &[(edge(bin), edge(bin + 1))])? {
+                    rates.push(Rate {
+                        form: form.name().to_string(),
+                        from: row.from,
+                        to: row.to,
+                        similarity: row.similarity,
+                        pairs: row.pairs,
+                        candidates: row.candidates,
+                        theory: row.expected,
+                    });
+                }
+                done += 1;
+                context.step(done, steps);
+            }
+            let union = *plain.union.end();
+            // A curve of 65 points is smooth.
+            let step = (union / 64).max(1);
+            for common in (0..=union).step_by(step as usize) {
+                curves.push(Curve {
+                    form: form.name().to_string(),
+                    similarity: common as f64 / union as f64,
+                    probability: plain.expected(common, union)?,
+                });
+            }
+
+            let setup = form.setup(8, 8)?;
+            let setup = Setup { pairs: estimate_pairs, seed: random.number(), ..setup };
+            let union = *setup.union.end();
+            let commons: Vec<u64> = (1..=9).map(|tenths| union * tenths / 10).collect();
+            for row in estimate_quality(&setup, &commons)? {
+                qualities.push(Quality {
+                    form: form.name().to_string(),
+                    independent: form != Form::OnePermutation,
+                    values: setup.banding.value_count(),
+                    similarity: row.similarity,
+                    agreement: setup.bits.agreement(row.similarity),
+                    pairs: row.pairs,
+                    mean: row.mean,
+                    deviation: row.deviation,
+                    theory: row.expected_error,
+                });
+            }
+            done += 1;
+            context.step(done, steps);
+        }
+        data.add("candidates", &rates)?;
+        data.add("curves", &curves)?;
+        data.add("estimates", &qualities)
+    }
+
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
+        Ok(Section {
+            title: "Similar sets",
+            introduction:
+                "A signature of a few hundred bytes stands for a set, however large, and \
+                bands of it lead to similar sets without comparing all with all. How surely, and \
+                how often in vain, theory says beforehand."
+                    .to_string(),
+            sources: &[
+                Source::MartinsJesus2015,
+                Source::Broder1997,
+                Source::LiKonig2010,
+                Source::Shrivastava2017,
+                Source::Leskovec2014,
+            ],
+            figures: vec![
+                candidate_figure(&data.rows("candidates")?, &data.rows("curves")?)?,
+                estimate_figure(&data.rows("estimates")?),
+            ],
+        })
+    }
+}
+
+fn candidate_figure(rates: &[Rate], curves: &[Curve]) -> Result<Figure, StudyError> {
+    let confidence = 1.0 - FALSE_ALARM / rates.len().max(1) as f64;
+    let mut against = 0;
+    let mut table =
+        Table::new(&["form", "similarity", "theory", "observed", "95% interval", "pairs"]);
+    for rate in rates {
+        let seen = share(rate.candidates, rate.pairs, CONFIDENCE)?;
+        against += usize::from(!share(rate.candidates, rate.pairs, confidence)?.holds(rate.theory));
+        table.row([
+            rate.form.clone(),
+            decimal(rate.similarity, 3),
+            percent(rate.theory, 3),
+            percent(seen.value, 3),
+            format!("{}–{}", percent(seen.low, 3), percent(seen.high, 3)),
+            thousands(rate.pairs),
+        ]);
+    }
+    let mut panels = Vec::new();
+    for form in Form::ALL {
+        let own = || rates.iter().filter(|rate| rate.form == form.name());
+        let mut seen = Vec::new();
+        for rate in own() {
+            seen.push((rate.similarity, share(rate.candidates, rate.pairs, CONFIDENCE)?));
+        }
+        let curve = curves.iter().filter(|point| point.form == form.name());
+        let (bands, rows) = form.bands();
+        panels.push(Panel::Chart(Chart {
+            title: format!("{}, {bands} bands of {rows}", form.name()),
+            x: Axis::from_zero("similarity"),
+            y: Axis::from_zero("pairs that become candidates").with_format(Format::Percent),
+            series: vec![
+                Series::line(
+                    "theory",
+                    Hue::Theory,
+                    curve.map(|point| (point.similarity, point.probability)),
+                ),
+                Series::dots(form.name(), form.hue(), seen),
+            ],
+        }));
+    }
+    let pairs = rates.iter().map(|rate| rate.pairs).min().unwrap_or(0);
+    let farthest = rates
+        .iter()
+        .filter(|rate| rate.form == Form::Classic.name())
+        .map(|rate| (rate.candidates as f64 / rate.pairs.max(1) as f64 - rate.theory).abs())
+        .fold(0.0, f64::max);
+    Ok(Figure {
+        id: "similarity-candidates",
+        title: "Which pairs become candidates".to_string(),
+        question: "Do bands find pairs with the probability that the S-curve says?".to_string(),
+        method: format!(
+            "{} pairs of random sets for each bin of similarities, sketched and compared band by band, \
+             as the index does. Theory: 1 − (1 − pʳ)ᵇ for b bands of r values that agree with \
+             probability p: the similarity s for whole values, s + (1 − s)/2ᵇⁱᵗˢ for short ones; for \
+             one permutation, the curve of places that are drawn without putting back. Bars: exact \
+             95% intervals.",
+            thousands(pairs),
+        ),
+        panels,
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::of(against == 0),
+            sentence: format!(
+                "{} Classic signatures are at most {} off{}.",
+                match against {
+                    0 => "Every form lies on its own curve.".to_string(),
+                    some => format!("{some} of {} bins lie off their curve.", rates.len()),
+                },
+                points(farthest),
+                match pairs {
+                    few if few < GOAL_PAIRS => format!(
+                        "; whether that is within the goal of {} takes {} pairs in a bin",
+                        points(GOAL),
+                        thousands(GOAL_PAIRS)
+                    ),
+                    _ if farthest <= GOAL => format!(", within the goal of {}", points(GOAL)),
+                    _ => format!(", beyond the goal of {}", points(GOAL)),
+                }
+            ),
+            test: format!(
+                "Test: theory within the exact interval in each of {} bins, corrected for their \
+                 number (Bonferroni); probability of a false alarm at most {}%.",
+                rates.len(),
+                100.0 * FALSE_ALARM
+            ),
+        },
+    })
+}
+
+impl Quality {
+    /// The mean distance from the truth.
+    fn bias(&self, confidence: f64) -> Estimate {
+        let error = self.deviation / (self.pairs as f64).sqrt();
+        normal_interval(self.mean - self.similarity, error, confidence)
+    }
+
+    /// The standard deviation of the estimates: agreeing places follow the binomial distribution.
+    fn error(&self, confidence: f64) -> Estimate {
+        let variance = self.agreement * (1.0 - self.agreement);
+        let kurtosis = (1.0 - 6.0 * variance) / (f64::from(self.values) * variance);
+        deviation_interval(self.deviation, self.pairs, kurtosis, confidence)
+    }
+}
+
+fn estimate_figure(qualities: &[Quality]) -> Figure {
+    let tested = qualities.iter().filter(|each| each.independent).count();
+    let comparisons = qualities.len() + tested;
+    let confidence = 1.0 - FALSE_ALARM / comparisons.max(1) as f64;
+    let biased = qualities.iter().filter(|each| !each.bias(confidence).holds(0.0)).count();
+    let scattered = qualities
+        .iter()
+        .filter(|each| each.independent && !each.error(confidence).holds(each.theory))
+        .count();
+    let mut table = Table::new(&[
+        "form",
+        "similarity",
+        "mean estimate",
+        "standard error by theory",
+        "observed",
+        "95% interval",
+    ]);
+    let (mut errors, mut biases) = (Vec::new(), Vec::new());
+    for form in Form::ALL {
+        let own: Vec<&Quality> = qualities.iter().filter(|each| each.form == form.name()).collect();
+        for each in &own {
+            let error = each.error(CONFIDENCE);
+            table.row([
+                each.form.clone(),
+                decimal(each.similarity, 3),
+                decimal(each.mean, 4),
+                decimal(each.theory, 3),
+                decimal(error.value, 3),
+                format!("{}–{}", decimal(error.low, 3), decimal(error.high, 3)),
+            ]);
+        }
+        let theory = own.iter().map(|each| (each.similarity, each.theory));
+        if form != Form::OnePermutation {
+            errors.push(Series::line("theory", Hue::Theory, theory));
+        }
+        let seen = own.iter().map(|each| (each.similarity, each.error(CONFIDENCE)));
+        errors.push(Series::dots(form.name(), form.hue(), seen));
+        let bias = own.iter().map(|each| (each.similarity, each.bias(CONFIDENCE)));
+        biases.push(Series::dots(form.name(), form.hue(), bias));
+    }
+    biases.insert(0, Series::line("theory", Hue::Theory, [(0.1, 0.0), (0.9, 0.0)]));
+    let first = qualities.first();
+    // The same values drawn without putting back scatter less: by how much, on average?
+    let ratios: Vec<f64> = qualities
+        .iter()
+        .filter(|each| !each.independent)
+        .map(|each| each.deviation / each.theory)
+        .collect();
+    Figure {
+        id: "similarity-estimates",
+        title: "How well similarity is estimated".to_string(),
+        question: "Are estimates right on average, and is their standard error what theory says?"
+            .to_string(),
+        method: format!(
+            "{} pairs for each similarity, signatures of {} values. Theory: √(p(1 − p)/k)/(1 − 2⁻ᵇ) \
+             for k independent values of b bits that agree with probability p. Values of one \
+             permutation are drawn without putting back, and not independent. Bars: 95% intervals \
+             of mean and standard deviation.",
+            thousands(first.map_or(0, |each| each.pairs)),
+            first.map_or(0, |each| each.values),
+        ),
+        panels: vec![
+            Panel::Chart(Chart {
+                title: "standard error".to_string(),
+                x: Axis::from_zero("similarity"),
+                y: Axis::from_zero("standard error of an estimate"),
+                series: errors,
+            }),
+            Panel::Chart(Chart {
+                title: "mean distance from the truth".to_string(),
+                x: Axis::from_zero("similarity"),
+                y: Axis::linear("mean estimate − similarity"),
+                series: biases,
+            }),
+        ],
+        table: Some(table),
+        verdict: Verdict {
+            outcome: Outcome::of(biased + scattered == 0),
+            sentence: format!(
+                "{} {} One permutation scatters {} times as much as independent values would.",
+                match biased {
+                    0 => "No estimate is off on average.".to_string(),
+                    some => format!("{some} of {} means are off.", qualities.len()),
+                },
+                match scattered {
+                    0 => "Standard errors are what theory says.".to_string(),
+                    some => format!("{some} of {tested} standard errors differ from theory."),
+                },
+                decimal(crate::statistics::mean(&ratios), 2),
+            ),
+            test: format!(
+                "Test: {} means and {tested} standard deviations (not those of one permutation) \
+                 within their intervals, corrected for their number (Bonferroni); probability of a \
+                 false alarm at most {}%, for large samples.",
+                qualities.len(),
+                100.0 * FALSE_ALARM
+            ),
+        },
+    }
+}
