@@ -221,6 +221,11 @@ fn entities_are_left_alone() {
 fn a_deep_page_costs_no_square() {
     let page = "<b>".repeat(50_000) + &"</i>".repeat(50_000) + "ab";
     assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</i>a&shy;b"));
+    // Elements of raw text that never end: each is looked for once, not at every tag.
+    for tag in ["<script/></a>", "<title/></a>"] {
+        let page = tag.repeat(200_000) + "ab";
+        assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</a>a&shy;b"));
+    }
 }
 
 /// Text with all that the layer looks at, close together.

@@ -20,7 +20,7 @@ mod tag;
 use std::ops::Range;
 
 use super::words::joins;
-use tag::{Markup, Tag};
+use tag::{Markup, Tag, Unclosed};
 
 /// Hides what is not text, and what is in another language than this one.
 pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
@@ -31,6 +31,7 @@ pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
         open: Vec::new(),
         view: View::default(),
         markup: None,
+        unclosed: Unclosed::default(),
     };
     let mut at = 0;
     while at < html.len() {
@@ -68,13 +69,14 @@ struct Masker<'h> {
     view: View,
     /// The markup since the last text: where it began, and whether a word can go on behind it.
     markup: Option<(usize, bool)>,
+    unclosed: Unclosed,
 }
 
 impl Masker<'_> {
     /// Masks what begins at a place, and tells where it ends.
     fn step(&mut self, at: usize) -> usize {
         match self.html[at] {
-            b'<' => match Markup::read(self.html, at) {
+            b'<' => match Markup::read(self.html, at, &mut self.unclosed) {
                 Some(markup) => self.markup(at, markup),
                 // A less-than sign, as it may stand in text.
                 None => self.text(at..at + 1, Some(b'<')),
