@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use unicode_normalization::char::is_combining_mark;
+
 use crate::fold::{Folded, fold};
 use crate::{Breaks, ParseError, ReadError, tex};
 
@@ -39,8 +41,8 @@ impl Exception {
     /// Reads one entry of an exception list: a word with a hyphen at every break.
     ///
     /// # Errors
-    /// If the entry has no letters, or anything besides letters, marks, apostrophes and hyphens
-    /// between letters.
+    /// If there is a piece between hyphens that has no letter or begins with a mark, or anything
+    /// besides letters, marks, joiners, apostrophes and hyphens.
     pub fn parse(entry: &str) -> Result<Self, ParseError> {
         Self::from_entry(&tex::Entry { text: entry, line: 1, column: 1 })
     }
@@ -70,7 +72,10 @@ impl Exception {
             if let Some(index) = piece.chars().position(wrong) {
                 return Err(entry.error(start + index, "letters and hyphens only"));
             }
-            if piece.is_empty() {
+            if piece.starts_with(is_combining_mark) {
+                return Err(entry.error(start, "a letter before the mark"));
+            }
+            if !piece.contains(|c: char| c.is_alphabetic() && !is_combining_mark(c)) {
                 return Err(entry.error(start, "a letter on either side of every hyphen"));
             }
             pieces.push(piece);
@@ -112,7 +117,7 @@ impl std::fmt::Display for Exception {
 /// What may stand inside a word without being a letter.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}')
-        || unicode_normalization::char::is_combining_mark(c)
+        || is_combining_mark(c)
 }
 
 #[cfg(test)]
@@ -143,6 +148,11 @@ mod tests {
         assert_eq!(place("ta-"), (1, 4));
         assert_eq!(place("ta--ble"), (1, 4));
         assert_eq!(place("ta-ble a=b"), (1, 9));
+        assert_eq!(place("'"), (1, 1));
+        assert_eq!(place("'-'"), (1, 1));
+        assert_eq!(place("ta-'-ble"), (1, 4));
+        assert_eq!(place("\u{302}yab"), (1, 1));
+        assert_eq!(place("x-\u{302}yab"), (1, 3));
         assert_eq!(place("\\hyphenation{ta-ble\né;a}"), (2, 2));
     }
 }
