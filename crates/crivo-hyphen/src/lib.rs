@@ -71,6 +71,9 @@
 //! least length of words are counted in letters. Exceptions are used exactly as listed, unless the
 //! caller asks for minima. What is no word comes back unchanged.
 //!
+//! Marks that no pattern knows, such as a stress mark, are passed over by the patterns. An exception
+//! holds for the word that is listed and no other: one with such a mark is another word.
+//!
 //! # When not to use it
 //!
 //! Patterns know spelling, not meaning: they cannot tell *re-cord* from *rec-ord*. They do not
