@@ -93,7 +93,9 @@ impl Exception {
         }
         // The word is folded as a whole: a sigma at the end of a piece is not at the word's end.
         let folded = Folded::new(&plain);
-        let breaks = ends.filter_map(|end| folded.offset_of(end)).collect();
+        let starts = folded.starts();
+        let start_at = |end| starts.binary_search_by_key(&end, |start| start.0).ok();
+        let breaks = ends.filter_map(|end| Some(starts[start_at(end)?].1)).collect();
         Ok(Self { word: folded.text, breaks })
     }
 
@@ -116,8 +118,7 @@ impl std::fmt::Display for Exception {
 
 /// What may stand inside a word without being a letter.
 fn is_joiner(c: char) -> bool {
-    matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}')
-        || is_combining_mark(c)
+    matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}') || is_combining_mark(c)
 }
 
 #[cfg(test)]

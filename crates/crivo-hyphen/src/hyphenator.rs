@@ -147,9 +147,14 @@ impl Hyphenator {
         let folded = Folded::new(word);
         let breaks = find(&folded.text)?;
         let origins = self.automaton.letters(word).origins;
+        let starts: Vec<(usize, usize)> = origins
+            .iter()
+            .enumerate()
+            .filter_map(|(index, &origin)| Some((origin?, index)))
+            .collect();
         let original = |offset: usize| {
             let origin = folded.letters[folded.index_of(offset)?].1?;
-            let index = origins.iter().position(|&other| other == Some(origin))?;
+            let (_, index) = starts[starts.binary_search_by_key(&origin, |start| start.0).ok()?];
             self.limits.allow_listed(index, origins.len()).then_some(origin)
         };
         Some(breaks.iter().filter_map(original).collect())

@@ -66,7 +66,7 @@
 //!
 //! # Words
 //!
-//! Case does not matter, and is preserved; nor does it matter whether accents are letters of their
+//! Case does not matter, with [two limits](fold()), and is preserved; nor does it matter whether accents are letters of their
 //! own or marks, and no word is divided before a mark. Minima ([`Hyphenator::with_minima`]) and a
 //! least length of words are counted in letters. Exceptions are used exactly as listed, unless the
 //! caller asks for minima. What is no word comes back unchanged.

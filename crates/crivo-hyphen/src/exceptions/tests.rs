@@ -156,8 +156,7 @@ fn a_mark_makes_another_word_for_every_holder() {
     let patterns = Patterns::parse("1z").unwrap();
     let list = exceptions("manu-script x\u{302}\u{323}a-bc");
     let folded = Hyphenator::from_automaton(Automaton::with_exceptions(&patterns, &list));
-    let memory =
-        Hyphenator::from_patterns(&patterns).with_exceptions(MemoryExceptions::new(list));
+    let memory = Hyphenator::from_patterns(&patterns).with_exceptions(MemoryExceptions::new(list));
     for (word, expected) in [
         ("Manuscript", "Manu-script"),
         ("m\u{330}anuscript", "m\u{330}anuscript"),
