@@ -195,7 +195,7 @@ impl Hyphenator {
     /// Hyphenates the text of a page of HTML, and leaves all else as it is: tags and attributes,
     /// comments, declarations, entities, addresses, and the text in
     ///
-    /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `math`, `svg`,
+    /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `option`, `math`, `svg`,
     /// - `script`, `style`, `textarea`, `title` and other elements that hold no HTML,
     /// - elements with `translate="no"` or with `nohyphen` among their classes,
     /// - elements in another language than [`Html::language`].

@@ -23,7 +23,12 @@ pub(super) struct Tag {
 
 impl Markup {
     /// The markup that begins at `at`, with a less-than sign; `None` if that is text.
-    pub(super) fn read(html: &[u8], at: usize, unclosed: &mut Unclosed) -> Option<Self> {
+    pub(super) fn read(
+        html: &[u8],
+        at: usize,
+        is_xml: bool,
+        unclosed: &mut Unclosed,
+    ) -> Option<Self> {
         let rest = &html[at + 1..];
         let until = |from: usize, end: &[u8]| {
             find(&html[from.min(html.len())..], end)
@@ -37,6 +42,9 @@ impl Markup {
             [b'!' | b'?', ..] => other(until(at, b">")),
             [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] | [b'a'..=b'z' | b'A'..=b'Z', ..] => {
                 let Some((end, tag)) = Tag::read(html, at) else { return other(html.len()) };
+                if is_xml && tag.self_closing {
+                    return Some(Markup { end, tag: Some(tag), separates: None });
+                }
                 Some(Self::with_raw_text(html, end, tag, unclosed))
             }
             [b'/', ..] => other(until(at, b">")),
@@ -54,7 +62,7 @@ impl Markup {
         let separates = Some(is_block(name));
         let end = match unclosed.find_end_tag(html, end, raw) {
             Some(end) => end,
-            // XHTML closes it in the start tag.
+            // XHTML closes it in the start tag, and may not say that it is XHTML.
             None if tag.self_closing => end,
             None => html.len(),
         };
@@ -75,9 +83,10 @@ impl Tag {
         let name = reader.until(|byte| is_space(byte) || matches!(byte, b'/' | b'>'));
         let mut tag = Tag { name, closing, self_closing: false, language: None, opaque: false };
         loop {
-            reader.until(|byte| !is_space(byte) && byte != b'/');
+            let gap = reader.until(|byte| !is_space(byte) && byte != b'/');
             if *html.get(reader.at)? == b'>' {
-                tag.self_closing = html[reader.at - 1] == b'/';
+                // In the gap: a slash before it belongs to the value of an attribute.
+                tag.self_closing = html[gap].last() == Some(&b'/');
                 return Some((reader.at + 1, tag));
             }
             let (name, value) = reader.attribute();
@@ -102,6 +111,11 @@ impl Tag {
 
     pub(super) fn is_void(&self, html: &[u8]) -> bool {
         is_one_of(&html[self.name.clone()], VOID)
+    }
+
+    /// Whether the element and all in it are not of HTML, but of a language of XML.
+    pub(super) fn is_xml(&self, html: &[u8]) -> bool {
+        is_one_of(&html[self.name.clone()], XML)
     }
 
     /// Whether the text in the element is left alone.
@@ -207,7 +221,11 @@ const RAW: &[&str] =
     &["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"];
 
 /// Elements whose text is not prose.
-const HIDDEN: &[&str] = &["code", "pre", "kbd", "samp", "var", "tt", "listing", "math", "svg"];
+const HIDDEN: &[&str] =
+    &["code", "pre", "kbd", "samp", "var", "tt", "listing", "option", "math", "svg"];
+
+/// Elements of languages of XML.
+const XML: &[&str] = &["math", "svg"];
 
 /// Elements without content.
 const VOID: &[&str] = &[
