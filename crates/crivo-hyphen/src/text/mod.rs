@@ -42,8 +42,9 @@
 //! - So is a run with a digit in it: *mp3*, *2nd*.
 //! - So is whatever stands between white spaces and looks like an address, a path or code: with
 //!   `@`, `\` or a backtick anywhere; a full stop, `_` or `=` between letters; `/` beside one; `#`,
-//!   `$` or `<` before one; a colon before a digit, `/` or another colon. A break that is missing
-//!   in *and/or* costs little; one in an address makes it useless.
+//!   `$` or `<` before one; a colon before a digit, `/` or another colon, or after `mailto`, `urn`,
+//!   `data`, `file` or `tel`. A break that is missing in *and/or* costs little; one in an address
+//!   makes it useless.
 //! - So is anything of more than 64 KiB without a white space.
 //!
 //! # Speed
