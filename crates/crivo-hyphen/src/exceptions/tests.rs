@@ -191,6 +191,20 @@ fn breaks_survive_the_disk() {
 }
 
 #[test]
+fn words_that_could_not_be_read_are_not_taken() {
+    let folder = Folder::new();
+    let words = folder.open(None);
+    let longest = "a".repeat((1 << 20) - 1) + "-b";
+    assert_eq!(words.insert(exceptions(&longest)).unwrap(), 1);
+    let word = longest.replace('-', "");
+    assert_eq!(words.get(&word).unwrap().unwrap().iter().collect::<Vec<_>>(), [word.len() - 1]);
+    let error = words.insert(exceptions(&format!("ta-ble a{longest}"))).unwrap_err();
+    assert!(matches!(error.cause, Cause::WordTooLong { length, limit } if length == limit + 1));
+    // All or none.
+    assert_eq!((words.get("table").unwrap(), words.key_count().unwrap()), (None, 1));
+}
+
+#[test]
 fn later_breaks_replace_earlier_ones() {
     let folder = Folder::new();
     let words = folder.open(Some(Guard::new(Kind::Cuckoo, 0.01).unwrap()));
