@@ -9,7 +9,9 @@ use crate::{Breaks, ParseError, ReadError, tex};
 
 /// A word and its listed breaks, as `ta-ble` tells both.
 ///
-/// The word is kept [folded](crate::fold()), so that it is found in every letter case.
+/// The word is kept [folded](crate::fold()), so that it is found in every letter case. It may have
+/// apostrophes; but a [text](crate::text) is cut at these before words are looked up, so that such
+/// an exception is found only by who asks for the word as a whole.
 ///
 /// ```
 /// use crivo_hyphen::Exception;
@@ -29,11 +31,14 @@ pub struct Exception {
 impl Exception {
     /// A word with its breaks: offsets into the folded word.
     ///
-    /// Offsets that do not lie strictly within the word, or that would cut a letter, are left out.
+    /// Offsets that do not lie strictly within the word, or that would cut a letter or part it from
+    /// its marks, are left out.
     pub fn new(word: &str, breaks: &Breaks) -> Self {
         let word = fold(word).into_owned();
-        let inner =
-            |&offset: &usize| 0 < offset && offset < word.len() && word.is_char_boundary(offset);
+        let inner = |&offset: &usize| {
+            let rest = word.get(offset..).filter(|rest| 0 < offset && !rest.is_empty());
+            rest.is_some_and(|rest| !rest.starts_with(is_combining_mark))
+        };
         let breaks = breaks.iter().filter(inner).collect();
         Self { word, breaks }
     }
@@ -137,6 +142,14 @@ mod tests {
         // Capital sharp s is three bytes long, its small letter two; the decomposed é three and two.
         assert_eq!(Exception::parse("STRA\u{1e9e}-E").unwrap().to_string(), "straß-e");
         assert_eq!(Exception::parse("e\u{301}t-e\u{301}").unwrap().to_string(), "ét-é");
+    }
+
+    #[test]
+    fn breaks_that_are_none_are_left_out() {
+        // x and its mark, é, a: three letters in 1 + 2, 2 and 1 bytes.
+        let breaks: Breaks = (0..9).collect();
+        let exception = Exception::new("x\u{302}éa", &breaks);
+        assert_eq!(exception.breaks().iter().collect::<Vec<_>>(), [3, 5]);
     }
 
     #[test]

@@ -146,6 +146,14 @@ fn no_patterns_no_breaks() {
 }
 
 #[test]
+fn a_word_listed_over_and_over_has_its_last_breaks() {
+    let mut listed = vec![Exception::parse("a-bab").unwrap(); 70_000];
+    listed.push(Exception::parse("aba-b").unwrap());
+    let automaton = Automaton::with_exceptions(&parsed(&[]), &listed);
+    assert_eq!(found(&automaton, "abab", &ALL), [3]);
+}
+
+#[test]
 fn large_alphabets_are_numbered_like_small_ones() {
     // 300 letters from the Hangul block, each followed by a break.
     let letters: Vec<char> = ('\u{ac00}'..).take(300).collect();
