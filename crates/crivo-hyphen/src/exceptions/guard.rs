@@ -15,8 +15,8 @@ use crivo::{Digest, KeyHasher, ParameterError};
 /// | fuse | the filter is rebuilt | stays until a rebuild: a false positive |
 ///
 /// A filter that is full is rebuilt for a quarter more words. One in which removed words stay is
-/// rebuilt when these exceed a quarter of the others by more than 64. Choose fuse, the smallest, for a list
-/// that hardly ever changes, and cuckoo for one to which users add words.
+/// rebuilt when these exceed a quarter of the others by more than 64. Choose fuse, the smallest,
+/// for a list that hardly ever changes, and cuckoo for one to which users add words.
 ///
 /// ```
 /// use crivo::codec::Kind;
