@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use unicode_normalization::char::is_combining_mark;
+
 use crate::fold::{Folded, fold};
 use crate::{Breaks, ParseError, ReadError, tex};
 
 /// A word and its listed breaks, as `ta-ble` tells both.
 ///
-/// The word is kept [folded](crate::fold()), so that it is found in every letter case.
+/// The word is kept [folded](crate::fold()), so that it is found in every letter case. It may have
+/// apostrophes; but a [text](crate::text) is cut at these before words are looked up, so that such
+/// an exception is found only by who asks for the word as a whole.
 ///
 /// ```
 /// use crivo_hyphen::Exception;
@@ -27,11 +31,14 @@ pub struct Exception {
 impl Exception {
     /// A word with its breaks: offsets into the folded word.
     ///
-    /// Offsets that do not lie strictly within the word, or that would cut a letter, are left out.
+    /// Offsets that do not lie strictly within the word, or that would cut a letter or part it from
+    /// its marks, are left out.
     pub fn new(word: &str, breaks: &Breaks) -> Self {
         let word = fold(word).into_owned();
-        let inner =
-            |&offset: &usize| 0 < offset && offset < word.len() && word.is_char_boundary(offset);
+        let inner = |&offset: &usize| {
+            let rest = word.get(offset..).filter(|rest| 0 < offset && !rest.is_empty());
+            rest.is_some_and(|rest| !rest.starts_with(is_combining_mark))
+        };
         let breaks = breaks.iter().filter(inner).collect();
         Self { word, breaks }
     }
@@ -39,8 +46,8 @@ impl Exception {
     /// Reads one entry of an exception list: a word with a hyphen at every break.
     ///
     /// # Errors
-    /// If the entry has no letters, or anything besides letters, marks, apostrophes and hyphens
-    /// between letters.
+    /// If there is a piece between hyphens that has no letter or begins with a mark, or anything
+    /// besides letters, marks, joiners, apostrophes and hyphens.
     pub fn parse(entry: &str) -> Result<Self, ParseError> {
         Self::from_entry(&tex::Entry { text: entry, line: 1, column: 1 })
     }
@@ -70,7 +77,10 @@ impl Exception {
             if let Some(index) = piece.chars().position(wrong) {
                 return Err(entry.error(start + index, "letters and hyphens only"));
             }
-            if piece.is_empty() {
+            if piece.starts_with(is_combining_mark) {
+                return Err(entry.error(start, "a letter before the mark"));
+            }
+            if !piece.contains(|c: char| c.is_alphabetic() && !is_combining_mark(c)) {
                 return Err(entry.error(start, "a letter on either side of every hyphen"));
             }
             pieces.push(piece);
@@ -88,7 +98,9 @@ impl Exception {
         }
         // The word is folded as a whole: a sigma at the end of a piece is not at the word's end.
         let folded = Folded::new(&plain);
-        let breaks = ends.filter_map(|end| folded.offset_of(end)).collect();
+        let starts = folded.starts();
+        let start_at = |end| starts.binary_search_by_key(&end, |start| start.0).ok();
+        let breaks = ends.filter_map(|end| Some(starts[start_at(end)?].1)).collect();
         Ok(Self { word: folded.text, breaks })
     }
 
@@ -111,8 +123,7 @@ impl std::fmt::Display for Exception {
 
 /// What may stand inside a word without being a letter.
 fn is_joiner(c: char) -> bool {
-    matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}')
-        || unicode_normalization::char::is_combining_mark(c)
+    matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}') || is_combining_mark(c)
 }
 
 #[cfg(test)]
@@ -134,6 +145,14 @@ mod tests {
     }
 
     #[test]
+    fn breaks_that_are_none_are_left_out() {
+        // x and its mark, é, a: three letters in 1 + 2, 2 and 1 bytes.
+        let breaks: Breaks = (0..9).collect();
+        let exception = Exception::new("x\u{302}éa", &breaks);
+        assert_eq!(exception.breaks().iter().collect::<Vec<_>>(), [3, 5]);
+    }
+
+    #[test]
     fn malformed_entries_tell_their_place() {
         let place = |text| {
             let error = Exception::parse_list(text).unwrap_err();
@@ -143,6 +162,11 @@ mod tests {
         assert_eq!(place("ta-"), (1, 4));
         assert_eq!(place("ta--ble"), (1, 4));
         assert_eq!(place("ta-ble a=b"), (1, 9));
+        assert_eq!(place("'"), (1, 1));
+        assert_eq!(place("'-'"), (1, 1));
+        assert_eq!(place("ta-'-ble"), (1, 4));
+        assert_eq!(place("\u{302}yab"), (1, 1));
+        assert_eq!(place("x-\u{302}yab"), (1, 3));
         assert_eq!(place("\\hyphenation{ta-ble\né;a}"), (2, 2));
     }
 }

@@ -20,6 +20,10 @@ use unicode_normalization::char::is_combining_mark;
 /// assert_eq!(fold("ΟΔΟΣ"), "οδος");
 /// assert_eq!(fold("İstanbul"), "istanbul");
 /// ```
+///
+/// Letter by letter, and alike in all languages. That has two limits: the capitals of `ß` are often
+/// written `SS`, and these stay two letters (`STRASSE` is `strasse`, not `straße`; the capital `ẞ`
+/// is `ß`); and `I` is the capital of `i`, also in Turkish, where it is that of `ı`.
 pub fn fold(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
         return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -42,26 +46,37 @@ pub(crate) struct Folded {
 
 impl Folded {
     pub fn new(word: &str) -> Self {
+        // Composed first: the capital I with a dot is one letter, however it is written.
+        let mut composed = String::with_capacity(word.len());
+        // Of each letter with its marks: where it begins there, and in the word.
+        let mut clusters = Vec::new();
+        let mut start = 0;
+        let is_start = |&(offset, c): &(usize, char)| offset > 0 && !is_combining_mark(c);
+        let ends = word.char_indices().filter(is_start).map(|(offset, _)| offset);
+        for end in ends.chain([word.len()]) {
+            clusters.push((composed.len(), start));
+            composed.extend(word[start..end].nfc());
+            start = end;
+        }
         // Lower-casing the whole word knows the sigma at its end.
-        let lower = word.to_lowercase();
+        let lower = composed.to_lowercase();
         let mut lower = lower.chars();
         let mut folded = Self { text: String::with_capacity(word.len()), letters: Vec::new() };
         let mut cluster = String::new();
-        let mut cluster_start = 0;
-        for (offset, original) in word.char_indices() {
-            if !is_combining_mark(original) {
-                folded.push_composed(&cluster, cluster_start);
-                cluster.clear();
-                cluster_start = offset;
+        for (index, &(start, origin)) in clusters.iter().enumerate() {
+            let end = clusters.get(index + 1).map_or(composed.len(), |next| next.0);
+            cluster.clear();
+            for c in composed[start..end].chars() {
+                // The dotted capital I becomes two characters, the second of which no pattern
+                // knows.
+                let count = c.to_lowercase().count();
+                cluster.extend(lower.by_ref().take(count).take(1));
+                (1..count).for_each(|_| {
+                    lower.next();
+                });
             }
-            // The dotted capital I becomes two characters, the second of which no pattern knows.
-            let count = original.to_lowercase().count();
-            cluster.extend(lower.by_ref().take(count).take(1));
-            (1..count).for_each(|_| {
-                lower.next();
-            });
+            folded.push_composed(&cluster, origin);
         }
-        folded.push_composed(&cluster, cluster_start);
         folded
     }
 
@@ -74,10 +89,9 @@ impl Folded {
         }
     }
 
-    /// Where byte `offset` of the word lies in the folded text, if a letter begins there.
-    pub fn offset_of(&self, offset: usize) -> Option<usize> {
-        let found = self.letters.iter().find(|(_, origin)| *origin == Some(offset));
-        found.map(|&(folded, _)| folded)
+    /// Where each letter of the word begins, in order, and where it lies in the folded text.
+    pub fn starts(&self) -> Vec<(usize, usize)> {
+        self.letters.iter().filter_map(|&(folded, origin)| Some((origin?, folded))).collect()
     }
 
     /// Which character begins at byte `offset` of the folded text.
@@ -98,7 +112,7 @@ mod tests {
         let origins: Vec<_> = folded.letters.iter().map(|letter| letter.1).collect();
         assert_eq!(origins, [Some(0), Some(2), Some(5), Some(8)]);
         assert_eq!(folded.index_of(5), Some(3));
-        assert_eq!(folded.offset_of(8), Some(5));
+        assert_eq!(folded.starts(), [(0, 0), (2, 1), (5, 3), (8, 5)]);
         assert_eq!(folded.index_of(2), None);
     }
 
@@ -107,6 +121,19 @@ mod tests {
         let folded = Folded::new("x\u{302}y");
         assert_eq!(folded.letters, [(0, Some(0)), (1, None), (3, Some(3))]);
         assert_eq!(Folded::new("\u{301}a").letters, [(0, None), (2, Some(2))]);
+    }
+
+    #[test]
+    fn canonically_equal_words_fold_alike() {
+        for (one, other) in [
+            ("I\u{307}I", "\u{130}I"),
+            ("I\u{323}\u{307}", "\u{130}\u{323}"),
+            ("J\u{30c}", "\u{1f0}"),
+            ("x\u{302}\u{323}", "x\u{323}\u{302}"),
+            ("ΟΔΟ\u{301}Σ", "ΟΔΌΣ"),
+        ] {
+            assert_eq!(fold(one), fold(other));
+        }
     }
 
     #[test]

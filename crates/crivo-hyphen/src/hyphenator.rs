@@ -147,9 +147,14 @@ impl Hyphenator {
         let folded = Folded::new(word);
         let breaks = find(&folded.text)?;
         let origins = self.automaton.letters(word).origins;
+        let starts: Vec<(usize, usize)> = origins
+            .iter()
+            .enumerate()
+            .filter_map(|(index, &origin)| Some((origin?, index)))
+            .collect();
         let original = |offset: usize| {
             let origin = folded.letters[folded.index_of(offset)?].1?;
-            let index = origins.iter().position(|&other| other == Some(origin))?;
+            let (_, index) = starts[starts.binary_search_by_key(&origin, |start| start.0).ok()?];
             self.limits.allow_listed(index, origins.len()).then_some(origin)
         };
         Some(breaks.iter().filter_map(original).collect())
@@ -171,7 +176,7 @@ impl Limits {
     /// Whether an exception of so many letters may be divided before letter `index`.
     pub fn allow_listed(&self, index: usize, letters: usize) -> bool {
         let inside = 0 < index && index < letters && letters >= self.min_word_length;
-        let allowed = self.left <= index && index + self.right <= letters;
+        let allowed = self.left <= index && self.right <= letters.saturating_sub(index);
         inside && (allowed || !self.clip_exceptions)
     }
 }
@@ -224,6 +229,9 @@ mod tests {
         assert_eq!(listed.hyphenate("abcdaba", "-"), "a-bcdab-a");
         assert_eq!(listed.clone().with_clipped_exceptions().hyphenate("abcdaba", "-"), "abcdaba");
         assert_eq!(listed.clone().with_minima(1, 3).hyphenate("abcdaba", "-"), "a-bcdaba");
+        let boundless = listed.clone().with_minima(1, usize::MAX);
+        assert_eq!(boundless.hyphenate("abcdaba", "-"), "abcdaba");
+        assert_eq!(boundless.hyphenate("éabcd", "-"), "éabcd");
         assert_eq!(listed.with_min_word_length(8).hyphenate("abcdaba", "-"), "abcdaba");
     }
 

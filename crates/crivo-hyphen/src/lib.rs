@@ -66,10 +66,13 @@
 //!
 //! # Words
 //!
-//! Case does not matter, and is preserved; nor does it matter whether accents are letters of their
-//! own or marks, and no word is divided before a mark. Minima ([`Hyphenator::with_minima`]) and a
-//! least length of words are counted in letters. Exceptions are used exactly as listed, unless the
-//! caller asks for minima. What is no word comes back unchanged.
+//! Case does not matter, within [two limits](fold()), and is preserved; nor does it matter whether
+//! accents are letters of their own or marks, and no word is divided before a mark. Minima
+//! ([`Hyphenator::with_minima`]) and a least length of words are counted in letters. Exceptions are
+//! used exactly as listed, unless the caller asks for minima. What is no word comes back unchanged.
+//!
+//! Marks that no pattern knows, such as a stress mark, are passed over by the patterns. An exception
+//! holds for the word that is listed and no other: one with such a mark is another word.
 //!
 //! # When not to use it
 //!

@@ -47,11 +47,17 @@ impl Patterns {
     /// letters the first one holds.
     ///
     /// # Errors
-    /// If a pattern is malformed: the error tells its line and column and what was expected.
+    /// If a pattern is malformed: the error tells its line and column and what was expected. If
+    /// there are none, or none with a level: then it is some other text.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let entries = tex::entries(text, "\\patterns")?;
         let mut patterns = Self::default();
-        for entry in tex::entries(text, "\\patterns")? {
-            patterns.push(&entry)?;
+        for entry in &entries {
+            patterns.push(entry)?;
+        }
+        if patterns.levels.iter().all(|&level| level == 0) {
+            let nothing = tex::Entry { text: "", line: 1, column: 1 };
+            return Err(entries.first().unwrap_or(&nothing).error(0, "TeX patterns such as hy3ph"));
         }
         Ok(patterns)
     }
@@ -196,5 +202,10 @@ mod tests {
         assert_eq!(place(".."), (1, 1));
         assert_eq!(place("x 5"), (1, 3));
         assert_eq!(place("a^^e9"), (1, 2));
+        // Not a file of patterns at all.
+        assert_eq!(place(""), (1, 1));
+        assert_eq!(place("% a comment\n"), (1, 1));
+        assert_eq!(place("\n some words"), (2, 2));
+        assert_eq!(place("\\hyphenation{ta-ble}"), (1, 1));
     }
 }

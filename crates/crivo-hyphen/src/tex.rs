@@ -26,14 +26,14 @@ impl Entry<'_> {
 }
 
 /// The entries of the groups of `command` (`\patterns`, `\hyphenation`); all entries of a text that
-/// has no such groups at all.
+/// has no groups of either.
 pub(crate) fn entries<'t>(text: &'t str, command: &str) -> Result<Vec<Entry<'t>>, ParseError> {
-    let is_tex = tokens(text).any(|token| token.text.starts_with('\\'));
+    let is_tex = tokens(text).any(|token| matches!(token.text, "\\patterns" | "\\hyphenation"));
     let mut found = Vec::new();
     if !is_tex {
         for token in tokens(text) {
-            if let "{" | "}" = token.text {
-                return Err(token.error(0, "an entry: a brace needs a command such as \\patterns"));
+            if token.text.starts_with(['{', '}', '\\']) {
+                return Err(token.error(0, "an entry, or a group of \\patterns or \\hyphenation"));
             }
             found.push(token);
         }
@@ -135,6 +135,9 @@ mod tests {
             (error.line, error.column)
         };
         assert_eq!(place("a1b\n é {"), (2, 4));
+        // Commands are passed over only in a file that has patterns or exceptions in a group.
+        assert_eq!(place("a1b\n c2\\d"), (2, 4));
+        assert_eq!(place("\\pattern{a1b}"), (1, 1));
         assert_eq!(place("x\n  \\patterns a1b"), (2, 13));
         assert_eq!(place("\\patterns{a1b\n c2d"), (1, 1));
         assert_eq!(place("\\patterns{a1b {c2d}}"), (1, 15));

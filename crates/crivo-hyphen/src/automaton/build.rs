@@ -35,7 +35,8 @@ pub(super) fn build(
     let classes = alphabet.class_count();
     let builder = Builder::new(trie, tree, levels_of, exception_of, classes);
     let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.granule(node));
-    let tables = Tables::new(rows, builder.max_next().max(least_next), &builder);
+    let max_next = builder.granule_count().max(listed.len()).max(least_next);
+    let tables = Tables::new(rows, max_next, &builder);
     Automaton { alphabet, tables, start, listed }
 }
 
@@ -146,9 +147,9 @@ impl Builder {
         self.row_of[node as usize] as usize * (self.stride / GRANULE)
     }
 
-    /// The greatest number that a cell must hold besides the levels.
-    fn max_next(&self) -> usize {
-        (self.row_count * (self.stride / GRANULE)).max(self.exception_of.len())
+    /// The length of all rows, in granules.
+    fn granule_count(&self) -> usize {
+        self.row_count * (self.stride / GRANULE)
     }
 }
 

@@ -215,7 +215,7 @@ impl Automaton {
         };
         let mut breaks = Breaks::new();
         let mut add = |index: usize| breaks.extend(letters.origins[index]);
-        match self.listed(exception, count) {
+        match self.listed(exception, count).filter(|_| !letters.passed_over) {
             Some(listed) => listed.breaks_within(limits).iter().for_each(&mut add),
             None => {
                 let allowed = limits.left..(count + 1).saturating_sub(limits.right);

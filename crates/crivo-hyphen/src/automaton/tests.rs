@@ -40,8 +40,13 @@ fn pattern(max_letters: usize) -> impl Strategy<Value = String> {
     })
 }
 
+/// The patterns, and one that has a level, without which they would be none, but matches nothing.
+fn parsed(patterns: &[String]) -> Patterns {
+    Patterns::parse(&(patterns.join(" ") + " 1z")).unwrap()
+}
+
 fn check(patterns: &[String], words: &[String]) -> Result<(), TestCaseError> {
-    let patterns = Patterns::parse(&patterns.join(" ")).unwrap();
+    let patterns = parsed(patterns);
     let automaton = Automaton::new(&patterns);
     let wide = super::build::build(&patterns, &[], 1 << 32);
     prop_assert!(!matches!(wide.tables, Tables::Narrow(..)));
@@ -96,7 +101,7 @@ proptest! {
         patterns in prop::collection::vec(pattern(4), 1..20),
         word in "[abcéABCÉΣσςİ\u{301}\u{302}x.]{0,12}",
     ) {
-        let automaton = Automaton::new(&Patterns::parse(&patterns.join(" ")).unwrap());
+        let automaton = Automaton::new(&parsed(&patterns));
         let letters = automaton.letters(&word);
         prop_assert_eq!(&letters, &Letters::folded(&automaton.alphabet, &word));
         // Every break is one before a letter, and the word is unchanged but for the separators.
@@ -112,7 +117,7 @@ proptest! {
         listed in prop::collection::btree_set("[abcé]{1,4}(-[abcé]{1,4}){0,3}", 1..10),
         words in prop::collection::vec("[abcABC.]{0,8}", 10),
     ) {
-        let patterns = Patterns::parse(&patterns.join(" ")).unwrap();
+        let patterns = parsed(&patterns);
         let listed: Vec<_> = listed.iter().map(|entry| Exception::parse(entry).unwrap()).collect();
         let automaton = Automaton::with_exceptions(&patterns, &listed);
         for exception in &listed {
@@ -138,6 +143,14 @@ fn no_patterns_no_breaks() {
     for word in ["", "a", "word", "été", &"long".repeat(50)] {
         assert!(automaton.breaks_within(word, &ALL).is_empty());
     }
+}
+
+#[test]
+fn a_word_listed_over_and_over_has_its_last_breaks() {
+    let mut listed = vec![Exception::parse("a-bab").unwrap(); 70_000];
+    listed.push(Exception::parse("aba-b").unwrap());
+    let automaton = Automaton::with_exceptions(&parsed(&[]), &listed);
+    assert_eq!(found(&automaton, "abab", &ALL), [3]);
 }
 
 #[test]

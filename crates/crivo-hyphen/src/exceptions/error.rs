@@ -29,6 +29,13 @@ pub enum Cause {
     UnknownFormat(u64),
     /// An entry is not what this library writes.
     DamagedEntry,
+    /// A word of more bytes than a store takes: how many it has, and how many it may have.
+    WordTooLong {
+        /// The bytes of the folded word.
+        length: usize,
+        /// The most that there may be.
+        limit: usize,
+    },
     /// The guard could not be built.
     Guard(GuardError),
 }
@@ -59,6 +66,9 @@ impl fmt::Display for Cause {
                 write!(f, "format {format} of the store is unknown; a newer crivo may read it")
             }
             Self::DamagedEntry => f.write_str("an entry of the store is damaged; restore a copy"),
+            Self::WordTooLong { length, limit } => {
+                write!(f, "a word of {length} bytes is too long; a store takes up to {limit}")
+            }
             Self::Guard(error) => error.fmt(f),
         }
     }

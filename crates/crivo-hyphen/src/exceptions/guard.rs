@@ -11,12 +11,12 @@ use crivo::{Digest, KeyHasher, ParameterError};
 /// | kind | a word is added | a word is removed |
 /// |---|---|---|
 /// | cuckoo, quotient, counting | into the filter | out of the filter |
-/// | bloom, blocked, growing | into the filter | stays until a rebuild: a false positive |
+/// | bloom, blocked, growing, growing-blocked | into the filter | stays until a rebuild: a false positive |
 /// | fuse | the filter is rebuilt | stays until a rebuild: a false positive |
 ///
 /// A filter that is full is rebuilt for a quarter more words. One in which removed words stay is
-/// rebuilt when these are more than a quarter of the others. Choose fuse, the smallest, for a list
-/// that hardly ever changes, and cuckoo for one to which users add words.
+/// rebuilt when these exceed a quarter of the others by more than 64. Choose fuse, the smallest,
+/// for a list that hardly ever changes, and cuckoo for one to which users add words.
 ///
 /// ```
 /// use crivo::codec::Kind;

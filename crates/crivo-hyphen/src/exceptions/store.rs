@@ -73,6 +73,10 @@ impl Store {
             {
                 let mut words = transaction.open_table(WORDS)?;
                 for exception in exceptions {
+                    let length = exception.word().len();
+                    if length > LONGEST_WORD {
+                        return Err(Cause::WordTooLong { length, limit: LONGEST_WORD });
+                    }
                     let value = encode(exception.breaks());
                     if words.insert(exception.word(), &*value)?.is_none() {
                         new.push(HASHER.digest(exception.word()));
@@ -279,7 +283,7 @@ fn encode(breaks: &Breaks) -> Vec<u8> {
     bytes
 }
 
-/// A word is at most this long: so damaged breaks cannot ask for memory without end.
+/// A word has at most so many bytes: so damaged breaks cannot ask for memory without end.
 const LONGEST_WORD: usize = 1 << 20;
 
 fn decode(bytes: &[u8]) -> Result<Breaks, Cause> {

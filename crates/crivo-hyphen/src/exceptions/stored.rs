@@ -107,8 +107,8 @@ impl StoredExceptions {
     /// Each call waits for the disk: add many words in one call.
     ///
     /// # Errors
-    /// If the database cannot be written, or the guard had to be rebuilt and could not: then
-    /// nothing has changed.
+    /// If the database cannot be written, a word has more than a mebibyte, or the guard had to be
+    /// rebuilt and could not: then nothing has changed.
     pub fn insert(
         &self,
         exceptions: impl IntoIterator<Item = Exception>,

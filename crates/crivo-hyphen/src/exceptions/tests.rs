@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Automaton, Exception, Hyphenator, Language, fold};
+use crate::{Automaton, Exception, Hyphenator, Language, Patterns, fold};
 
 /// The whole English list: the pattern file's exceptions, and ushyphex.
 static ENGLISH: LazyLock<Vec<Exception>> = LazyLock::new(|| Language::EnglishUs.exceptions());
@@ -137,10 +137,37 @@ fn folded_in_memory_and_stored_are_one() {
     let stored = Hyphenator::from_patterns(&patterns).with_exceptions(stored);
     let listed = ENGLISH.iter().flat_map(|exception| cases(exception.word()));
     let near = ENGLISH.iter().map(|exception| format!("{}x", exception.word()));
-    for word in listed.chain(near).chain(strangers().take(2000)) {
+    // Marks that compose, and others: a word with a mark that it is not listed with is another one.
+    let marked = ENGLISH.iter().zip(1..).flat_map(|(exception, number)| {
+        let word = exception.word();
+        let at = number % word.len() + 1;
+        ["\u{301}", "\u{330}", "\u{330}\u{301}"]
+            .map(|marks| [&word[..at], marks, &word[at..]].concat())
+    });
+    for word in listed.chain(near).chain(marked).chain(strangers().take(2000)) {
         let breaks = folded.breaks(&word);
         assert_eq!(memory.breaks(&word), breaks, "{word}");
         assert_eq!(stored.breaks(&word), breaks, "{word}");
+    }
+}
+
+#[test]
+fn a_mark_makes_another_word_for_every_holder() {
+    let patterns = Patterns::parse("1z").unwrap();
+    let list = exceptions("manu-script x\u{302}\u{323}a-bc");
+    let folded = Hyphenator::from_automaton(Automaton::with_exceptions(&patterns, &list));
+    let memory = Hyphenator::from_patterns(&patterns).with_exceptions(MemoryExceptions::new(list));
+    for (word, expected) in [
+        ("Manuscript", "Manu-script"),
+        ("m\u{330}anuscript", "m\u{330}anuscript"),
+        // The order of marks does not matter.
+        ("x\u{302}\u{323}abc", "x\u{302}\u{323}a-bc"),
+        ("X\u{323}\u{302}ABC", "X\u{323}\u{302}A-BC"),
+        ("x\u{302}abc", "x\u{302}abc"),
+        ("xabc", "xabc"),
+    ] {
+        assert_eq!(folded.hyphenate(word, "-"), expected);
+        assert_eq!(memory.hyphenate(word, "-"), expected);
     }
 }
 
@@ -161,6 +188,20 @@ fn breaks_survive_the_disk() {
     stored.sort();
     listed.sort();
     assert_eq!(stored, listed);
+}
+
+#[test]
+fn words_that_could_not_be_read_are_not_taken() {
+    let folder = Folder::new();
+    let words = folder.open(None);
+    let longest = "a".repeat((1 << 20) - 1) + "-b";
+    assert_eq!(words.insert(exceptions(&longest)).unwrap(), 1);
+    let word = longest.replace('-', "");
+    assert_eq!(words.get(&word).unwrap().unwrap().iter().collect::<Vec<_>>(), [word.len() - 1]);
+    let error = words.insert(exceptions(&format!("ta-ble a{longest}"))).unwrap_err();
+    assert!(matches!(error.cause, Cause::WordTooLong { length, limit } if length == limit + 1));
+    // All or none.
+    assert_eq!((words.get("table").unwrap(), words.key_count().unwrap()), (None, 1));
 }
 
 #[test]

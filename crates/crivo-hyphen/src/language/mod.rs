@@ -55,9 +55,22 @@ impl Language {
         self.facts().minima
     }
 
-    /// The licence of the patterns. Their notices are in the repository, in `data/notices`.
+    /// The licence of the patterns: its name, as `data/README.md` of the source explains it.
     pub fn licence(self) -> &'static str {
         self.facts().licence
+    }
+
+    /// Title, authors, copyright and licence of the patterns, as the head of their file states them:
+    /// what most of the licences ask to be handed on with the patterns, and so with a program that
+    /// has them in it. Texts of licences that it only names are in `data/licences` of the source.
+    ///
+    /// ```
+    /// use crivo_hyphen::Language;
+    ///
+    /// assert!(Language::French.notice().contains("Permission is hereby granted"));
+    /// ```
+    pub fn notice(self) -> &'static str {
+        self.facts().notice
     }
 
     /// Whether a list of exceptions comes with the patterns.

@@ -36,6 +36,7 @@ macro_rules! languages {
             licence: $licence,
             has_exceptions: false $(|| stringify!($exceptions).len() > 0)?,
             packed: include_bytes!(concat!("../../data/packed/", $code, ".z")),
+            notice: include_str!(concat!("../../data/notices/hyph-", $code, ".txt")),
         },)*];
     };
 }
@@ -49,6 +50,8 @@ pub(super) struct Facts {
     pub has_exceptions: bool,
     /// Its texts, compressed: see [`Language::packed_texts`](super::Language).
     pub packed: &'static [u8],
+    /// Authors, copyright and licence.
+    pub notice: &'static str,
 }
 
 #[rustfmt::skip]
@@ -64,7 +67,7 @@ languages! {
     ChinesePinyin: "zh-latn-pinyin", "Chinese, pinyin", (1, 2), "MIT";
     ChurchSlavonic: "cu", "Church Slavonic", (1, 2), "MIT", exceptions;
     Coptic: "cop", "Coptic", (1, 1), "MIT";
-    Croatian: "hr", "Croatian", (2, 2), "LPPL-1.0+";
+    Croatian: "hr", "Croatian", (2, 2), "Unicode-like";
     Danish: "da", "Danish", (2, 2), "MIT";
     Dutch: "nl", "Dutch", (2, 2), "LPPL-1.0+", exceptions;
     EnglishGb: "en-gb", "English, British", (2, 3), "MIT", exceptions;

@@ -37,14 +37,16 @@
 //! - Letters with their combining marks, and joiners between them. Marks are never split off.
 //! - Apostrophes (`'`, `’`) and hyphens (`-`, U+2010, the non-breaking U+2011) stand between
 //!   words: of *well-known*, *well* and *known* are hyphenated each for itself. So no break comes
-//!   closer to a hyphen than the minima allow.
+//!   closer to a hyphen than the minima allow. So an exception with an apostrophe, as *l'a-mour*,
+//!   is found by [`Hyphenator::breaks`], but never in a text: list the parts.
 //! - A run of letters with a soft hyphen in it is left alone: its author has decided.
 //! - So is a run with a digit in it: *mp3*, *2nd*.
 //! - So is whatever stands between white spaces and looks like an address, a path or code: with
 //!   `@`, `\` or a backtick anywhere; a full stop, `_` or `=` between letters; `/` beside one; `#`,
-//!   `$` or `<` before one; a colon before a digit, `/` or another colon. A break that is missing
-//!   in *and/or* costs little; one in an address makes it useless.
-//! - So is anything of more than 64 KiB without a white space.
+//!   `$` or `<` before one; a colon before a digit, `/` or another colon, or after `mailto`, `urn`,
+//!   `data`, `file` or `tel`. A break that is missing in *and/or* costs little; one in an address
+//!   makes it useless.
+//! - So is anything of more than 64 KiB without a white space of ASCII.
 //!
 //! # Speed
 //!
@@ -179,7 +181,8 @@ impl Hyphenator {
     }
 
     /// [`hyphenate_bytes`](Self::hyphenate_bytes) from a stream to another, in less than a
-    /// megabyte of memory, whatever comes. No buffers around the streams are needed.
+    /// megabyte of memory plus the separators of some 256 KiB of text, whatever comes. No buffers
+    /// around the streams are needed.
     ///
     /// # Errors
     /// Those of the streams.
@@ -195,7 +198,7 @@ impl Hyphenator {
     /// Hyphenates the text of a page of HTML, and leaves all else as it is: tags and attributes,
     /// comments, declarations, entities, addresses, and the text in
     ///
-    /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `math`, `svg`,
+    /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `option`, `math`, `svg`,
     /// - `script`, `style`, `textarea`, `title` and other elements that hold no HTML,
     /// - elements with `translate="no"` or with `nohyphen` among their classes,
     /// - elements in another language than [`Html::language`].

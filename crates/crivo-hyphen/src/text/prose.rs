@@ -7,7 +7,8 @@
 /// - a full stop, `_` or `=` between letters or digits: hosts, file names, identifiers, `i.e.`;
 /// - `/` beside a letter or digit: paths and addresses (and *and/or*, which is short anyway);
 /// - `#`, `$` or `<` before one: hash tags, variables, tags;
-/// - a colon before a digit, `/` or another colon: ports, schemes, paths of modules.
+/// - a colon before a digit, `/` or another colon: ports, schemes, paths of modules;
+/// - a colon after one of the schemes that need no `/`, as in `mailto:`.
 pub(super) fn is_prose(token: &str) -> bool {
     let alphanumeric = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
     !token.bytes().enumerate().any(|(at, byte)| {
@@ -20,10 +21,18 @@ pub(super) fn is_prose(token: &str) -> bool {
             b'#' | b'$' | b'<' => after(),
             b':' => {
                 matches!(token.as_bytes().get(at + 1), Some(b'0'..=b'9' | b'/' | b':'))
+                    || ends_with_scheme(&token[..at])
             }
             _ => false,
         }
     })
+}
+
+/// Whether what stands before a colon is the scheme of an address.
+fn ends_with_scheme(text: &str) -> bool {
+    const SCHEMES: [&str; 5] = ["mailto", "urn", "data", "file", "tel"];
+    let name = text.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or(text);
+    SCHEMES.iter().any(|scheme| name.eq_ignore_ascii_case(scheme))
 }
 
 #[cfg(test)]
@@ -42,6 +51,7 @@ mod tests {
             "wait...what",
             "Lehrer:innen",
             "it:",
+            "Metadata:a",
             "don't",
             "well-known",
             "C++",
@@ -71,6 +81,12 @@ mod tests {
             "localhost:8080",
             "std::collections",
             "mailto:someone@example.org",
+            "mailto:someone",
+            "(MAILTO:someone)",
+            "urn:example",
+            "data:text",
+            "file:dictionary",
+            "tel:hyphen",
             "i.e.",
             "\u{e9}t\u{e9}.\u{e9}t\u{e9}",
         ] {

@@ -187,7 +187,17 @@ fn code_and_its_like_are_left_alone() {
     );
     divides_html("<div><p translate=no>ab</div>a\u{b7}b <code>ab</b>ab</code></code> a\u{b7}b");
     divides_html("<table><tr><td class=nohyphen>ab<th>a\u{b7}b<tr><td>a\u{b7}b</table>");
-    divides_html("<hr class=nohyphen>a\u{b7}b <span class=nohyphen /> a\u{b7}b");
+    divides_html("<hr class=nohyphen>a\u{b7}b <select><option>ab<option>ab</select> a\u{b7}b");
+}
+
+#[test]
+fn a_slash_closes_an_element_in_xml_alone() {
+    divides_html("<p><span class=nohyphen /> ab</p> a\u{b7}b <pre class=a/>ab</pre> a\u{b7}b");
+    divides_html("<pre />ab</pre> a\u{b7}b <svg/> a\u{b7}b");
+    divides_html(&format!("<svg>{}ab</svg> a\u{b7}b", "<path d='x'/>".repeat(1000)));
+    divides_html("<?xml version='1.0'?><p><span class=\"nohyphen\"/> a\u{b7}b</p>");
+    divides_html("<?xml version='1.0'?><script src=\"x\"/>a\u{b7}b<script>ab</script>");
+    divides_html("<?xml version='1.0'?><pre class=a/>ab</pre>a\u{b7}b");
 }
 
 #[test]
@@ -206,6 +216,12 @@ fn pieces_of_words_are_left_alone() {
     divides_html("ab<i></i><!-- --><b>ab</b> a<wbr>b ab<code>x</code>");
     divides_html("<b>a\u{b7}b</b>\u{2014}a\u{b7}b <b>\u{e9}b</b>\u{e9}b");
     divides_html("a\u{b7}b<p>a\u{b7}b</p>a\u{b7}b<br>a\u{b7}b<td>a\u{b7}b");
+    divides_html("(<b>a\u{b7}b</b>), <b>a\u{b7}b.</b><i>a\u{b7}b</i>:<i>a\u{b7}b</i>");
+    // So are pieces of addresses, but not what stands beside them.
+    divides_html(
+        "a\u{b7}b https://example.org/<wbr>abc <b>www.example.org/</b><i>abc</i> a\u{b7}b",
+    );
+    divides_html("www.example.org/<b>abc</b><br>a\u{b7}b<p>example.org/</p>a\u{b7}b");
 }
 
 #[test]
@@ -221,6 +237,11 @@ fn entities_are_left_alone() {
 fn a_deep_page_costs_no_square() {
     let page = "<b>".repeat(50_000) + &"</i>".repeat(50_000) + "ab";
     assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</i>a&shy;b"));
+    // Elements of raw text that never end: each is looked for once, not at every tag.
+    for tag in ["<script/></a>", "<title/></a>"] {
+        let page = tag.repeat(200_000) + "ab";
+        assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</a>a&shy;b"));
+    }
 }
 
 /// Text with all that the layer looks at, close together.

@@ -6,13 +6,14 @@
 //!
 //! ```text
 //!   page  <p title="x">A <b>hyphen</b>ation&nbsp;test of <code>code</code>.</p>
-//!   mask               A    hyphen0000ation      test of 0000000000000000000.
-//!                           └── one word: left alone ┘   └── hidden ──┘
+//!   mask               A    hyphen0000ation      test of       0000-------.
+//!                           └ one word: left ┘                 └ hidden
 //! ```
 //!
 //! A tag between two letters, a hidden element, or a letter that is written as an entity becomes
-//! zeros: a run of letters with digits is no word, so that pieces of words are left alone. The page
-//! itself is never taken apart and put together again: whatever is wrong with it stays as it was.
+//! zeros: a run of letters with digits is no word, so that pieces of words are left alone. Between
+//! other signs a tag becomes hyphens, so that an address with a tag in it is still seen as one. The
+//! page itself is never taken apart and put together again: whatever is wrong with it stays as it was.
 
 mod entity;
 mod tag;
@@ -20,7 +21,7 @@ mod tag;
 use std::ops::Range;
 
 use super::words::joins;
-use tag::{Markup, Tag};
+use tag::{Markup, Tag, Unclosed};
 
 /// Hides what is not text, and what is in another language than this one.
 pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
@@ -29,8 +30,9 @@ pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
         language,
         mask: html.to_vec(),
         open: Vec::new(),
-        view: View::default(),
+        view: View { xml: is_xml(html), ..View::default() },
         markup: None,
+        unclosed: Unclosed::default(),
     };
     let mut at = 0;
     while at < html.len() {
@@ -47,6 +49,9 @@ struct View {
     hidden: bool,
     /// In another language, until an element says otherwise.
     foreign: bool,
+    /// In a language of XML, in which a slash closes an element in its start tag. In HTML it says
+    /// nothing.
+    xml: bool,
 }
 
 /// An element that is not closed yet.
@@ -68,13 +73,14 @@ struct Masker<'h> {
     view: View,
     /// The markup since the last text: where it began, and whether a word can go on behind it.
     markup: Option<(usize, bool)>,
+    unclosed: Unclosed,
 }
 
 impl Masker<'_> {
     /// Masks what begins at a place, and tells where it ends.
     fn step(&mut self, at: usize) -> usize {
         match self.html[at] {
-            b'<' => match Markup::read(self.html, at) {
+            b'<' => match Markup::read(self.html, at, self.view.xml, &mut self.unclosed) {
                 Some(markup) => self.markup(at, markup),
                 // A less-than sign, as it may stand in text.
                 None => self.text(at..at + 1, Some(b'<')),
@@ -120,21 +126,28 @@ impl Masker<'_> {
     /// Text begins at `end`: was the markup before it inside of a word?
     fn end_markup(&mut self, end: usize) {
         let Some((start, transparent)) = self.markup.take() else { return };
-        let inside = transparent
-            && last_character(&self.mask[..start]).is_some_and(joins)
-            && first_character(&self.mask[end..]).is_some_and(joins);
-        self.mask[start..end].fill(if inside { b'0' } else { b' ' });
+        let neighbours = last_character(&self.mask[..start])
+            .zip(first_character(&self.mask[end..]))
+            .filter(|_| transparent);
+        self.mask[start..end].fill(match neighbours {
+            Some((last, first)) if joins(last) && joins(first) => b'0',
+            // Addresses are told by all that stands between white spaces.
+            Some((last, first)) if !last.is_whitespace() && !first.is_whitespace() => b'-',
+            _ => b' ',
+        });
     }
 
     fn open(&mut self, tag: &Tag) {
         if tag.is_block(self.html) {
             self.close_implied(tag);
         }
-        if tag.is_void(self.html) || tag.self_closing {
+        let xml = self.view.xml || tag.is_xml(self.html);
+        if tag.is_void(self.html) || (xml && tag.self_closing) {
             return;
         }
         self.open.push(Open { name: tag.name.clone(), before: self.view });
         self.view.hidden |= tag.is_hidden(self.html);
+        self.view.xml = xml;
         if let (Some(language), Some(theirs)) = (self.language, &tag.language) {
             let theirs = primary(&self.html[theirs.clone()]);
             self.view.foreign =
@@ -176,6 +189,12 @@ impl Masker<'_> {
         self.view = self.open[index].before;
         self.open.truncate(index);
     }
+}
+
+/// Whether a page says that it is XML: XHTML, as in electronic books.
+fn is_xml(page: &[u8]) -> bool {
+    let page = page.strip_prefix("\u{feff}".as_bytes()).unwrap_or(page);
+    page.trim_ascii_start().starts_with(b"<?xml")
 }
 
 /// The language of a tag such as `en-GB`, without its variety.

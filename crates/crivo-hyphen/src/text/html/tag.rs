@@ -23,7 +23,12 @@ pub(super) struct Tag {
 
 impl Markup {
     /// The markup that begins at `at`, with a less-than sign; `None` if that is text.
-    pub(super) fn read(html: &[u8], at: usize) -> Option<Self> {
+    pub(super) fn read(
+        html: &[u8],
+        at: usize,
+        is_xml: bool,
+        unclosed: &mut Unclosed,
+    ) -> Option<Self> {
         let rest = &html[at + 1..];
         let until = |from: usize, end: &[u8]| {
             find(&html[from.min(html.len())..], end)
@@ -37,7 +42,10 @@ impl Markup {
             [b'!' | b'?', ..] => other(until(at, b">")),
             [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] | [b'a'..=b'z' | b'A'..=b'Z', ..] => {
                 let Some((end, tag)) = Tag::read(html, at) else { return other(html.len()) };
-                Some(Self::with_raw_text(html, end, tag))
+                if is_xml && tag.self_closing {
+                    return Some(Markup { end, tag: Some(tag), separates: None });
+                }
+                Some(Self::with_raw_text(html, end, tag, unclosed))
             }
             [b'/', ..] => other(until(at, b">")),
             _ => None,
@@ -45,18 +53,20 @@ impl Markup {
     }
 
     /// Of some elements the content is not HTML: it ends at the end tag, whatever is in it.
-    fn with_raw_text(html: &[u8], end: usize, tag: Tag) -> Self {
+    fn with_raw_text(html: &[u8], end: usize, tag: Tag, unclosed: &mut Unclosed) -> Self {
         let name = &html[tag.name.clone()];
-        if tag.closing || !is_one_of(name, RAW) {
+        let raw = RAW.iter().position(|raw| name.eq_ignore_ascii_case(raw.as_bytes()));
+        let Some(raw) = raw.filter(|_| !tag.closing) else {
             return Markup { end, tag: Some(tag), separates: None };
-        }
+        };
         let separates = Some(is_block(name));
-        match find_end_tag(html, end, name) {
-            Some(end) => Markup { end, tag: None, separates },
-            // XHTML closes it in the start tag.
-            None if tag.self_closing => Markup { end, tag: None, separates },
-            None => Markup { end: html.len(), tag: None, separates },
-        }
+        let end = match unclosed.find_end_tag(html, end, raw) {
+            Some(end) => end,
+            // XHTML closes it in the start tag, and may not say that it is XHTML.
+            None if tag.self_closing => end,
+            None => html.len(),
+        };
+        Markup { end, tag: None, separates }
     }
 
     /// Whether a word ends here, whatever follows.
@@ -73,9 +83,10 @@ impl Tag {
         let name = reader.until(|byte| is_space(byte) || matches!(byte, b'/' | b'>'));
         let mut tag = Tag { name, closing, self_closing: false, language: None, opaque: false };
         loop {
-            reader.until(|byte| !is_space(byte) && byte != b'/');
+            let gap = reader.until(|byte| !is_space(byte) && byte != b'/');
             if *html.get(reader.at)? == b'>' {
-                tag.self_closing = html[reader.at - 1] == b'/';
+                // In the gap: a slash before it belongs to the value of an attribute.
+                tag.self_closing = html[gap].last() == Some(&b'/');
                 return Some((reader.at + 1, tag));
             }
             let (name, value) = reader.attribute();
@@ -100,6 +111,11 @@ impl Tag {
 
     pub(super) fn is_void(&self, html: &[u8]) -> bool {
         is_one_of(&html[self.name.clone()], VOID)
+    }
+
+    /// Whether the element and all in it are not of HTML, but of a language of XML.
+    pub(super) fn is_xml(&self, html: &[u8]) -> bool {
+        is_one_of(&html[self.name.clone()], XML)
     }
 
     /// Whether the text in the element is left alone.
@@ -147,18 +163,32 @@ impl Reader<'_> {
     }
 }
 
-/// The end of the end tag of this name, from `from` on.
-fn find_end_tag(html: &[u8], mut from: usize, name: &[u8]) -> Option<usize> {
-    loop {
-        let start = from + find(&html[from..], b"</")?;
-        from = start + 2;
-        let after = from + name.len();
-        let named = html.get(from..after).is_some_and(|found| found.eq_ignore_ascii_case(name));
-        if named
-            && html.get(after).is_none_or(|&byte| is_space(byte) || matches!(byte, b'/' | b'>'))
-        {
-            return Some(Tag::read(html, start).map_or(html.len(), |(end, _)| end));
+/// Which of the [`RAW`] elements have no end tag in the rest of the page, by their place in that
+/// list: what was looked for in vain is not looked for again, or a hostile page would cost the
+/// square of its length.
+#[derive(Default)]
+pub(super) struct Unclosed([bool; RAW.len()]);
+
+impl Unclosed {
+    /// The end of the end tag of this element, from `from` on.
+    fn find_end_tag(&mut self, html: &[u8], mut from: usize, raw: usize) -> Option<usize> {
+        if self.0[raw] {
+            return None;
         }
+        let name = RAW[raw].as_bytes();
+        while let Some(found) = find(&html[from..], b"</") {
+            let start = from + found;
+            from = start + 2;
+            let after = from + name.len();
+            let named = html.get(from..after).is_some_and(|found| found.eq_ignore_ascii_case(name));
+            if named
+                && html.get(after).is_none_or(|&byte| is_space(byte) || matches!(byte, b'/' | b'>'))
+            {
+                return Some(Tag::read(html, start).map_or(html.len(), |(end, _)| end));
+            }
+        }
+        self.0[raw] = true;
+        None
     }
 }
 
@@ -191,7 +221,11 @@ const RAW: &[&str] =
     &["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"];
 
 /// Elements whose text is not prose.
-const HIDDEN: &[&str] = &["code", "pre", "kbd", "samp", "var", "tt", "listing", "math", "svg"];
+const HIDDEN: &[&str] =
+    &["code", "pre", "kbd", "samp", "var", "tt", "listing", "option", "math", "svg"];
+
+/// Elements of languages of XML.
+const XML: &[&str] = &["math", "svg"];
 
 /// Elements without content.
 const VOID: &[&str] = &[
