@@ -264,6 +264,12 @@ fn rule(needs: &Needs) -> Result<(Kind, &'static str), ParameterError> {
             "it removes and merges: it keeps fingerprints in order, and two of them merge as \
              sorted lists do",
         ),
+        Needs { remove: true, keys: Some(keys), rate, .. }
+            if !needs.can_be_met_by(Kind::Cuckoo)
+                && Plan::for_rate(Kind::Quotient, keys, rate).is_err() =>
+        {
+            (Kind::Counting, "it removes, and at so low a rate fingerprints would be too long")
+        }
         Needs { remove: true, .. } if !needs.can_be_met_by(Kind::Cuckoo) => {
             (Kind::Quotient, "it removes, and its fingerprints are long enough for so low a rate")
         }
