@@ -110,13 +110,17 @@ fn load_avx512(lanes: &[u64; 8]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn contains_avx2(line: &Line, key: Digest, probes: u32) -> bool {
-    let [first, second, third, fourth] = line.as_chunks().0 else { unreachable!() };
+    let [first, second, third, fourth] = line.as_chunks().0 else {
+        unreachable!("a line has eight words")
+    };
     let (outer, inner) = (load_pairs(first, third), load_pairs(second, fourth));
     let lower = _mm256_shuffle_ps::<0b10_00_10_00>(outer, inner);
     let upper = _mm256_shuffle_ps::<0b11_01_11_01>(outer, inner);
     all_patterns(key, probes, |pattern, probes| {
         let fields = _mm256_set1_epi64x(pattern.cast_signed());
-        let [first, second] = Lanes::of(probes).to_position.as_chunks().0 else { unreachable!() };
+        let [first, second] = Lanes::of(probes).to_position.as_chunks().0 else {
+            unreachable!("there are eight lanes")
+        };
         let first = _mm256_castsi256_ps(_mm256_srlv_epi64(fields, load_avx2(first)));
         let second = _mm256_castsi256_ps(_mm256_srlv_epi64(fields, load_avx2(second)));
         // The low half of each lane is all that is needed of it.
