@@ -1,18 +1,19 @@
 //! The one place that asks what the processor can do.
 //!
-//! The processor is asked when a filter is made, and the answer is kept. Where the program is compiled for a
-//! processor that has the instructions, there is no question at all, and the code is inlined into
-//! the caller's loop.
+//! The processor is asked when a filter is made, and the answer is kept. Where the program is
+//! compiled for a processor that has the instructions, there is no question at all, and the code is
+//! inlined into the caller's loop.
 
 #![allow(unsafe_code)] // Calls of functions that need instructions, after asking for them.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use super::batch;
-use super::line::{self, Line};
+use super::line::Line;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+use super::neon;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::x86;
+use super::{avx2, avx512};
 use crate::Digest;
 
 /// How many levels the processor has; 0 until it has been asked.
@@ -30,24 +31,36 @@ pub(super) enum Level {
     /// AVX-512F and BMI2.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
+    /// NEON, without which there is no 64-bit ARM processor under a standard library.
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+    Neon,
 }
 
 impl Level {
+    /// All that a processor of this kind may have, the best last.
+    const KNOWN: &'static [Self] = &[
+        Self::Scalar,
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        Self::Avx2,
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        Self::Avx512,
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+        Self::Neon,
+    ];
+
     /// The best that this processor has, once it has been [asked](Self::ask); before, the scalar
     /// code, which gives the same answers. Queries are thus spared the question.
     #[inline(always)]
     pub(super) fn best() -> Self {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if cfg!(all(target_feature = "avx512f", target_feature = "bmi2")) {
-            return Self::Avx512;
+        if !cfg!(all(target_feature = "avx512f", target_feature = "bmi2")) {
+            return match LEVEL.load(Relaxed) {
+                3 => Self::Avx512,
+                2 => Self::Avx2,
+                _ => Self::Scalar,
+            };
         }
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        match LEVEL.load(Relaxed) {
-            3 => return Self::Avx512,
-            2 => return Self::Avx2,
-            _ => {}
-        }
-        Self::Scalar
+        Self::KNOWN[Self::KNOWN.len() - 1]
     }
 
     /// Asks the processor what it has, for [`best`](Self::best): to be called by whatever makes a
@@ -62,71 +75,74 @@ impl Level {
     #[cfg(any(test, all(target_arch = "x86_64", not(miri))))]
     pub(super) fn all() -> &'static [Self] {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if is_x86_feature_detected!("avx2") {
-            let is_best = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi2");
-            let all = &[Self::Scalar, Self::Avx2, Self::Avx512];
-            return if is_best { all } else { &all[..2] };
+        {
+            let has_avx2 = is_x86_feature_detected!("avx2");
+            let has_avx512 =
+                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi2");
+            if !(has_avx2 && has_avx512) {
+                return &Self::KNOWN[..if has_avx2 { 2 } else { 1 }];
+            }
         }
-        &[Self::Scalar]
+        Self::KNOWN
     }
 }
 
-/// Calls the function for this level.
+/// The code without any special instruction. On processors that mostly have some, it stays out of
+/// the way of callers' loops.
+mod scalar {
+    use super::super::{batch, line};
+    use super::{Digest, Line};
+
+    #[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
+    pub(super) fn contains(line: &Line, key: Digest, probes: u32) -> bool {
+        line::contains(line, key, probes)
+    }
+
+    #[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
+    pub(super) fn insert(line: &mut Line, key: Digest, probes: u32) {
+        line::insert(line, key, probes);
+    }
+
+    pub(super) fn contains_batch(lines: &[Line], probes: u32, keys: &[Digest], hits: &mut [bool]) {
+        batch::contains(lines, keys, hits, |line, key| line::contains(line, key, probes));
+    }
+}
+
+/// Calls the function of this name that is for the level.
 macro_rules! at_level {
-    ($level:expr, $avx512:ident, $avx2:ident, $scalar:expr, ($($argument:expr),*)) => {
+    ($level:expr, $function:ident($($argument:expr),*)) => {
         match $level {
-            // SAFETY: whoever has this level has asked the processor for AVX-512F and BMI2.
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => unsafe { x86::$avx512($($argument),*) },
+            Level::Scalar => scalar::$function($($argument),*),
             // SAFETY: whoever has this level has asked the processor for AVX2.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx2 => unsafe { x86::$avx2($($argument),*) },
-            Level::Scalar => $scalar,
+            Level::Avx2 => unsafe { avx2::$function($($argument),*) },
+            // SAFETY: whoever has this level has asked the processor for AVX-512F and BMI2.
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => unsafe { avx512::$function($($argument),*) },
+            // SAFETY: every processor has NEON that programs with this level are compiled for.
+            #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+            Level::Neon => unsafe { neon::$function($($argument),*) },
         }
     };
 }
 
-/// [`line::contains`] without any special instruction: out of the way of callers' loops where
-/// processors mostly have some.
-#[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
-#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
-fn contains_without(line: &Line, key: Digest, probes: u32) -> bool {
-    line::contains(line, key, probes)
-}
-
-/// [`line::insert`], likewise.
-#[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
-#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
-fn insert_without(line: &mut Line, key: Digest, probes: u32) {
-    line::insert(line, key, probes);
-}
-
 impl Level {
-    /// [`line::contains`].
+    /// [`line::contains`](super::line::contains).
     #[inline(always)]
     pub(super) fn contains(self, line: &Line, key: Digest, probes: u32) -> bool {
-        at_level!(
-            self,
-            contains_avx512,
-            contains_avx2,
-            contains_without(line, key, probes),
-            (line, key, probes)
-        )
+        at_level!(self, contains(line, key, probes))
     }
 
-    /// [`line::insert`].
+    /// [`line::insert`](super::line::insert).
     #[inline(always)]
     pub(super) fn insert(self, line: &mut Line, key: Digest, probes: u32) {
-        at_level!(
-            self,
-            insert_avx512,
-            insert_avx2,
-            insert_without(line, key, probes),
-            (line, key, probes)
-        );
+        at_level!(self, insert(line, key, probes));
     }
 
-    /// [`line::contains`] for each key and its line; there are as many hits as keys.
+    /// [`line::contains`](super::line::contains) for each key and its line; there are as many hits
+    /// as keys.
     pub(super) fn contains_batch(
         self,
         lines: &[Line],
@@ -134,14 +150,6 @@ impl Level {
         keys: &[Digest],
         hits: &mut [bool],
     ) {
-        let contains = |line: &Line, key| line::contains(line, key, probes);
-        let scalar = batch::contains;
-        at_level!(
-            self,
-            batch_avx512,
-            batch_avx2,
-            scalar(lines, keys, hits, contains),
-            (lines, probes, keys, hits)
-        );
+        at_level!(self, contains_batch(lines, probes, keys, hits));
     }
 }

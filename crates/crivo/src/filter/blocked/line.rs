@@ -64,42 +64,51 @@ const fn place(position: u64) -> (usize, u32) {
     (position as usize % LINE_WORDS, (position >> 3) as u32 % u64::BITS)
 }
 
-/// Gives `visit` k numbers whose low nine bits are positions; a position may come twice.
-///
-/// `twist` is applied to every pattern.
+/// Gives `visit` the first positions of a pattern, 1 to 7 of them, each in the low nine bits of a
+/// number.
 #[inline(always)]
-fn each_position(key: Digest, probes: u32, twist: impl Fn(u64) -> u64, mut visit: impl FnMut(u64)) {
+fn each_position(pattern: u64, probes: u32, mut visit: impl FnMut(u64)) {
+    // Seven steps that the compiler lays out one after another: the way out is predicted.
+    for probe in 0..PER_PATTERN {
+        visit(pattern >> shift_of(probe));
+        if probe + 1 == probes {
+            return;
+        }
+    }
+}
+
+/// Asks pattern after pattern whether its first bits are set, as many as it is told: until one says
+/// no or all k are looked at. A position may come twice.
+#[inline(always)]
+pub(super) fn all_patterns(
+    key: Digest,
+    probes: u32,
+    mut are_set: impl FnMut(u64, u32) -> bool,
+) -> bool {
     let mut pattern = first_pattern(key);
     let mut left = probes;
-    loop {
-        let fields = twist(pattern);
-        // Seven steps that the compiler lays out one after another: the ways out are predicted.
-        for probe in 0..PER_PATTERN {
-            visit(fields >> shift_of(probe));
-            left -= 1;
-            if left == 0 {
-                return;
-            }
+    while left > PER_PATTERN {
+        if !are_set(pattern, PER_PATTERN) {
+            return false;
         }
+        left -= PER_PATTERN;
         pattern = next_pattern(pattern);
     }
+    are_set(pattern, left)
 }
 
 /// Whether all k bits of the key are set; k is at least 1.
 #[inline(always)]
 pub(super) fn contains(line: &Line, key: Digest, probes: u32) -> bool {
-    // Not a branch per probe: in a line that is half full nobody could predict it.
-    let mut all = 1;
-    each_position(
-        key,
-        probes,
-        |pattern| pattern,
-        |position| {
+    all_patterns(key, probes, |pattern, probes| {
+        // Not a branch per probe: in a line that is half full nobody could predict it.
+        let mut all = 1;
+        each_position(pattern, probes, |position| {
             let (word, bit) = place(position);
             all &= line[word] >> bit;
-        },
-    );
-    all == 1
+        });
+        all == 1
+    })
 }
 
 /// Sets the k bits of the key; k is at least 1.
@@ -113,12 +122,14 @@ pub(super) fn contains(line: &Line, key: Digest, probes: u32) -> bool {
 #[inline(always)]
 pub(super) fn insert(line: &mut Line, key: Digest, probes: u32) {
     let mut all = *line;
-    let complement = |pattern: u64| !pattern;
-    each_position(key, probes, complement, |complement| {
-        let start = complement as usize % LINE_BITS;
-        for (word, bit) in all.iter_mut().zip(&BIT_LINES[start..start + LINE_WORDS]) {
-            *word |= bit;
-        }
+    all_patterns(key, probes, |pattern, probes| {
+        each_position(!pattern, probes, |complement| {
+            let start = complement as usize % LINE_BITS;
+            for (word, bit) in all.iter_mut().zip(&BIT_LINES[start..start + LINE_WORDS]) {
+                *word |= bit;
+            }
+        });
+        true
     });
     *line = all;
 }

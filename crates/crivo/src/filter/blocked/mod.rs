@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `line` | which bits of a line are a key's; the scalar code, by which all other is measured |
 //! | `batch` | many keys: which line is a key's, and fetching it ahead |
-//! | `x86` | the same answers by AVX-512 and AVX2 |
+//! | `avx512`, `avx2`, `neon` | the same answers by vector instructions |
 //! | `dispatch` | which of them this processor runs |
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx512;
 mod batch;
 mod dispatch;
 mod line;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-mod x86;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+mod neon;
 
 use batch::line_of;
 use dispatch::Level;
@@ -76,8 +80,8 @@ pub(super) const BLOCK: Block = Block::CACHE_LINE;
 ///
 /// # Speed
 ///
-/// A query is a few instructions on a whole line: AVX-512 or AVX2 where the processor has them,
-/// otherwise portable code with the same answers. In tables larger than the cache, ask for many
+/// A query is a few instructions on a whole line: AVX-512, AVX2 or NEON where the processor has
+/// them, otherwise portable code with the same answers. In tables larger than the cache, ask for many
 /// keys at a time: [`contains_batch`](Filter::contains_batch) fetches their lines ahead.
 ///
 /// # When not to use it
