@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::filter::{AnyFilter, AnyUnionError, Filter};
+use crivo::filter::{AnyFilter, Filter, RebuildError};
 use serde::Serialize;
 
 use crate::describe::{Facts, past_capacity};
@@ -52,10 +52,10 @@ impl MergeArgs {
             let other: AnyFilter = open.load(path)?;
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
-                    AnyUnionError::Incompatible(_) => {
+                    RebuildError::Incompatible(_) => {
                         "; build both with the same --kind, --keys, --rate and --seed"
                     }
-                    AnyUnionError::Full(_) => "; build them with a larger --keys",
+                    RebuildError::Full(_) => "; build them with a larger --keys",
                     _ => "",
                 };
                 Error::new(format_args!(

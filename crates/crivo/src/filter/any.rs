@@ -4,8 +4,6 @@ mod change;
 
 use std::path::Path;
 
-pub use change::AnyUnionError;
-
 use super::{
     Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Quotient,
 };

@@ -11,19 +11,21 @@ pub mod fuse;
 pub mod growing;
 pub mod plan;
 pub mod quotient;
+mod rebuild;
 
 use std::fmt;
 
-pub use any::{AnyFilter, AnyUnionError};
+pub use any::AnyFilter;
 pub use atomic::AtomicBloom;
 pub use blocked::Blocked;
 pub use bloom::{Bloom, SeededBloom};
 pub use counting::{Count, CounterWidth, CountingBloom};
-pub use cuckoo::{Cuckoo, UnionError};
+pub use cuckoo::Cuckoo;
 pub use fuse::{Fuse, FuseError, FuseOptions};
 pub use growing::{Growing, GrowingBlocked};
 pub use plan::{Plan, PlanError};
-pub use quotient::{Quotient, RebuildError};
+pub use quotient::Quotient;
+pub use rebuild::{Incompatible, RebuildError};
 
 use crate::{Digest, Key, KeyHasher};
 
@@ -167,56 +169,3 @@ impl fmt::Display for NotPresent {
 }
 
 impl std::error::Error for NotPresent {}
-
-/// Two filters cannot be merged: a parameter differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Incompatible {
-    /// Which parameter.
-    pub parameter: &'static str,
-    /// Its value in the filter that was to take the other in.
-    pub ours: String,
-    /// Its value in the other.
-    pub theirs: String,
-}
-
-impl Incompatible {
-    /// Says that `parameter` is `ours` here and `theirs` there.
-    pub fn new(
-        parameter: &'static str,
-        ours: impl fmt::Display,
-        theirs: impl fmt::Display,
-    ) -> Self {
-        Self { parameter, ours: ours.to_string(), theirs: theirs.to_string() }
-    }
-
-    /// An error unless the two hashers are the same.
-    pub(crate) fn unless_same_hasher(ours: KeyHasher, theirs: KeyHasher) -> Result<(), Self> {
-        if ours == theirs {
-            Ok(())
-        } else {
-            Err(Self::new("hash function", ours.identity(), theirs.identity()))
-        }
-    }
-
-    /// An error unless the two values are equal.
-    pub(crate) fn unless_equal<T: PartialEq + fmt::Display>(
-        parameter: &'static str,
-        ours: T,
-        theirs: T,
-    ) -> Result<(), Self> {
-        if ours == theirs { Ok(()) } else { Err(Self::new(parameter, ours, theirs)) }
-    }
-}
-
-impl fmt::Display for Incompatible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { parameter, ours, theirs } = self;
-        write!(
-            f,
-            "the filters cannot be merged: {parameter} is {ours} in one and {theirs} in the other"
-        )
-    }
-}
-
-impl std::error::Error for Incompatible {}

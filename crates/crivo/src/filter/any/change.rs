@@ -1,13 +1,8 @@
 //! What a filter of any kind can do beyond answering: as far as its kind can.
 
-use std::fmt;
-
 use super::AnyFilter;
-use crate::BuildError;
-use crate::codec::Kind;
 use crate::filter::{
-    DynamicFilter, Filter, Full, Incompatible, RebuildError, RemovableFilter, UnionError, blocked,
-    bloom,
+    DynamicFilter, Filter, Incompatible, RebuildError, RemovableFilter, blocked, bloom,
 };
 use crate::theory::bloom as bloom_theory;
 
@@ -142,7 +137,7 @@ impl AnyFilter {
     /// # Errors
     /// If the filters differ in their kind or in a parameter, their kind cannot be merged, or there
     /// is no room for the keys of both. The filter is as it was.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), AnyUnionError> {
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         match (self, other) {
             (Self::Bloom(ours), Self::Bloom(theirs)) => Ok(ours.union_with(theirs)?),
             (Self::Blocked(ours), Self::Blocked(theirs)) => Ok(ours.union_with(theirs)?),
@@ -150,72 +145,9 @@ impl AnyFilter {
             (Self::Cuckoo(ours), Self::Cuckoo(theirs)) => Ok(ours.union_with(theirs)?),
             (Self::Quotient(ours), Self::Quotient(theirs)) => Ok(ours.union_with(theirs)?),
             (ours, theirs) if ours.kind() == theirs.kind() => {
-                Err(AnyUnionError::Impossible(ours.kind()))
+                Err(RebuildError::Impossible(ours.kind()))
             }
             (ours, theirs) => Err(Incompatible::new("kind", ours.kind(), theirs.kind()).into()),
-        }
-    }
-}
-
-/// Why a filter of any kind could not take in another. It is as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AnyUnionError {
-    /// The filters differ in a parameter, or in their kind.
-    Incompatible(Incompatible),
-    /// No two filters of this kind can be merged.
-    Impossible(Kind),
-    /// There is no room for the keys of both.
-    Full(Full),
-    /// There is no memory for the union.
-    Build(BuildError),
-    /// A table contradicts itself, as one that was read from a damaged file may.
-    Damaged,
-}
-
-impl fmt::Display for AnyUnionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Incompatible(error) => error.fmt(f),
-            Self::Impossible(kind) => write!(
-                f,
-                "{kind} filters cannot be merged; bloom, blocked, counting, cuckoo and quotient \
-                 filters can"
-            ),
-            Self::Full(Full { capacity, .. }) => write!(
-                f,
-                "there is no room for the keys of both in a filter that is made for {capacity}"
-            ),
-            Self::Build(error) => error.fmt(f),
-            Self::Damaged => RebuildError::Damaged.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for AnyUnionError {}
-
-impl From<Incompatible> for AnyUnionError {
-    fn from(error: Incompatible) -> Self {
-        Self::Incompatible(error)
-    }
-}
-
-impl From<UnionError> for AnyUnionError {
-    fn from(error: UnionError) -> Self {
-        match error {
-            UnionError::Incompatible(error) => Self::Incompatible(error),
-            UnionError::Full(error) => Self::Full(error),
-        }
-    }
-}
-
-impl From<RebuildError> for AnyUnionError {
-    fn from(error: RebuildError) -> Self {
-        match error {
-            RebuildError::Build(error) => Self::Build(error),
-            RebuildError::Incompatible(error) => Self::Incompatible(error),
-            RebuildError::Full(error) => Self::Full(error),
-            RebuildError::Damaged => Self::Damaged,
         }
     }
 }
@@ -254,7 +186,7 @@ mod tests {
             filter.union_with(&made(kind, &[2, 3], hasher)).unwrap();
             assert!([1u64, 2, 3].iter().all(|key| filter.contains(key)), "{kind}");
             let other_seed = filter.union_with(&made(kind, &[4], KeyHasher::xxh3(4)));
-            let Err(AnyUnionError::Incompatible(error)) = other_seed else { panic!("{kind}") };
+            let Err(RebuildError::Incompatible(error)) = other_seed else { panic!("{kind}") };
             assert_eq!(error.parameter, "hash function");
         }
     }
@@ -268,7 +200,7 @@ mod tests {
         assert_eq!(error.to_string(), said);
         let mut fuse = made(Kind::Fuse, &[1], hasher);
         let error = fuse.union_with(&made(Kind::Fuse, &[1], hasher)).unwrap_err();
-        assert_eq!(error, AnyUnionError::Impossible(Kind::Fuse));
+        assert_eq!(error, RebuildError::Impossible(Kind::Fuse));
     }
 
     #[test]

@@ -195,15 +195,14 @@ impl Bloom {
         self.table.count_set_bits()
     }
 
-    /// How many different keys were inserted, estimated from the bits that are set.
+    /// The number of different keys, estimated from the set bits: the whole table is read. `None`
+    /// if all bits are set, which says nothing about how many keys made them so.
     ///
     /// Unlike [`key_count`](Filter::key_count) it counts a key once however often it was inserted,
     /// also after unions.
-    ///
-    /// # Errors
-    /// If all bits are set, which says nothing about the number of keys.
-    pub fn estimated_key_count(&self) -> Result<Estimate, ParameterError> {
-        estimate::cardinality(self.size_in_bits(), self.probes, self.count_set_bits())
+    pub fn estimated_key_count(&self) -> Option<Estimate> {
+        // Of a filter that was made, the dimensions are valid.
+        estimate::cardinality(self.size_in_bits(), self.probes, self.count_set_bits()).ok()
     }
 
     /// The rate of wrong yeses of this very table: (set bits/bits)^k. It reads the whole table.

@@ -110,11 +110,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use self::fields::BUCKET_SIZE;
 use self::table::{Load, Place, Table};
-use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
+use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter};
 use crate::theory::cuckoo as theory;
 use crate::{BuildError, Digest, Key, KeyHasher};
 
@@ -236,19 +234,20 @@ impl Cuckoo {
     /// # Errors
     /// If the filters differ in their hash function, their number of slots or their fingerprints,
     /// or if there is no room. The filter is as it was.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), UnionError> {
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("slot count", self.slot_count(), other.slot_count())?;
         let (ours, theirs) = (self.fingerprint_bits(), other.fingerprint_bits());
         Incompatible::unless_equal("fingerprint bits", ours, theirs)?;
+        let key_count = self.key_count.saturating_add(other.key_count);
         let mut table = self.table.clone();
         for place in other.table.entries() {
             if !insert_into(&mut table, &place) {
-                return Err(self.full().into());
+                return Err(RebuildError::Full(Full::new(key_count, self.capacity)));
             }
         }
         self.table = table;
-        self.key_count = self.key_count.saturating_add(other.key_count).min(self.slot_count());
+        self.key_count = key_count.min(self.slot_count());
         Ok(())
     }
 
@@ -390,44 +389,4 @@ fn remove_from<L: Load>(table: &mut Table, place: &Place) -> bool {
     }
     table.flip(bucket, table.fields().first(equal), place.fingerprint);
     true
-}
-
-/// Why a cuckoo filter could not take in another. It is as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum UnionError {
-    /// The filters differ in a parameter.
-    Incompatible(Incompatible),
-    /// There is no room for the keys of both.
-    Full(Full),
-}
-
-impl fmt::Display for UnionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Incompatible(error) => error.fmt(f),
-            Self::Full(_) => f.write_str("the filter has no room for the keys of both"),
-        }
-    }
-}
-
-impl std::error::Error for UnionError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(match self {
-            Self::Incompatible(error) => error,
-            Self::Full(error) => error,
-        })
-    }
-}
-
-impl From<Incompatible> for UnionError {
-    fn from(error: Incompatible) -> Self {
-        Self::Incompatible(error)
-    }
-}
-
-impl From<Full> for UnionError {
-    fn from(error: Full) -> Self {
-        Self::Full(error)
-    }
 }

@@ -357,7 +357,7 @@ fn a_union_holds_the_keys_of_both_as_often_as_they_are_there() {
 
         let before = ours.clone();
         let error = ours.union_with(&theirs).unwrap_err();
-        assert_eq!(error, UnionError::Full(Full::new(4_600, 5_000)));
+        assert_eq!(error, RebuildError::Full(Full::new(6_900, 5_000)));
         assert_eq!(ours, before);
     }
 }
@@ -365,9 +365,9 @@ fn a_union_holds_the_keys_of_both_as_often_as_they_are_there() {
 #[test]
 fn filters_that_differ_are_not_merged() {
     let mut ours = with_slots(800, 8, 7);
-    let parameter = |error: UnionError| match error {
-        UnionError::Incompatible(error) => error.parameter,
-        UnionError::Full(_) => "full",
+    let parameter = |error: RebuildError| match error {
+        RebuildError::Incompatible(error) => error.parameter,
+        other => panic!("{other:?}"),
     };
     let before = ours.clone();
     for (theirs, name) in [

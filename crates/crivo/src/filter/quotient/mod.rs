@@ -9,13 +9,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use rebuild::RebuildError;
-
 use self::geometry::Geometry;
 use self::operations::{Contains, ContainsBatch, Count, Insert, Remove};
 use self::rebuild::{FillError, merged};
 use self::table::{NoPlace, NoSuch, Table};
-use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
+use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter};
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
 use crate::theory::quotient;

@@ -1,53 +1,8 @@
 //! Tables from tables: growing and merging, without keys.
 
-use std::fmt;
-
 use super::geometry::{BLOCK, Geometry};
 use super::table::{LARGEST_OFFSET, Table};
 use crate::BuildError;
-use crate::filter::{Full, Incompatible};
-
-/// Why a quotient filter could not be expanded or united with another. Nothing has changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RebuildError {
-    /// There is no bit of the remainders left to give, or no memory for the new table.
-    Build(BuildError),
-    /// The other filter's fingerprints mean something else.
-    Incompatible(Incompatible),
-    /// There is no place for all keys, of which it tells the number.
-    Full(Full),
-    /// The table contradicts itself, as one that was read from a damaged file may.
-    Damaged,
-}
-
-impl fmt::Display for RebuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Build(error) => error.fmt(f),
-            Self::Incompatible(error) => error.fmt(f),
-            Self::Full(Full { key_count, capacity }) if key_count > capacity => {
-                write!(f, "there are {key_count} keys, and the filter is made for {capacity}")
-            }
-            Self::Full(_) => f.write_str("one key has more copies than there is place for"),
-            Self::Damaged => f.write_str("the table of the filter is damaged"),
-        }
-    }
-}
-
-impl std::error::Error for RebuildError {}
-
-impl From<BuildError> for RebuildError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
-
-impl From<Incompatible> for RebuildError {
-    fn from(error: Incompatible) -> Self {
-        Self::Incompatible(error)
-    }
-}
 
 /// Why a table could not be filled.
 pub(super) enum FillError {
