@@ -162,6 +162,27 @@ fn everything_is_built_as_it_was() {
     }
 }
 
+/// Keys of 0 to 1,000 bytes under every family, the digest of each in the bytes of the next: the
+/// last digest stands for all. That they are the published functions, their unit tests know.
+#[test]
+fn keys_of_every_length_have_the_digests_they_had() {
+    for (family, expected) in [
+        (Family::Xxh3, 0x53c2_4936_504f_c278),
+        (Family::Sip24, 0xf3b1_48b5_29e5_03e6),
+        (Family::Farm, 0xd217_8581_ef96_2a13),
+        (Family::FarmFingerprint, 0x6ecd_679e_1122_278a),
+        (Family::Murmur3, 0x810e_922a_f444_6f8f),
+    ] {
+        let hasher = family.with_seed(42);
+        let mut bytes = vec![0; 1_000];
+        for length in 0..bytes.len() {
+            let digest = hasher.digest(&bytes[..length]).get();
+            bytes[length] = (digest >> 56) as u8;
+        }
+        assert_eq!(hasher.digest(&bytes).get(), expected, "{family}");
+    }
+}
+
 #[test]
 #[ignore = "writes the golden files that are missing"]
 fn write_missing_files() {

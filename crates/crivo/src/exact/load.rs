@@ -20,7 +20,7 @@ pub(super) fn slots_for(entries: usize, max_load: f64) -> Option<usize> {
     let mut slots = (estimate as usize).max(FEWEST_SLOTS);
     // Rounding may have cost a slot; beyond 2^53 it may cost many.
     while entry_limit(slots, max_load) < entries {
-        slots = slots.checked_add(1 + slots / (1 << 52))?;
+        slots = slots.checked_add(1 + (slots as u64 >> 52) as usize)?;
     }
     Some(slots)
 }

@@ -59,7 +59,7 @@ pub(super) fn contains(words: &[impl SharedWord], probes: u32, key: Digest) -> b
 
 /// What [`AtomicBloom`](super::AtomicBloom) promises, in every order of events that Rust's memory
 /// model allows for these few operations.
-#[cfg(test)]
+#[cfg(all(test, target_pointer_width = "64"))]
 mod every_order {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicBool, AtomicU64};
