@@ -129,8 +129,11 @@ impl Builder {
         let is_of_patterns = |node: Node| (node as usize) < pattern_nodes;
         // The rows that most words visit lie together: those of patterns, shallow ones first, and
         // those of nothing but exceptions behind them.
-        let (of_patterns, of_exceptions): (Vec<Node>, Vec<Node>) =
-            tree.order.iter().filter(|&&node| has_row(node)).partition(|&&node| is_of_patterns(node));
+        let (of_patterns, of_exceptions): (Vec<Node>, Vec<Node>) = tree
+            .order
+            .iter()
+            .filter(|&&node| has_row(node))
+            .partition(|&&node| is_of_patterns(node));
         let mut row_of = vec![0; trie.node_count()];
         let with_row = of_patterns.iter().chain(&of_exceptions);
         let row_count = (0..).zip(with_row).map(|(row, &node)| row_of[node as usize] = row).count();

@@ -30,7 +30,7 @@
 //! - A state is a row of a table with a cell for every letter; letters are numbered, and capitals
 //!   have the numbers of small letters. A cell tells the next row and the levels in 32 bits (see
 //!   `table`), so that a letter waits for one look into the memory. Leaves of the tree need no row
-//!   (see `build`): English takes half a megabyte, Hungarian seven.
+//!   (see `build`): the patterns of English take half a megabyte, those of Hungarian seven.
 //!
 //! Exceptions are rules for whole words: a dot, the letters, and the end lead to a cell that has the
 //! number of the exception.
@@ -134,12 +134,7 @@ impl Automaton {
 
     /// The breaks that an exception lists, or those of the patterns as an error.
     #[inline(never)]
-    fn listed_or_found(
-        &self,
-        found: Found,
-        word: &str,
-        limits: &Limits,
-    ) -> Result<Breaks, Breaks> {
+    fn listed_or_found(&self, found: Found, word: &str, limits: &Limits) -> Result<Breaks, Breaks> {
         if found.is_unread() {
             return self.listed_or_walked(word, limits);
         }

@@ -132,7 +132,8 @@ impl<C: Cell> Reader<'_, C> {
     /// The levels that a letter brings, and the row that it leads to.
     #[inline(always)]
     pub fn step(&self, row: usize, class: Class) -> (usize, usize) {
-        let cell = self.cells[row + class as usize];
+        // Sliced by the class first: the row, for which the letter waits, is used as it is.
+        let cell = self.cells[class as usize..][row];
         (cell.levels(self.split), cell.next(self.split))
     }
 }
@@ -165,9 +166,7 @@ impl Tables {
             (Some(reach), Some(split)) if most_ones(&rows) <= 8 => {
                 Self::Narrow(Machine::new(fill.cells(split), reach, &rows))
             }
-            (Some(reach), Some(split)) => {
-                Self::High(Machine::new(fill.cells(split), reach, &rows))
-            }
+            (Some(reach), Some(split)) => Self::High(Machine::new(fill.cells(split), reach, &rows)),
         }
     }
 
