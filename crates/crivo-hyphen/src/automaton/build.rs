@@ -155,7 +155,7 @@ impl Builder {
 
 impl Fill for Builder {
     fn cells<C: Cell>(&self, split: Split) -> Cells<C> {
-        let mut cells = Cells::new(split, self.cell_count());
+        let mut cells = vec![C::default(); self.cell_count()];
         for &node in &self.tree.order {
             if node != ROOT && self.trie.is_leaf(node) {
                 continue;
@@ -163,7 +163,7 @@ impl Fill for Builder {
             let row = self.row(node);
             // Like the fallback, whose row is complete, but for its own children.
             let fallback = self.row(self.tree.fallback[node as usize]);
-            cells.copy_row(fallback, row, self.stride);
+            cells.copy_within(fallback..fallback + self.stride, row);
             for child in self.trie.children(node) {
                 let class = self.trie.label[child as usize];
                 let next = match class {
@@ -175,9 +175,9 @@ impl Fill for Builder {
                     _ => self.row(child),
                 };
                 let levels = self.levels_of[child as usize] as usize;
-                cells.set(row, class, levels, next);
+                cells[row + class as usize] = C::new(split, levels, next);
             }
         }
-        cells
+        Cells { split, cells }
     }
 }

@@ -38,7 +38,7 @@ impl Split {
     /// For cells that tell rows up to `max_next` and one of so many levels; none if they have too
     /// few bits for that.
     pub fn new<C: Cell>(levels_count: usize, max_next: usize) -> Option<Self> {
-        // A cell of fewer bits than there are for both would be all levels.
+        // Not fewer than those that the levels borrow.
         let next_bits = bits_of(max_next + 1).max(GRANULE_BITS + 1);
         let levels_bits = bits_of(levels_count);
         let fits = next_bits < C::BITS && levels_bits + next_bits <= C::BITS + GRANULE_BITS;
@@ -83,58 +83,21 @@ cell!(u64);
 /// Cells of one width, row after row, and how they are split.
 #[derive(Debug, Clone)]
 pub(super) struct Cells<C> {
-    split: Split,
-    /// From `first` on.
-    cells: Vec<C>,
-    first: usize,
+    pub split: Split,
+    pub cells: Vec<C>,
 }
 
-/// The bytes of a line of the processor's cache.
-const LINE: usize = 64;
-
 impl<C: Cell> Cells<C> {
-    /// So many cells, the first one at the beginning of a line of the cache.
-    pub fn new(split: Split, count: usize) -> Self {
-        let cells = vec![C::default(); count + LINE / size_of::<C>() - 1];
-        let first = cells.as_ptr().align_offset(LINE).min(cells.len() - count);
-        Self { split, cells, first }
-    }
-
-    /// Fills a row like an earlier one.
-    pub fn copy_row(&mut self, from: usize, to: usize, length: usize) {
-        let from = self.first + from;
-        self.cells.copy_within(from..from + length, self.first + to);
-    }
-
-    pub fn set(&mut self, row: usize, class: Class, levels: usize, next: usize) {
-        self.cells[self.first + row + class as usize] = C::new(self.split, levels, next);
-    }
-
-    /// The cells as they are read.
+    /// The levels that a letter brings, and the row that it leads to.
     #[inline(always)]
-    pub fn reader(&self) -> Reader<'_, C> {
-        Reader { split: self.split, cells: &self.cells[self.first..] }
+    pub fn step(&self, row: usize, class: Class) -> (usize, usize) {
+        // The row is what the letter waits for: used as it is, it costs no addition.
+        let cell = self.cells[class as usize..][row];
+        (cell.levels(self.split), cell.next(self.split))
     }
 
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(self.cells.as_slice())
-    }
-}
-
-/// Reads cells.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'c, C> {
-    split: Split,
-    cells: &'c [C],
-}
-
-impl<C: Cell> Reader<'_, C> {
-    /// The levels that a letter brings, and the row that it leads to.
-    #[inline(always)]
-    pub fn step(&self, row: usize, class: Class) -> (usize, usize) {
-        // Sliced by the class first: the row, for which the letter waits, is used as it is.
-        let cell = self.cells[class as usize..][row];
-        (cell.levels(self.split), cell.next(self.split))
     }
 }
 
@@ -157,8 +120,7 @@ impl Tables {
     pub fn new(rows: Vec<Rows>, max_next: usize, fill: &impl Fill) -> Self {
         let wide = || {
             let split = Split::new::<u64>(rows.len(), max_next);
-            // Both numbers count things in memory, of several bytes each.
-            fill.cells(split.expect("half a machine word tells a place in memory"))
+            fill.cells(split.expect("64 bits hold two counts of what lies in memory"))
         };
         match (Reach::of(&rows), Split::new::<u32>(rows.len(), max_next)) {
             (None, _) => Self::Long(wide(), rows),

@@ -2,7 +2,7 @@
 
 use super::alphabet::{Class, END};
 use super::levels::{Reach, Rows, Window};
-use super::table::{Cell, Cells, GRANULE, Reader};
+use super::table::{Cell, Cells, GRANULE};
 
 /// What a walk over a word of up to 64 letters finds.
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +98,7 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
 
 /// A walk, with the levels that may still change.
 struct Walk<'a, C, const PLANES: usize> {
-    cells: Reader<'a, C>,
-    levels: &'a [Window<PLANES>],
+    machine: &'a Machine<C, PLANES>,
     /// The row of the state; after the end of the word, the number of its exception, in granules.
     row: usize,
     window: Window<PLANES>,
@@ -108,15 +107,14 @@ struct Walk<'a, C, const PLANES: usize> {
 impl<'a, C: Cell, const PLANES: usize> Walk<'a, C, PLANES> {
     #[inline(always)]
     fn new(machine: &'a Machine<C, PLANES>, start: usize) -> Self {
-        let (cells, levels) = (machine.cells.reader(), machine.levels.as_slice());
-        Self { cells, levels, row: start, window: Window::new() }
+        Self { machine, row: start, window: Window::new() }
     }
 
     #[inline(always)]
     fn step(&mut self, class: Class) {
-        let (levels, next) = self.cells.step(self.row, class);
+        let (levels, next) = self.machine.cells.step(self.row, class);
         self.row = next;
-        self.window.read(&self.levels[levels]);
+        self.window.read(&self.machine.levels[levels]);
     }
 
     /// Reads letters of ASCII, and tells all bits of their bytes.
@@ -147,7 +145,6 @@ pub(super) fn walk_long(
     start: usize,
     classes: &[Class],
 ) -> (Vec<bool>, usize) {
-    let cells = cells.reader();
     let mut highest = vec![0; classes.len() + 2];
     let mut row = start;
     for (index, &class) in classes.iter().chain([&END]).enumerate() {

@@ -57,6 +57,17 @@ fn every_language_is_well_formed_and_has_breaks_and_a_notice() {
 }
 
 #[test]
+fn the_number_of_languages_is_as_written() {
+    let count = Language::all().len();
+    for (file, text) in [
+        ("../README.md", format!("`Language` has {count} of them")),
+        ("../../../README.md", format!("patterns for {count} languages")),
+    ] {
+        assert!(fs::read_to_string(data(file)).unwrap().contains(&text), "{file}: {text}");
+    }
+}
+
+#[test]
 fn large_languages_stay_small() {
     for (language, megabytes) in
         [(Language::EnglishUs, 2), (Language::German, 6), (Language::Hungarian, 8)]
