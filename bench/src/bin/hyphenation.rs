@@ -5,9 +5,9 @@
 //! ```
 //!
 //! `CODE=WORDS` names a language and a file of words, one per line, as in `en-us=words.txt`. Each
-//! list is hyphenated as it is and shuffled: break positions, and text with soft hyphens. With
-//! `--check`, the break positions by patterns alone are also compared, word by word, with those of
-//! hyphenation in every language that both have.
+//! list is hyphenated as it is and shuffled, as if its file were: break positions, and text with
+//! soft hyphens. With `--check`, the break positions by patterns alone are also compared, word by
+//! word, with those of hyphenation in every language that both have.
 
 use std::io;
 use std::process::exit;
@@ -231,6 +231,9 @@ fn main() -> io::Result<()> {
         };
         let mut shuffled = sorted.clone();
         shuffle(&mut shuffled);
+        // Words of a text lie one after another, also in memory.
+        let shuffled_list = shuffled.join("\n");
+        let shuffled: Vec<&str> = shuffled_list.lines().collect();
         println!(
             "\n{language}: {} words; automaton {} KiB, made in {:.1} ms",
             sorted.len(),

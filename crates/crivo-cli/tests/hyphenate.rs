@@ -85,6 +85,15 @@ fn languages_minima_and_exceptions_are_respected() {
     assert_eq!(printed(&german, b""), b"Sil-ben-tren-nung\n");
     let careful = ["hyphenate", "-s", "-", "--left", "3", "hyphenation"];
     assert_eq!(printed(&careful, b""), b"hyphen-a-tion\n");
+    let long = ["hyphenate", "-s", "-", "--min-word-length", "11", "hyphenation table"];
+    assert_eq!(printed(&long, b""), b"hy-phen-a-tion table\n");
+    for (tag, expected) in
+        [("en", "ex-ten-sive"), ("en-GB", "ex-tens-ive"), ("de-AT", "Sil-ben-tren-nung")]
+    {
+        let word = expected.replace('-', "");
+        let divided = printed(&["hyphenate", "-s", "-", "-l", tag, &word], b"");
+        assert_eq!(String::from_utf8(divided).unwrap().trim_end(), expected);
+    }
 
     let folder = Folder::new();
     let list = folder.write("words.txt", b"hyph-en-ation\n");
@@ -110,8 +119,8 @@ fn pages_keep_their_tags() {
 
 #[test]
 fn mistakes_are_explained() {
-    let unknown = complaint(&["hyphenate", "--lang", "en-uk", "word"]);
-    assert!(unknown.contains("\"en-us\"") && unknown.contains("crivo languages"), "{unknown}");
+    let unknown = complaint(&["hyphenate", "--lang", "german", "word"]);
+    assert!(unknown.contains("\"de-1996\"") && unknown.contains("crivo languages"), "{unknown}");
     let missing = complaint(&["hyphenate", "--file", "no-such-file.txt"]);
     assert!(missing.contains("no-such-file.txt"), "{missing}");
     let folder = Folder::new();
@@ -134,4 +143,7 @@ fn what_is_listed_can_be_used() {
     for code in ["en-us", "de-1996", "pt", "ta"] {
         printed(&["hyphenate", "--lang", code, "word"], b"");
     }
+    let notices = String::from_utf8(printed(&["languages", "--notices"], b"")).unwrap();
+    let has_notice = |code: &&str| notices.contains(&format!("({code})\n\n"));
+    assert!(codes.iter().all(has_notice) && notices.contains("Copyright (C)"));
 }

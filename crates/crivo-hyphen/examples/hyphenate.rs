@@ -1,15 +1,17 @@
-//! Hyphenates the words that it is given, or the lines of its standard input:
+//! Hyphenates the words that it is given, or the text of its standard input:
 //!
 //! ```text
-//! $ cargo run --example hyphenate -- en-us hyphenation Massachusetts
+//! $ cargo run --example hyphenate -- en hyphenation Massachusetts
 //! hy-phen-a-tion
 //! Mass-a-chu-setts
+//! $ echo "Silbentrennung, wie sie im Buche steht" | cargo run --example hyphenate -- de
+//! Sil-ben-tren-nung, wie sie im Bu-che steht
 //! $ cargo run --example hyphenate
 //! usage: hyphenate LANGUAGE [WORD…]
 //! …
 //! ```
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crivo_hyphen::{Hyphenator, Language};
@@ -41,18 +43,12 @@ fn main() -> ExitCode {
 }
 
 fn hyphenate(hyphenator: &Hyphenator, words: Vec<String>) -> io::Result<()> {
-    let mut output = io::BufWriter::new(io::stdout().lock());
-    if !words.is_empty() {
-        for word in words {
-            writeln!(output, "{}", hyphenator.hyphenate(&word, "-"))?;
-        }
-        return output.flush();
+    let mut output = io::stdout().lock();
+    if words.is_empty() {
+        return hyphenator.hyphenate_stream(io::stdin().lock(), output, "-");
     }
-    let mut hyphenated = String::new();
-    for line in io::stdin().lock().lines() {
-        hyphenated.clear();
-        hyphenator.hyphenate_into(&line?, "-", &mut hyphenated);
-        writeln!(output, "{hyphenated}")?;
+    for word in words {
+        writeln!(output, "{}", hyphenator.hyphenate(&word, "-"))?;
     }
-    output.flush()
+    Ok(())
 }

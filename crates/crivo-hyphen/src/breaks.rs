@@ -19,19 +19,21 @@ const WORD: usize = u64::BITS as usize;
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Breaks {
     first: u64,
-    /// Offsets from 64 up; its last word is never zero, so that equal sets compare equal.
-    rest: Vec<u64>,
+    /// Offsets from 64 up, if there are any; its last word is never zero, so that equal sets
+    /// compare equal.
+    #[allow(clippy::box_collection, reason = "with one word for it, an answer fits two registers")]
+    rest: Option<Box<Vec<u64>>>,
 }
 
 impl Breaks {
     /// No break at all.
     pub const fn new() -> Self {
-        Breaks { first: 0, rest: Vec::new() }
+        Breaks { first: 0, rest: None }
     }
 
     /// Breaks below offset 64, one bit each.
     pub const fn from_mask(mask: u64) -> Self {
-        Breaks { first: mask, rest: Vec::new() }
+        Breaks { first: mask, rest: None }
     }
 
     /// Adds a break before byte `offset`.
@@ -41,17 +43,18 @@ impl Breaks {
             return;
         }
         let index = offset / WORD - 1;
-        if index >= self.rest.len() {
-            self.rest.resize(index + 1, 0);
+        let rest = self.rest.get_or_insert_default();
+        if index >= rest.len() {
+            rest.resize(index + 1, 0);
         }
-        self.rest[index] |= 1 << (offset % WORD);
+        rest[index] |= 1 << (offset % WORD);
     }
 
     /// Whether the word may be divided before byte `offset`.
     pub fn contains(&self, offset: usize) -> bool {
         let word = match (offset / WORD).checked_sub(1) {
             None => self.first,
-            Some(index) => self.rest.get(index).copied().unwrap_or(0),
+            Some(index) => self.rest().get(index).copied().unwrap_or(0),
         };
         word >> (offset % WORD) & 1 == 1
     }
@@ -63,13 +66,13 @@ impl Breaks {
 
     /// Whether there is no break.
     pub fn is_empty(&self) -> bool {
-        self.first == 0 && self.rest.is_empty()
+        self.first == 0 && self.rest.is_none()
     }
 
     /// The offsets in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        let (mut word, mut base, mut rest) = (self.first, 0, self.rest.iter());
+        let (mut word, mut base, mut rest) = (self.first, 0, self.rest().iter());
         std::iter::from_fn(move || {
             while word == 0 {
                 word = *rest.next()?;
@@ -84,10 +87,8 @@ impl Breaks {
     /// The pieces of `word` between its breaks. Offsets that are no character boundaries of
     /// `word` are passed over.
     pub fn split<'w>(&self, word: &'w str) -> impl Iterator<Item = &'w str> {
-        let inner = |&offset: &usize| 0 < offset && offset < word.len();
-        let offsets = self.iter().filter(inner).filter(|&offset| word.is_char_boundary(offset));
         let mut start = 0;
-        offsets.chain([word.len()]).map(move |end| {
+        self.inside(word).chain([word.len()]).map(move |end| {
             let piece = &word[start..end];
             start = end;
             piece
@@ -113,8 +114,20 @@ impl Breaks {
         }
     }
 
+    /// The breaks that lie inside the word and between two of its characters. A dictionary of the
+    /// user's own may answer with others.
+    pub(crate) fn inside(&self, word: &str) -> impl Iterator<Item = usize> {
+        let inside = |&offset: &usize| 0 < offset && offset < word.len();
+        self.iter().filter(inside).filter(|&offset| word.is_char_boundary(offset))
+    }
+
+    #[inline]
+    fn rest(&self) -> &[u64] {
+        self.rest.as_ref().map_or(&[], |rest| rest)
+    }
+
     fn words(&self) -> impl Iterator<Item = u64> + '_ {
-        std::iter::once(self.first).chain(self.rest.iter().copied())
+        std::iter::once(self.first).chain(self.rest().iter().copied())
     }
 }
 

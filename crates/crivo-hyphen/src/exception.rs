@@ -10,8 +10,7 @@ use crate::{Breaks, ParseError, ReadError, tex};
 /// A word and its listed breaks, as `ta-ble` tells both.
 ///
 /// The word is kept [folded](crate::fold()), so that it is found in every letter case. It may have
-/// apostrophes; but a [text](crate::text) is cut at these before words are looked up, so that such
-/// an exception is found only by who asks for the word as a whole.
+/// apostrophes, and is then found where the text has the same ones: `'` and `’` differ.
 ///
 /// ```
 /// use crivo_hyphen::Exception;
@@ -49,7 +48,7 @@ impl Exception {
     /// If there is a piece between hyphens that has no letter or begins with a mark, or anything
     /// besides letters, marks, joiners, apostrophes and hyphens.
     pub fn parse(entry: &str) -> Result<Self, ParseError> {
-        Self::from_entry(&tex::Entry { text: entry, line: 1, column: 1 })
+        Self::from_entry(&tex::Entry::alone(entry))
     }
 
     /// Reads a list of exceptions: words between blanks, or the `\hyphenation{…}` groups of TeX

@@ -116,7 +116,7 @@ impl Hyphenator {
     #[inline]
     pub fn breaks(&self, word: &str) -> Breaks {
         if !self.exceptions.is_empty()
-            && let Some(listed) = self.listed(word)
+            && let Some(listed) = self.added(word)
         {
             return listed;
         }
@@ -134,9 +134,14 @@ impl Hyphenator {
         self.breaks(word).join_into(word, separator, text);
     }
 
-    /// The breaks that an exception lists, the latest list first.
+    /// The breaks of a word that is an exception.
+    pub(crate) fn listed(&self, word: &str) -> Option<Breaks> {
+        self.added(word).or_else(|| self.automaton.listed_within(word, &self.limits))
+    }
+
+    /// The breaks that an added exception lists, the latest list first.
     #[inline(never)]
-    fn listed(&self, word: &str) -> Option<Breaks> {
+    fn added(&self, word: &str) -> Option<Breaks> {
         let find = |folded: &str| self.exceptions.iter().rev().find_map(|list| list.find(folded));
         if word.is_ascii() {
             // Folding keeps every letter in its place.
@@ -146,18 +151,9 @@ impl Hyphenator {
         }
         let folded = Folded::new(word);
         let breaks = find(&folded.text)?;
-        let origins = self.automaton.letters(word).origins;
-        let starts: Vec<(usize, usize)> = origins
-            .iter()
-            .enumerate()
-            .filter_map(|(index, &origin)| Some((origin?, index)))
-            .collect();
-        let original = |offset: usize| {
-            let origin = folded.letters[folded.index_of(offset)?].1?;
-            let (_, index) = starts[starts.binary_search_by_key(&origin, |start| start.0).ok()?];
-            self.limits.allow_listed(index, origins.len()).then_some(origin)
-        };
-        Some(breaks.iter().filter_map(original).collect())
+        let origin = |offset| folded.letters[folded.index_of(offset)?].1;
+        let origins = breaks.iter().filter_map(origin).collect();
+        Some(self.automaton.letters(word).allowed(&origins, &self.limits))
     }
 }
 

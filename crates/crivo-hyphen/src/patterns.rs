@@ -56,7 +56,7 @@ impl Patterns {
             patterns.push(entry)?;
         }
         if patterns.levels.iter().all(|&level| level == 0) {
-            let nothing = tex::Entry { text: "", line: 1, column: 1 };
+            let nothing = tex::Entry::alone("");
             return Err(entries.first().unwrap_or(&nothing).error(0, "TeX patterns such as hy3ph"));
         }
         Ok(patterns)

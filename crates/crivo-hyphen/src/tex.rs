@@ -14,32 +14,37 @@ use crate::{ParseError, ReadError};
 pub(crate) struct Entry<'t> {
     pub text: &'t str,
     pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
+    /// What stands before it in its line: its column is counted only if it is wrong.
+    pub before: &'t str,
 }
 
-impl Entry<'_> {
+impl<'t> Entry<'t> {
+    /// An entry that is a text of its own.
+    pub fn alone(text: &'t str) -> Self {
+        Self { text, line: 1, before: "" }
+    }
+
     /// Says that this entry is wrong at its character `index`.
     pub fn error(&self, index: usize, expected: &'static str) -> ParseError {
-        ParseError::new(self.line, self.column + index, self.text, expected)
+        let column = self.before.chars().count() + index + 1;
+        ParseError::new(self.line, column, self.text, expected)
     }
 }
 
 /// The entries of the groups of `command` (`\patterns`, `\hyphenation`); all entries of a text that
 /// has no groups of either.
 pub(crate) fn entries<'t>(text: &'t str, command: &str) -> Result<Vec<Entry<'t>>, ParseError> {
-    let is_tex = tokens(text).any(|token| matches!(token.text, "\\patterns" | "\\hyphenation"));
-    let mut found = Vec::new();
-    if !is_tex {
-        for token in tokens(text) {
-            if token.text.starts_with(['{', '}', '\\']) {
-                return Err(token.error(0, "an entry, or a group of \\patterns or \\hyphenation"));
+    let all = tokens(text);
+    if !all.iter().any(|token| matches!(token.text, "\\patterns" | "\\hyphenation")) {
+        return match all.iter().find(|token| token.text.starts_with(['{', '}', '\\'])) {
+            Some(token) => {
+                Err(token.error(0, "an entry, or a group of \\patterns or \\hyphenation"))
             }
-            found.push(token);
-        }
-        return Ok(found);
+            None => Ok(all),
+        };
     }
-    let mut tokens = tokens(text);
+    let mut found = Vec::with_capacity(all.len());
+    let mut tokens = all.into_iter();
     while let Some(token) = tokens.next() {
         if token.text != command {
             continue;
@@ -64,17 +69,14 @@ pub(crate) fn entries<'t>(text: &'t str, command: &str) -> Result<Vec<Entry<'t>>
 }
 
 /// Cuts text into braces, commands (from a backslash on) and runs of other characters.
-fn tokens(text: &str) -> impl Iterator<Item = Entry<'_>> {
-    text.lines().enumerate().flat_map(|(index, line)| {
-        let line = line.split('%').next().unwrap_or(line);
-        // The first line may carry a byte order mark.
-        let mut rest = if index == 0 { line.trim_start_matches('\u{feff}') } else { line };
-        let mut column = 1;
-        std::iter::from_fn(move || {
-            let blank = rest.len() - rest.trim_start().len();
-            column += rest[..blank].chars().count();
-            rest = &rest[blank..];
-            let first = rest.chars().next()?;
+fn tokens(text: &str) -> Vec<Entry<'_>> {
+    // The first line may carry a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut tokens = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let end = memchr::memchr(b'%', line.as_bytes()).unwrap_or(line.len());
+        let mut rest = line[..end].trim_start();
+        while let Some(first) = rest.chars().next() {
             let ends = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | '\\');
             let length = match first {
                 '{' | '}' => 1,
@@ -82,12 +84,13 @@ fn tokens(text: &str) -> impl Iterator<Item = Entry<'_>> {
                     .find(ends)
                     .map_or(rest.len(), |end| first.len_utf8() + end),
             };
-            let entry = Entry { text: &rest[..length], line: index + 1, column };
-            column += entry.text.chars().count();
-            rest = &rest[length..];
-            Some(entry)
-        })
-    })
+            let (text, after) = rest.split_at(length);
+            let before = &line[..end - rest.len()];
+            tokens.push(Entry { text, line: index + 1, before });
+            rest = after.trim_start();
+        }
+    }
+    tokens
 }
 
 /// Reads a file of UTF-8 and parses it; an error names the file.

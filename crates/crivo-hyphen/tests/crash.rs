@@ -92,7 +92,7 @@ fn run_and_kill(store: &Path, kind: Kind, acknowledgements: usize, delay: Durati
 
 #[test]
 fn a_killed_process_loses_nothing_that_was_acknowledged() {
-    for kind in [Kind::Cuckoo, Kind::Blocked, Kind::Fuse] {
+    for kind in Kind::ALL {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("words.redb");
         let mut acknowledged = 0;

@@ -28,7 +28,7 @@ pub(crate) struct HyphenateArgs {
     #[arg(short, long = "file", value_name = "FILE", value_hint = ValueHint::FilePath, num_args = 1..)]
     files: Vec<PathBuf>,
 
-    /// The language; `crivo languages` lists them
+    /// The language: a code that `crivo languages` lists, or a tag such as en, de-AT or pt-BR
     #[arg(short, long = "lang", value_name = "CODE", default_value = "en-us")]
     language: String,
 
@@ -43,6 +43,10 @@ pub(crate) struct HyphenateArgs {
     /// Leave at least so many letters after a break [default: the language's]
     #[arg(long, value_name = "N")]
     right: Option<usize>,
+
+    /// Leave words of fewer letters undivided
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    min_word_length: usize,
 
     /// The text is HTML: leave tags, entities, code, and text in other languages alone
     #[arg(long)]
@@ -61,7 +65,7 @@ pub(crate) struct HyphenateArgs {
 const EXAMPLES: &str = "\
 Examples:
   crivo hyphenate --separator - \"the hyphenation of words\"
-  crivo hyphenate --lang de-1996 --file brief.txt > getrennt.txt
+  crivo hyphenate --lang de --file brief.txt > getrennt.txt
   crivo hyphenate --html --separator '&shy;' < page.html > soft.html
   crivo hyphenate --left 3 --right 4 --exceptions house-style.txt --file book.txt
 ";
@@ -101,7 +105,7 @@ impl HyphenateArgs {
             hyphenator =
                 hyphenator.with_minima(self.left.unwrap_or(left), self.right.unwrap_or(right));
         }
-        Ok(hyphenator)
+        Ok(hyphenator.with_min_word_length(self.min_word_length))
     }
 
     fn copy(

@@ -15,12 +15,17 @@ pub(crate) struct LanguagesArgs {
     /// Print a list in JSON
     #[arg(long)]
     json: bool,
+
+    /// Print the notices of the patterns: authors, copyright, and the licence, which asks for it
+    #[arg(long, conflicts_with = "json")]
+    notices: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   crivo languages                    code, name, minima, exceptions, licence
   crivo languages --json | jq -r '.[].code'
+  crivo languages --notices > NOTICES.txt
 ";
 
 /// With `--json`.
@@ -36,6 +41,13 @@ struct Entry {
 
 impl LanguagesArgs {
     pub(crate) fn run(self) -> Result<Outcome, Error> {
+        if self.notices {
+            let notice = |language: Language| {
+                format!("{language} ({})\n\n{}\n", language.code(), language.notice().trim_end())
+            };
+            output::print(&Language::all().map(notice).collect::<Vec<_>>().join("\n"))?;
+            return Ok(Outcome::Done);
+        }
         let entries = Language::all().map(|language| {
             let (left, right) = language.minima();
             Entry {

@@ -1,4 +1,6 @@
-//! From characters to classes: the letters of the patterns, numbered from small to large.
+//! From characters to classes: the letters of the patterns, numbered.
+
+use std::cmp::Reverse;
 
 use unicode_normalization::char::is_combining_mark;
 
@@ -28,36 +30,44 @@ pub(super) struct Alphabet {
     /// Which page of `cells` holds the characters from 128·i on; page 0 is empty.
     pages: Vec<u16>,
     cells: Vec<Class>,
-    marks: Vec<bool>,
+    /// Of every class.
+    roles: Vec<Role>,
+}
+
+/// What a class is to a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Letter,
+    /// A combining mark, before which no word is divided.
+    Mark,
+    /// A mark that some exception has, but no pattern: patterns pass it over.
+    ListedMark,
 }
 
 impl Alphabet {
     /// The letters of patterns, and of words to be matched as a whole.
     pub fn new<'w>(patterns: &Patterns, words: impl Iterator<Item = &'w str>) -> Self {
-        let mut is_ascii_letter = [false; PAGE];
-        let mut letters: Vec<char> = Vec::new();
-        for c in patterns.letters().iter().copied().chain(words.flat_map(str::chars)) {
-            match is_ascii_letter.get_mut(c as usize) {
-                Some(cell) => *cell = c != '.',
-                None => letters.push(c),
-            }
-        }
-        letters.extend(('\0'..).zip(is_ascii_letter).filter_map(|(c, is)| is.then_some(c)));
-        letters.sort_unstable();
-        letters.dedup();
+        let mut letters = counted(patterns.letters(), words);
+        // The frequent ones first: a row of the table spans several lines of the processor's cache,
+        // and most letters are then found in the first.
+        letters.sort_by_key(|&(letter, count)| (!letter.is_ascii(), Reverse(count)));
 
         let mut alphabet = Self {
             ascii: Box::new([OTHER as u8; 256]),
             pages: Vec::new(),
             cells: vec![OTHER; PAGE],
-            marks: vec![false; FIRST_LETTER as usize],
+            roles: vec![Role::Letter; FIRST_LETTER as usize],
         };
         alphabet.set('.', DOT);
-        for (class, &letter) in (FIRST_LETTER..).zip(&letters) {
+        for (class, &(letter, count)) in (FIRST_LETTER..).zip(&letters) {
             alphabet.set(letter, class);
-            alphabet.marks.push(is_combining_mark(letter));
+            alphabet.roles.push(match is_combining_mark(letter) {
+                true if count == 0 => Role::ListedMark,
+                true => Role::Mark,
+                false => Role::Letter,
+            });
         }
-        for (class, &letter) in (FIRST_LETTER..).zip(&letters) {
+        for (class, &(letter, _)) in (FIRST_LETTER..).zip(&letters) {
             let mut upper = letter.to_uppercase();
             if let (Some(capital), None) = (upper.next(), upper.next())
                 && capital.to_lowercase().eq([letter])
@@ -74,7 +84,7 @@ impl Alphabet {
     fn set(&mut self, c: char, class: Class) {
         let code = c as usize;
         if let Some(cell) = self.ascii[..PAGE].get_mut(code) {
-            // Small letters come first in the order of characters: at most 128 of these.
+            // ASCII is numbered first: at most 128 classes.
             *cell = class as u8;
             return;
         }
@@ -100,21 +110,38 @@ impl Alphabet {
         self.cells[usize::from(page) * PAGE + code % PAGE]
     }
 
-    /// Whether a class is a combining mark, before which no word is divided.
     #[inline]
-    pub fn is_mark(&self, class: Class) -> bool {
-        self.marks[class as usize]
+    pub fn role(&self, class: Class) -> Role {
+        self.roles[class as usize]
     }
 
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(&*self.ascii)
             + size_of_val(self.pages.as_slice())
             + size_of_val(self.cells.as_slice())
-            + size_of_val(self.marks.as_slice())
+            + size_of_val(self.roles.as_slice())
     }
 
     /// How many classes there are.
     pub fn class_count(&self) -> usize {
-        self.marks.len()
+        self.roles.len()
     }
+}
+
+/// All characters but the dot, and how often each stands in the patterns.
+fn counted<'w>(patterns: &[char], words: impl Iterator<Item = &'w str>) -> Vec<(char, usize)> {
+    let mut of_ascii = [None; PAGE];
+    let mut others = Vec::new();
+    let in_words = words.flat_map(str::chars).map(|c| (c, 0));
+    for (c, count) in patterns.iter().map(|&c| (c, 1)).chain(in_words) {
+        match of_ascii.get_mut(c as usize) {
+            Some(sum) => *sum.get_or_insert(0) += count,
+            None => others.push((c, count)),
+        }
+    }
+    others.sort_unstable();
+    let others = others.chunk_by(|a, b| a.0 == b.0);
+    let others = others.map(|same| (same[0].0, same.iter().map(|(_, count)| count).sum()));
+    let ascii = ('\0'..).zip(of_ascii).filter_map(|(c, count)| Some((c, count?)));
+    ascii.filter(|(c, _)| *c != '.').chain(others).collect()
 }

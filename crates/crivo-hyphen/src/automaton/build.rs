@@ -15,7 +15,7 @@ use crate::{Breaks, Exception, Patterns};
 
 use super::alphabet::{Alphabet, DOT, END};
 use super::levels::{Pool, Rows, ones_of_levels};
-use super::table::{Cell, Fill, GRANULE, Split, Tables};
+use super::table::{Cell, Cells, Fill, GRANULE, Split, Tables};
 use super::trie::{Fallbacks, Node, ROOT, Trie};
 use super::{Automaton, Listed};
 
@@ -29,13 +29,14 @@ pub(super) fn build(
     let mut trie = Trie::new(alphabet.class_count());
     let ends: Vec<PatternEnd<'_>> =
         patterns.iter().flat_map(|pattern| insert_pattern(&alphabet, &mut trie, pattern)).collect();
+    let pattern_nodes = trie.node_count();
     let (listed, exception_of) = fold_exceptions(&alphabet, &mut trie, exceptions);
     let tree = trie.fallbacks();
     let (levels_of, rows) = levels(patterns, &ends, &tree);
-    let classes = alphabet.class_count();
-    let builder = Builder::new(trie, tree, levels_of, exception_of, classes);
-    let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.granule(node));
-    let max_next = builder.granule_count().max(listed.len()).max(least_next);
+    let stride = alphabet.class_count().next_multiple_of(GRANULE);
+    let builder = Builder::new(trie, tree, pattern_nodes, levels_of, exception_of, stride);
+    let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.row(node));
+    let max_next = builder.cell_count().max(listed.len() * GRANULE).max(least_next);
     let tables = Tables::new(rows, max_next, &builder);
     Automaton { alphabet, tables, start, listed }
 }
@@ -86,23 +87,20 @@ fn fold_exceptions(
 fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
     let ones = ones_of_levels(patterns.iter().flat_map(|pattern| pattern.levels.iter().copied()));
     let mut pool = Pool::new();
-    let mut own = vec![None; tree.fallback.len()];
-    for &(end, levels) in ends {
-        let rows = levels.iter().map(|&level| ones[usize::from(level)]).collect();
-        // Of two patterns with the same letters the first one holds.
-        own[end as usize].get_or_insert_with(|| pool.merge(rows, 0));
+    let mut merged = vec![0; tree.fallback.len()];
+    let mut rows = Rows::new();
+    // Of two patterns with the same letters the first one holds.
+    for &(end, levels) in ends.iter().rev() {
+        rows.clear();
+        rows.extend(levels.iter().map(|&level| ones[usize::from(level)]));
+        merged[end as usize] = pool.number(&rows);
     }
-    let mut merged: Vec<u32> = own.into_iter().map(|own| own.unwrap_or(0)).collect();
     for &node in &tree.order {
         let fallback = merged[tree.fallback[node as usize] as usize];
-        let own = &mut merged[node as usize];
-        *own = match (*own, fallback) {
-            (0, fallback) => fallback,
-            (own, 0) => own,
-            (own, fallback) => pool.merge(pool.rows[own as usize].clone(), fallback),
-        };
+        merged[node as usize] = pool.merge(merged[node as usize], fallback);
     }
-    pool.into_used(merged)
+    // Shallow nodes first: they are visited most, and what is hot lies together.
+    pool.into_used(merged, &tree.order)
 }
 
 /// All that the cells tell.
@@ -122,59 +120,64 @@ impl Builder {
     fn new(
         trie: Trie,
         tree: Fallbacks,
+        pattern_nodes: usize,
         levels_of: Vec<u32>,
         exception_of: HashMap<Node, u32>,
-        classes: usize,
+        stride: usize,
     ) -> Self {
+        let has_row = |node: Node| node == ROOT || !trie.is_leaf(node);
+        let is_of_patterns = |node: Node| (node as usize) < pattern_nodes;
+        // The rows that most words visit lie together: those of patterns, shallow ones first, and
+        // those of nothing but exceptions behind them.
+        let (of_patterns, of_exceptions): (Vec<Node>, Vec<Node>) = tree
+            .order
+            .iter()
+            .filter(|&&node| has_row(node))
+            .partition(|&&node| is_of_patterns(node));
         let mut row_of = vec![0; trie.node_count()];
-        let mut row_count = 0;
-        for &node in &tree.order {
-            row_of[node as usize] = match node != ROOT && trie.is_leaf(node) {
-                true => row_of[tree.fallback[node as usize] as usize],
-                false => {
-                    row_count += 1;
-                    row_count - 1
-                }
-            };
+        let with_row = of_patterns.iter().chain(&of_exceptions);
+        let row_count = (0..).zip(with_row).map(|(row, &node)| row_of[node as usize] = row).count();
+        for &leaf in tree.order.iter().filter(|&&node| !has_row(node)) {
+            row_of[leaf as usize] = row_of[tree.fallback[leaf as usize] as usize];
         }
-        let stride = classes.next_multiple_of(GRANULE);
-        let row_count = row_count as usize;
         Self { trie, tree, levels_of, exception_of, stride, row_of, row_count }
     }
 
-    /// The first cell of a node's row, in granules.
-    fn granule(&self, node: Node) -> usize {
-        self.row_of[node as usize] as usize * (self.stride / GRANULE)
+    /// The first cell of a node's row.
+    fn row(&self, node: Node) -> usize {
+        self.row_of[node as usize] as usize * self.stride
     }
 
-    /// The length of all rows, in granules.
-    fn granule_count(&self) -> usize {
-        self.row_count * (self.stride / GRANULE)
+    fn cell_count(&self) -> usize {
+        self.row_count * self.stride
     }
 }
 
 impl Fill for Builder {
-    fn cells<C: Cell>(&self, split: Split) -> Vec<C> {
-        let mut cells = vec![C::default(); self.row_count * self.stride];
+    fn cells<C: Cell>(&self, split: Split) -> Cells<C> {
+        let mut cells = vec![C::default(); self.cell_count()];
         for &node in &self.tree.order {
             if node != ROOT && self.trie.is_leaf(node) {
                 continue;
             }
-            let row = self.granule(node) * GRANULE;
+            let row = self.row(node);
             // Like the fallback, whose row is complete, but for its own children.
-            let fallback = self.granule(self.tree.fallback[node as usize]) * GRANULE;
+            let fallback = self.row(self.tree.fallback[node as usize]);
             cells.copy_within(fallback..fallback + self.stride, row);
             for child in self.trie.children(node) {
                 let class = self.trie.label[child as usize];
                 let next = match class {
                     // After the end there is no next row, but there may be an exception.
-                    END => self.exception_of.get(&child).map_or(0, |&number| number as usize),
-                    _ => self.granule(child),
+                    END => {
+                        let number = self.exception_of.get(&child).copied().unwrap_or(0);
+                        number as usize * GRANULE
+                    }
+                    _ => self.row(child),
                 };
                 let levels = self.levels_of[child as usize] as usize;
                 cells[row + class as usize] = C::new(split, levels, next);
             }
         }
-        cells
+        Cells { split, cells }
     }
 }

@@ -2,23 +2,31 @@
 
 use unicode_normalization::char::{canonical_combining_class, compose, is_combining_mark};
 
-use super::alphabet::{Alphabet, Class, OTHER};
+use super::alphabet::{Alphabet, Class, OTHER, Role};
+use crate::Breaks;
 use crate::fold::Folded;
+use crate::hyphenator::Limits;
 
-/// The letters of a word as the patterns see them, and where they stand in it.
+/// The letters of a word, and where they stand in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Letters {
     pub classes: Vec<Class>,
     /// The offset of each letter in the word; none for a mark, before which no word is divided.
     pub origins: Vec<Option<usize>>,
-    /// Whether marks were passed over. Such a word is no exception, wherever exceptions are kept:
-    /// its folded form has the marks.
+    /// Whether marks were passed over that no pattern knows, such as a stress mark.
     pub passed_over: bool,
 }
 
 impl Letters {
+    /// The letters as patterns see them. Marks that no pattern knows are passed over, so that a
+    /// stress mark changes nothing.
     pub(super) fn new(alphabet: &Alphabet, word: &str) -> Self {
         Self::unfolded(alphabet, word).unwrap_or_else(|| Self::folded(alphabet, word))
+    }
+
+    /// The letters and all marks, as exceptions see them: one more mark makes another word.
+    pub(super) fn with_all_marks(alphabet: &Alphabet, word: &str) -> Self {
+        Self::filtered(alphabet, word, |_, _| true)
     }
 
     /// The letters of a word all of whose characters are known as they are.
@@ -27,27 +35,35 @@ impl Letters {
         let mut before = '\0';
         for (offset, c) in word.char_indices() {
             let class = alphabet.class(c);
-            let is_mark = alphabet.is_mark(class);
-            if (class == OTHER && !c.is_ascii()) || (is_mark && may_move(before, c)) {
-                return None;
-            }
+            let is_mark = match alphabet.role(class) {
+                Role::Letter if class == OTHER && !c.is_ascii() => return None,
+                Role::ListedMark => return None,
+                Role::Mark if may_move(before, c) => return None,
+                role => role == Role::Mark,
+            };
             letters.push(class, (!is_mark).then_some(offset));
             before = c;
         }
         Some(letters)
     }
 
-    /// The letters of any word. Marks that no pattern knows are passed over, so that a stress mark
-    /// changes nothing.
+    /// The letters of any word.
     pub(super) fn folded(alphabet: &Alphabet, word: &str) -> Self {
+        Self::filtered(alphabet, word, |c, class| match alphabet.role(class) {
+            Role::Letter => class != OTHER || !is_combining_mark(c),
+            Role::Mark => true,
+            Role::ListedMark => false,
+        })
+    }
+
+    fn filtered(alphabet: &Alphabet, word: &str, keep: impl Fn(char, Class) -> bool) -> Self {
         let mut letters = Self::with_capacity(word.len());
         let folded = Folded::new(word);
         for (c, &(_, origin)) in folded.text.chars().zip(&folded.letters) {
             let class = alphabet.class(c);
-            if class != OTHER || !is_combining_mark(c) {
-                letters.push(class, origin);
-            } else {
-                letters.passed_over = true;
+            match keep(c, class) {
+                true => letters.push(class, origin),
+                false => letters.passed_over = true,
             }
         }
         letters
@@ -64,6 +80,18 @@ impl Letters {
     fn push(&mut self, class: Class, origin: Option<usize>) {
         self.classes.push(class);
         self.origins.push(origin);
+    }
+
+    /// Those of an exception's breaks, as offsets into the word, that begin a letter and that the
+    /// limits allow.
+    pub fn allowed(&self, breaks: &Breaks, limits: &Limits) -> Breaks {
+        let count = self.origins.len();
+        let allowed = |&(index, origin): &(usize, usize)| {
+            breaks.contains(origin) && limits.allow_listed(index, count)
+        };
+        let starts = self.origins.iter().enumerate();
+        let starts = starts.filter_map(|(index, &origin)| Some((index, origin?)));
+        starts.filter(allowed).map(|(_, origin)| origin).collect()
     }
 }
 

@@ -5,10 +5,12 @@
 //! `111`. The *or* of such rows is the row of the highest, and a break is allowed where the number
 //! of ones is odd. Levels that no pattern uses take no bit.
 //!
-//! A [`Window`] holds the rows of the gaps behind the letter just read, in *planes*: first the
-//! lowest one of every gap, then the second one of every gap, and so on, the latest gap at the top
-//! of each plane. Reading a letter is one shift, by which every gap grows older by one, and one
-//! *or*. The exclusive or of all planes tells all breaks of the window at once. Of the levels 5 4 0:
+//! A [`Window`] holds the rows of the gaps behind the letter just read, in *planes*: one machine
+//! word for the first one of every gap, one for the second one of every gap, and so on, the latest
+//! gap at the top of each. Reading a letter shifts every plane, by which every gap grows older by
+//! one, and *or*s the planes that the letter brings: for all planes in a few instructions of the
+//! processor's vector unit. The exclusive or of all planes tells all breaks of the window at
+//! once. Of the levels 5 4 0:
 //!
 //! ```text
 //! ones         11111   1111   (none)
@@ -42,39 +44,59 @@ pub(super) fn ones_of_levels(used: impl Iterator<Item = u8>) -> [u8; 10] {
 pub(super) struct Pool {
     ids: HashMap<Rows, u32>,
     pub rows: Vec<Rows>,
+    /// What was merged before: few pairs differ.
+    merged: HashMap<(u32, u32), u32>,
 }
 
 impl Pool {
     /// With one element, of no levels, whose number is 0.
     pub fn new() -> Self {
-        Self { ids: HashMap::from([(Rows::new(), 0)]), rows: vec![Rows::new()] }
+        let ids = HashMap::from([(Rows::new(), 0)]);
+        Self { ids, rows: vec![Rows::new()], merged: HashMap::new() }
     }
 
-    /// The number of the gapwise maximum of `own` and the rows of number `other`.
-    pub fn merge(&mut self, mut own: Rows, other: u32) -> u32 {
-        let other = &self.rows[other as usize];
-        if own.len() < other.len() {
-            own.splice(0..0, std::iter::repeat_n(0, other.len() - own.len()));
-        }
-        let offset = own.len() - other.len();
-        own[offset..].iter_mut().zip(other).for_each(|(own, &other)| *own = other.max(*own));
-        let leading = own.iter().take_while(|&&ones| ones == 0).count();
-        own.drain(..leading);
-        if let Some(&id) = self.ids.get(&own) {
+    /// The number of these rows; gaps before the first one with a level do not matter.
+    pub fn number(&mut self, rows: &[u8]) -> u32 {
+        let leading = rows.iter().take_while(|&&ones| ones == 0).count();
+        let rows = &rows[leading..];
+        if let Some(&id) = self.ids.get(rows) {
             return id;
         }
         let id = self.rows.len() as u32;
-        self.rows.push(own.clone());
-        self.ids.insert(own, id);
+        self.rows.push(rows.to_vec());
+        self.ids.insert(rows.to_vec(), id);
         id
     }
 
-    /// The rows that some state uses, numbered anew, and the new number of each state's rows.
-    pub fn into_used(self, mut states: Vec<u32>) -> (Vec<u32>, Vec<Rows>) {
+    /// The number of the gapwise maximum of two rows.
+    pub fn merge(&mut self, one: u32, other: u32) -> u32 {
+        if one == 0 || other == 0 {
+            return one.max(other);
+        }
+        if let Some(&id) = self.merged.get(&(one, other)) {
+            return id;
+        }
+        let [short, long] = {
+            let mut both = [&self.rows[one as usize], &self.rows[other as usize]];
+            both.sort_by_key(|rows| rows.len());
+            both
+        };
+        let mut highest = long.clone();
+        let end = highest[long.len() - short.len()..].iter_mut();
+        end.zip(short).for_each(|(highest, &ones)| *highest = ones.max(*highest));
+        let id = self.number(&highest);
+        self.merged.insert((one, other), id);
+        id
+    }
+
+    /// The rows that some state uses, numbered anew in this order of states, and the new number of
+    /// each state's rows.
+    pub fn into_used(self, mut states: Vec<u32>, order: &[u32]) -> (Vec<u32>, Vec<Rows>) {
         let mut number_of = vec![u32::MAX; self.rows.len()];
         number_of[0] = 0;
         let mut used = vec![Rows::new()];
-        for state in &mut states {
+        for &state in order {
+            let state = &mut states[state as usize];
             let old = *state as usize;
             if number_of[old] == u32::MAX {
                 number_of[old] = used.len() as u32;
@@ -86,114 +108,100 @@ impl Pool {
     }
 }
 
-/// The levels of the gaps behind the letter just read: planes of bits, half of them in each word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Window([u64; 2]);
-
-impl Window {
-    /// Lets all gaps grow older, and raises levels.
-    #[inline(always)]
-    pub fn read(self, levels: Window) -> Self {
-        let ([a, b], [c, d]) = (self.0, levels.0);
-        Self([a >> 1 | c, b >> 1 | d])
-    }
+/// The most ones of any level.
+pub(super) fn most_ones(rows: &[Rows]) -> usize {
+    rows.iter().flatten().copied().max().unwrap_or(0).into()
 }
 
-/// How a window is divided.
+/// The levels of the gaps behind the letter just read, in planes.
+// Aligned as the processor's vectors are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
-    /// Planes in each half of a window.
-    planes: u32,
-    /// Gaps per plane.
-    plane_bits: u32,
-    /// How many gaps back a letter can change levels.
-    reach: u32,
-    /// The gaps of every plane that no later letter can change.
-    closed: u64,
-}
+#[repr(align(16))]
+pub(super) struct Window<const PLANES: usize>([u32; PLANES]);
 
-impl Shape {
-    /// A shape for these rows; none if they are too long for a window.
-    pub fn of(rows: &[Rows]) -> Option<Self> {
-        let ones = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
-        let planes = u32::from(ones).div_ceil(2);
-        let plane_bits = u64::BITS / planes;
-        let reach = rows.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
-        // There must be room for the end of the word and for one letter before it.
-        if reach + 1 > plane_bits {
-            return None;
-        }
-        let closed_of_plane = u64::MAX >> (u64::BITS - (plane_bits + 1 - reach));
-        let closed = (0..planes).map(|plane| closed_of_plane << (plane * plane_bits)).sum();
-        Some(Self { planes, plane_bits, reach, closed })
+impl<const PLANES: usize> Window<PLANES> {
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self([0; PLANES])
     }
 
-    /// The window of one state's rows.
-    pub fn window(self, rows: &Rows) -> Window {
-        let mut window = Window::default();
+    /// The levels that a state brings, which are not more than there is room for.
+    pub fn of(rows: &Rows) -> Self {
+        let mut window = Self::new();
         for (age, &ones) in rows.iter().rev().enumerate() {
-            for plane in 0..u32::from(ones) {
-                let bit = (plane / 2 + 1) * self.plane_bits - 1 - age as u32;
-                window.0[plane as usize % 2] |= 1 << bit;
-            }
+            let raised = window.0.iter_mut().take(ones.into());
+            raised.for_each(|plane| *plane |= 1 << (u32::BITS - 1) >> age);
         }
         window
     }
 
-    /// How many letters can be read before gaps must be [closed](Self::close), if the end of the
-    /// word is to be read, too.
-    #[inline]
-    pub fn letters_at_once(self) -> usize {
-        (self.plane_bits - self.reach) as usize
+    /// Lets all gaps grow older, and raises levels.
+    #[inline(always)]
+    pub fn read(&mut self, levels: &Self) {
+        for (plane, &raised) in self.0.iter_mut().zip(&levels.0) {
+            *plane = *plane >> 1 | raised;
+        }
     }
 
     /// The breaks of all gaps in the window, after so many letters.
-    #[inline]
-    pub fn breaks(self, window: Window, letters: usize) -> Breaks64 {
-        let planes = window.0[0] ^ window.0[1];
-        let shifted = |planes_away: u32| planes >> (planes_away * self.plane_bits);
-        // Nine levels take at most five planes of each half.
-        let odd = match self.planes {
-            1 => planes,
-            2 => planes ^ shifted(1),
-            3 => planes ^ shifted(1) ^ shifted(2),
-            4 => planes ^ shifted(1) ^ shifted(2) ^ shifted(3),
-            _ => planes ^ shifted(1) ^ shifted(2) ^ shifted(3) ^ shifted(4),
-        };
-        let odd = odd & (u64::MAX >> (u64::BITS - self.plane_bits));
-        Breaks64 { odd, first_gap: letters as isize + 1 - self.plane_bits as isize }
+    #[inline(always)]
+    pub fn breaks(&self, letters: usize) -> Breaks32 {
+        let odd = self.0.iter().fold(0, |odd, plane| odd ^ plane);
+        Breaks32 { odd, first_gap: letters as isize + 1 - u32::BITS as isize }
     }
 
     /// Takes the gaps out of the window that no later letter can change, and tells their breaks.
-    #[inline]
-    pub fn close(self, window: &mut Window, letters: usize) -> Breaks64 {
-        let [a, b] = window.0;
-        *window = Window([a & !self.closed, b & !self.closed]);
-        self.breaks(Window([a & self.closed, b & self.closed]), letters)
+    #[inline(always)]
+    pub fn close(&mut self, reach: Reach, letters: usize) -> Breaks32 {
+        let closed = u32::MAX >> (reach.0 - 1);
+        let Breaks32 { odd, first_gap } = self.breaks(letters);
+        self.0.iter_mut().for_each(|plane| *plane &= !closed);
+        Breaks32 { odd: odd & closed, first_gap }
     }
 }
 
-/// Breaks of up to 64 gaps in a row.
+/// How many gaps back a letter can change levels: at least 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reach(u32);
+
+impl Reach {
+    /// The reach of these rows; none if they are too long for a window, in which there must be room
+    /// for the end of the word and one letter before it.
+    pub fn of(rows: &[Rows]) -> Option<Self> {
+        let longest = rows.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
+        (longest < u32::BITS).then_some(Self(longest))
+    }
+
+    /// How many letters can be read before gaps must be [closed](Window::close), if the end of the
+    /// word is to be read, too.
+    #[inline(always)]
+    pub fn letters_at_once(self) -> usize {
+        (u32::BITS - self.0) as usize
+    }
+}
+
+/// Breaks of up to 32 gaps in a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Breaks64 {
-    odd: u64,
+pub(super) struct Breaks32 {
+    odd: u32,
     /// The gap of bit 0; gaps below 0 lie before the word.
     first_gap: isize,
 }
 
-impl Breaks64 {
+impl Breaks32 {
     /// Bit i is the gap before letter i, for the first 64 letters.
-    #[inline]
+    #[inline(always)]
     pub fn mask(self) -> u64 {
+        let odd = u64::from(self.odd);
         match u32::try_from(self.first_gap) {
-            Ok(shift) => self.odd.checked_shl(shift).unwrap_or(0),
-            Err(_) => self.odd >> self.first_gap.unsigned_abs(),
+            Ok(shift) => odd.checked_shl(shift).unwrap_or(0),
+            Err(_) => odd >> self.first_gap.unsigned_abs(),
         }
     }
 
     /// The same for words of any length: sets what is odd.
     pub fn add_to(self, odd: &mut [bool]) {
-        for bit in 0..u64::BITS as usize {
+        for bit in 0..u32::BITS as usize {
             if self.odd >> bit & 1 == 1
                 && let Some(cell) = odd.get_mut((self.first_gap + bit as isize) as usize)
             {

@@ -28,8 +28,9 @@
 //! - Levels are written such that the highest is found by *or* (see `levels`), for all gaps in one
 //!   operation on a window that moves along with the word.
 //! - A state is a row of a table with a cell for every letter; letters are numbered, and capitals
-//!   have the numbers of small letters. A cell tells the next row and the levels in 32 bits. Leaves
-//!   of the tree need no row (see `build`): English takes half a megabyte, Hungarian seven.
+//!   have the numbers of small letters. A cell tells the next row and the levels in 32 bits (see
+//!   `table`), so that a letter waits for one look into the memory. Leaves of the tree need no row
+//!   (see `build`): the patterns of English take half a megabyte, those of Hungarian seven.
 //!
 //! Exceptions are rules for whole words: a dot, the letters, and the end lead to a cell that has the
 //! number of the exception.
@@ -42,35 +43,27 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod trie;
+mod walk;
 
 use std::fmt;
 
 use crate::hyphenator::Limits;
 use crate::{Breaks, Exception, Patterns};
 
-use alphabet::{Alphabet, Class, END};
+use alphabet::{Alphabet, Class};
 pub(crate) use letters::Letters;
-use levels::{Rows, Shape, Window};
-use table::{Cell, Cells, Tables};
+use table::Tables;
+use walk::{Found, walk_long};
 
 /// Patterns, and exceptions folded in, made ready for matching.
 #[derive(Clone)]
 pub struct Automaton {
     alphabet: Alphabet,
     tables: Tables,
-    /// The row of the state in which a word begins, in granules.
+    /// The row of the state in which a word begins.
     start: usize,
     /// The breaks of exceptions, by their number; number 0 is none.
     listed: Vec<Listed>,
-}
-
-/// What a walk over a word of up to 64 letters finds.
-#[derive(Debug, Clone, Copy)]
-struct Found {
-    /// Bit i: whether the gap before letter i has an odd level.
-    odd: u64,
-    /// The number of the exception, 0 for none.
-    exception: usize,
 }
 
 /// A folded exception, counted in letters.
@@ -80,9 +73,6 @@ struct Listed {
     /// Letters before which the word may be divided.
     breaks: Breaks,
 }
-
-/// Words of up to this many letters have their breaks in one machine word.
-const SHORT: usize = u64::BITS as usize;
 
 impl Automaton {
     /// Patterns alone.
@@ -116,153 +106,77 @@ impl Automaton {
     /// The breaks of a word, by exception or by patterns.
     #[inline]
     pub(crate) fn breaks_within(&self, word: &str, limits: &Limits) -> Breaks {
-        let letters = word.len();
-        let found = match &self.tables {
-            Tables::Narrow(cells, shape, windows) if letters <= shape.letters_at_once() => {
-                self.walk_at_once(cells, *shape, windows, word.as_bytes())
-            }
-            Tables::Narrow(cells, shape, windows) => {
-                self.walk_ascii(cells, *shape, windows, word.as_bytes())
-            }
-            Tables::Wide(cells, shape, windows) => {
-                self.walk_ascii(cells, *shape, windows, word.as_bytes())
-            }
-            Tables::Long(..) => None,
-        };
-        match found {
-            Some(found) if found.exception == 0 && letters >= limits.min_word_length => {
-                Breaks::from_mask(found.odd & limits.mask(letters))
-            }
-            Some(found) => self.listed_or(found, letters, limits),
-            None => self.breaks_of_letters(word, limits),
+        let found = self.walk_ascii(word);
+        match found.exception == 0 && word.len() >= limits.min_word_length {
+            true => Breaks::from_mask(found.odd & limits.mask(word.len())),
+            false => self.listed_or_found(found, word, limits).unwrap_or_else(|breaks| breaks),
         }
     }
 
-    /// The breaks of an ASCII word that may be an exception, or too short.
-    #[inline(never)]
-    fn listed_or(&self, found: Found, letters: usize, limits: &Limits) -> Breaks {
-        match self.listed(found.exception, letters) {
-            Some(listed) => listed.breaks_within(limits),
-            None if letters < limits.min_word_length => Breaks::new(),
-            None => Breaks::from_mask(found.odd & limits.mask(letters)),
+    /// The breaks of a word that is an exception.
+    pub(crate) fn listed_within(&self, word: &str, limits: &Limits) -> Option<Breaks> {
+        match self.walk_ascii(word) {
+            Found { exception: 0, .. } => None,
+            found => self.listed_or_found(found, word, limits).ok(),
         }
     }
 
-    /// Walks over a word in ASCII, in which letters are bytes, and which is no longer than a window
-    /// can hold. `None` if it is not ASCII.
-    // A function of its own, so that the loop has all registers to itself.
-    #[inline(never)]
-    fn walk_at_once<C: Cell>(
-        &self,
-        cells: &Cells<C>,
-        shape: Shape,
-        windows: &[Window],
-        word: &[u8],
-    ) -> Option<Found> {
-        let mut walk = Walk::new(self, cells, windows);
-        let mut seen = 0;
-        for &byte in word {
-            seen |= byte;
-            walk.step(self.alphabet.ascii[usize::from(byte)].into());
+    #[inline]
+    fn walk_ascii(&self, word: &str) -> Found {
+        let (start, classes, word) = (self.start, &self.alphabet.ascii, word.as_bytes());
+        match &self.tables {
+            Tables::Narrow(machine) => machine.walk_ascii(start, classes, word),
+            Tables::High(machine) => machine.walk_ascii(start, classes, word),
+            Tables::Wide(machine) => machine.walk_ascii(start, classes, word),
+            Tables::Long(..) => Found::UNREAD,
         }
-        walk.step(END);
-        let odd = shape.breaks(walk.window, word.len() + 1).mask();
-        seen.is_ascii().then_some(Found { odd, exception: walk.row })
     }
 
-    /// The same for words of up to 64 letters.
+    /// The breaks that an exception lists, or those of the patterns as an error.
     #[inline(never)]
-    fn walk_ascii<C: Cell>(
-        &self,
-        cells: &Cells<C>,
-        shape: Shape,
-        windows: &[Window],
-        word: &[u8],
-    ) -> Option<Found> {
-        if word.len() > SHORT || !word.is_ascii() {
-            return None;
+    fn listed_or_found(&self, found: Found, word: &str, limits: &Limits) -> Result<Breaks, Breaks> {
+        if found.is_unread() {
+            return self.listed_or_walked(word, limits);
         }
-        let mut walk = Walk::new(self, cells, windows);
-        let (mut odd, mut read) = (0, 0);
-        for chunk in word.chunks(shape.letters_at_once()) {
-            odd |= shape.close(&mut walk.window, read).mask();
-            for &byte in chunk {
-                walk.step(self.alphabet.ascii[usize::from(byte)].into());
-            }
-            read += chunk.len();
+        match self.listed(found.exception, word.len()) {
+            Some(listed) => Ok(listed.breaks_within(limits)),
+            None if word.len() < limits.min_word_length => Err(Breaks::new()),
+            None => Err(Breaks::from_mask(found.odd & limits.mask(word.len()))),
         }
-        walk.step(END);
-        odd |= shape.breaks(walk.window, read + 1).mask();
-        Some(Found { odd, exception: walk.row })
     }
 
-    /// The breaks of any word.
-    #[inline(never)]
-    fn breaks_of_letters(&self, word: &str, limits: &Limits) -> Breaks {
+    /// The same for any word.
+    fn listed_or_walked(&self, word: &str, limits: &Limits) -> Result<Breaks, Breaks> {
         let letters = self.letters(word);
         let count = letters.classes.len();
+        let (odd, mut exception) = self.walk(&letters.classes);
+        let mut whole = None;
+        if letters.passed_over {
+            let letters = Letters::with_all_marks(&self.alphabet, word);
+            exception = self.walk(&letters.classes).1;
+            whole = Some(letters);
+        }
+        let whole = whole.as_ref().unwrap_or(&letters);
+        if let Some(listed) = self.listed(exception, whole.classes.len()) {
+            let offsets = listed.breaks.iter().filter_map(|index| whole.origins[index]);
+            return Ok(letters.allowed(&offsets.collect(), limits));
+        }
         if count < limits.min_word_length {
-            return Breaks::new();
+            return Err(Breaks::new());
         }
-        let (odd, exception) = match &self.tables {
-            Tables::Narrow(cells, shape, windows) => {
-                self.walk(cells, *shape, windows, &letters.classes)
-            }
-            Tables::Wide(cells, shape, windows) => {
-                self.walk(cells, *shape, windows, &letters.classes)
-            }
-            Tables::Long(cells, rows) => self.walk_long(cells, rows, &letters.classes),
-        };
-        let mut breaks = Breaks::new();
-        let mut add = |index: usize| breaks.extend(letters.origins[index]);
-        match self.listed(exception, count).filter(|_| !letters.passed_over) {
-            Some(listed) => listed.breaks_within(limits).iter().for_each(&mut add),
-            None => {
-                let allowed = limits.left..(count + 1).saturating_sub(limits.right);
-                allowed.filter(|&index| odd[index]).for_each(&mut add);
-            }
-        }
-        breaks
+        let allowed = limits.left..(count + 1).saturating_sub(limits.right);
+        let odd = allowed.filter(|&index| odd[index]);
+        Err(odd.filter_map(|index| letters.origins[index]).collect())
     }
 
     /// Whether the gap before each letter has an odd level, and the number of the exception.
-    fn walk<C: Cell>(
-        &self,
-        cells: &Cells<C>,
-        shape: Shape,
-        windows: &[Window],
-        classes: &[Class],
-    ) -> (Vec<bool>, usize) {
-        let mut walk = Walk::new(self, cells, windows);
-        let mut odd = vec![false; classes.len() + 1];
-        let mut read = 0;
-        for chunk in classes.chunks(shape.letters_at_once()) {
-            shape.close(&mut walk.window, read).add_to(&mut odd);
-            chunk.iter().for_each(|&class| walk.step(class));
-            read += chunk.len();
+    fn walk(&self, classes: &[Class]) -> (Vec<bool>, usize) {
+        match &self.tables {
+            Tables::Narrow(machine) => machine.walk(self.start, classes),
+            Tables::High(machine) => machine.walk(self.start, classes),
+            Tables::Wide(machine) => machine.walk(self.start, classes),
+            Tables::Long(cells, rows) => walk_long(cells, rows, self.start, classes),
         }
-        walk.step(END);
-        shape.breaks(walk.window, read + 1).add_to(&mut odd);
-        (odd, walk.row)
-    }
-
-    /// The same for patterns that no window holds.
-    fn walk_long(
-        &self,
-        cells: &Cells<u64>,
-        rows: &[Rows],
-        classes: &[Class],
-    ) -> (Vec<bool>, usize) {
-        let mut highest = vec![0; classes.len() + 2];
-        let mut row = self.start;
-        for (index, &class) in classes.iter().chain([&END]).enumerate() {
-            let levels;
-            (levels, row) = cells.step(row, class);
-            let gaps = highest[..index + 2].iter_mut().rev();
-            gaps.zip(rows[levels].iter().rev())
-                .for_each(|(highest, &ones)| *highest = ones.max(*highest));
-        }
-        (highest.iter().map(|ones| ones % 2 == 1).collect(), row)
     }
 
     /// The exception of this number, if there is one and it is one of the whole word: a word with
@@ -274,33 +188,10 @@ impl Automaton {
 }
 
 impl Listed {
-    #[inline(never)]
+    /// The breaks of a word whose letters are bytes.
     fn breaks_within(&self, limits: &Limits) -> Breaks {
         let allowed = |&index: &usize| limits.allow_listed(index, self.letters);
         self.breaks.iter().filter(allowed).collect()
-    }
-}
-
-/// A walk over the letters of a word, with the levels that may still change.
-struct Walk<'a, C> {
-    cells: &'a Cells<C>,
-    windows: &'a [Window],
-    /// The row of the state, in granules; after the end of the word, the number of its exception.
-    row: usize,
-    window: Window,
-}
-
-impl<'a, C: Cell> Walk<'a, C> {
-    #[inline(always)]
-    fn new(automaton: &Automaton, cells: &'a Cells<C>, windows: &'a [Window]) -> Self {
-        Self { cells, windows, row: automaton.start, window: Window::default() }
-    }
-
-    #[inline(always)]
-    fn step(&mut self, class: Class) {
-        let (levels, next) = self.cells.step(self.row, class);
-        self.row = next;
-        self.window = self.window.read(self.windows[levels]);
     }
 }
 

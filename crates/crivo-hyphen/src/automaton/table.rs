@@ -1,13 +1,23 @@
 //! The automaton's tables: where every letter leads from every state, and what levels it brings.
 
 use super::alphabet::Class;
-use super::levels::{Rows, Shape, Window};
+use super::levels::{Reach, Rows, most_ones};
+use super::walk::Machine;
 
-/// Rows begin at multiples of this many cells, so that a cell can tell the next row in fewer bits.
+/// Rows begin at multiples of this many cells.
 pub(super) const GRANULE: usize = 8;
+const GRANULE_BITS: u32 = GRANULE.trailing_zeros();
 
-/// Which levels a letter brings and which row comes next, in one machine word: the number of the
-/// levels in the low bits, above it the first cell of the next row in granules.
+/// Which row comes next and which levels a letter brings, in one machine word.
+///
+/// ```text
+///   levels, low bits │ first cell of the next row … 000
+///                                                   levels, high bits
+/// ```
+///
+/// The next row is what the next letter waits for: one *and* tells it. Its lowest bits are zero,
+/// since rows begin at multiples of [`GRANULE`], and lend themselves to the levels. A rotation
+/// puts these together.
 pub(super) trait Cell: Copy + Default {
     const BITS: u32;
     fn new(split: Split, levels: usize, next: usize) -> Self;
@@ -15,23 +25,28 @@ pub(super) trait Cell: Copy + Default {
     fn next(self, split: Split) -> usize;
 }
 
-/// How many low bits of a cell tell the levels.
+/// Which bits of a cell are which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
-    levels_bits: u32,
-    /// As many ones.
-    levels_mask: usize,
+    /// Below them are those of the next row.
+    next_bits: u32,
+    next_mask: u64,
+    levels_mask: u64,
 }
 
 impl Split {
-    pub fn new(levels_count: usize) -> Self {
+    /// For cells that tell rows up to `max_next` and one of so many levels; none if they have too
+    /// few bits for that.
+    pub fn new<C: Cell>(levels_count: usize, max_next: usize) -> Option<Self> {
+        // Not fewer than those that the levels borrow.
+        let next_bits = bits_of(max_next + 1).max(GRANULE_BITS + 1);
         let levels_bits = bits_of(levels_count);
-        Self { levels_bits, levels_mask: (1 << levels_bits) - 1 }
-    }
-
-    /// Whether a cell has bits enough for everything up to `next`.
-    pub fn fits<C: Cell>(self, next: usize) -> bool {
-        self.levels_bits + bits_of(next + 1) <= C::BITS
+        let fits = next_bits < C::BITS && levels_bits + next_bits <= C::BITS + GRANULE_BITS;
+        fits.then(|| Self {
+            next_bits,
+            next_mask: ((1 << next_bits) - 1) & !(GRANULE as u64 - 1),
+            levels_mask: u64::MAX >> (u64::BITS - (C::BITS - next_bits + GRANULE_BITS)),
+        })
     }
 }
 
@@ -46,17 +61,17 @@ macro_rules! cell {
             const BITS: u32 = <$word>::BITS;
 
             fn new(split: Split, levels: usize, next: usize) -> Self {
-                (next as $word) << split.levels_bits | levels as $word
+                (levels as $word).rotate_left(split.next_bits) | next as $word
             }
 
             #[inline(always)]
             fn levels(self, split: Split) -> usize {
-                self as usize & split.levels_mask
+                (self.rotate_right(split.next_bits) & split.levels_mask as $word) as usize
             }
 
             #[inline(always)]
             fn next(self, split: Split) -> usize {
-                (self >> split.levels_bits) as usize
+                (self & split.next_mask as $word) as usize
             }
         }
     };
@@ -73,21 +88,28 @@ pub(super) struct Cells<C> {
 }
 
 impl<C: Cell> Cells<C> {
-    /// What a letter leads to.
+    /// The levels that a letter brings, and the row that it leads to.
     #[inline(always)]
     pub fn step(&self, row: usize, class: Class) -> (usize, usize) {
-        let cell = self.cells[row * GRANULE + class as usize];
+        // The row is what the letter waits for: used as it is, it costs no addition.
+        let cell = self.cells[class as usize..][row];
         (cell.levels(self.split), cell.next(self.split))
+    }
+
+    pub fn size_in_bytes(&self) -> usize {
+        size_of_val(self.cells.as_slice())
     }
 }
 
 /// The tables in the narrowest form that holds them.
 #[derive(Debug, Clone)]
 pub(super) enum Tables {
-    /// Every language that comes with the library.
-    Narrow(Cells<u32>, Shape, Vec<Window>),
+    /// Nearly every language that comes with the library.
+    Narrow(Machine<u32, 8>),
+    /// Patterns with nine levels.
+    High(Machine<u32, 16>),
     /// More states than half a machine word can number, such as many thousand folded exceptions.
-    Wide(Cells<u64>, Shape, Vec<Window>),
+    Wide(Machine<u64, 16>),
     /// Patterns so long that no window holds their levels.
     Long(Cells<u64>, Vec<Rows>),
 }
@@ -96,28 +118,28 @@ impl Tables {
     /// `fill` makes the cells of the width that does; `max_next` is the greatest number that a cell
     /// must hold besides the levels.
     pub fn new(rows: Vec<Rows>, max_next: usize, fill: &impl Fill) -> Self {
-        let split = Split::new(rows.len());
-        let Some(shape) = Shape::of(&rows) else {
-            return Self::Long(Cells { split, cells: fill.cells(split) }, rows);
+        let wide = || {
+            let split = Split::new::<u64>(rows.len(), max_next);
+            fill.cells(split.expect("64 bits hold two counts of what lies in memory"))
         };
-        let windows = rows.iter().map(|rows| shape.window(rows)).collect();
-        match split.fits::<u32>(max_next) {
-            true => Self::Narrow(Cells { split, cells: fill.cells(split) }, shape, windows),
-            false => Self::Wide(Cells { split, cells: fill.cells(split) }, shape, windows),
+        match (Reach::of(&rows), Split::new::<u32>(rows.len(), max_next)) {
+            (None, _) => Self::Long(wide(), rows),
+            (Some(reach), None) => Self::Wide(Machine::new(wide(), reach, &rows)),
+            (Some(reach), Some(split)) if most_ones(&rows) <= 8 => {
+                Self::Narrow(Machine::new(fill.cells(split), reach, &rows))
+            }
+            (Some(reach), Some(split)) => Self::High(Machine::new(fill.cells(split), reach, &rows)),
         }
     }
 
     pub fn size_in_bytes(&self) -> usize {
         match self {
-            Self::Narrow(cells, _, windows) => {
-                size_of_val(cells.cells.as_slice()) + size_of_val(windows.as_slice())
-            }
-            Self::Wide(cells, _, windows) => {
-                size_of_val(cells.cells.as_slice()) + size_of_val(windows.as_slice())
-            }
+            Self::Narrow(machine) => machine.size_in_bytes(),
+            Self::High(machine) => machine.size_in_bytes(),
+            Self::Wide(machine) => machine.size_in_bytes(),
             Self::Long(cells, rows) => {
                 let levels: usize = rows.iter().map(|rows| size_of::<Rows>() + rows.len()).sum();
-                size_of_val(cells.cells.as_slice()) + levels
+                cells.size_in_bytes() + levels
             }
         }
     }
@@ -125,5 +147,5 @@ impl Tables {
 
 /// Makes cells of the width that turns out to do.
 pub(super) trait Fill {
-    fn cells<C: Cell>(&self, split: Split) -> Vec<C>;
+    fn cells<C: Cell>(&self, split: Split) -> Cells<C>;
 }

@@ -49,7 +49,7 @@ fn check(patterns: &[String], words: &[String]) -> Result<(), TestCaseError> {
     let patterns = parsed(patterns);
     let automaton = Automaton::new(&patterns);
     let wide = super::build::build(&patterns, &[], 1 << 32);
-    prop_assert!(!matches!(wide.tables, Tables::Narrow(..)));
+    prop_assert!(matches!(wide.tables, Tables::Wide(..) | Tables::Long(..)));
     for limits in [ALL, Limits { left: 2, right: 3, ..ALL }, Limits { left: 9, right: 70, ..ALL }] {
         for word in words {
             let expected = plain(&patterns, word, &limits);
@@ -166,9 +166,16 @@ fn large_alphabets_are_numbered_like_small_ones() {
 
 #[test]
 fn tables_widen_where_half_a_word_is_too_narrow() {
-    let split = Split::new(1 << 12);
-    assert!(split.fits::<u32>((1 << 20) - 1) && !split.fits::<u32>(1 << 20));
-    let cell = u32::new(split, 4095, (1 << 20) - 1);
-    assert_eq!((cell.levels(split), cell.next(split)), (4095, (1 << 20) - 1));
-    assert!(split.fits::<u64>(1 << 40));
+    // Twelve bits for the levels, and twenty for rows that begin at multiples of eight.
+    let max_next = (1 << 23) - 8;
+    let split = Split::new::<u32>(1 << 12, max_next).unwrap();
+    for (levels, next) in [(4095, max_next), (0, max_next), (4095, 0), (0b101, 8), (0, 0)] {
+        let cell = u32::new(split, levels, next);
+        assert_eq!((cell.levels(split), cell.next(split)), (levels, next));
+    }
+    assert_eq!(Split::new::<u32>(1 << 12, 1 << 23), None);
+    assert_eq!(Split::new::<u32>((1 << 12) + 1, max_next), None);
+    let split = Split::new::<u64>(1 << 12, 1 << 40).unwrap();
+    let cell = u64::new(split, 4095, 1 << 40);
+    assert_eq!((cell.levels(split), cell.next(split)), (4095, 1 << 40));
 }

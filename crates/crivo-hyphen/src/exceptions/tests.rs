@@ -153,7 +153,7 @@ fn folded_in_memory_and_stored_are_one() {
 
 #[test]
 fn a_mark_makes_another_word_for_every_holder() {
-    let patterns = Patterns::parse("1z").unwrap();
+    let patterns = Patterns::parse("1qo").unwrap();
     let list = exceptions("manu-script x\u{302}\u{323}a-bc");
     let folded = Hyphenator::from_automaton(Automaton::with_exceptions(&patterns, &list));
     let memory = Hyphenator::from_patterns(&patterns).with_exceptions(MemoryExceptions::new(list));
@@ -165,6 +165,9 @@ fn a_mark_makes_another_word_for_every_holder() {
         ("X\u{323}\u{302}ABC", "X\u{323}\u{302}A-BC"),
         ("x\u{302}abc", "x\u{302}abc"),
         ("xabc", "xabc"),
+        // Patterns pass marks over, also one that an exception has.
+        ("baq\u{330}obb", "ba-q\u{330}obb"),
+        ("baq\u{302}obb", "ba-q\u{302}obb"),
     ] {
         assert_eq!(folded.hyphenate(word, "-"), expected);
         assert_eq!(memory.hyphenate(word, "-"), expected);

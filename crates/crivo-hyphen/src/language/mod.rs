@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use crate::{Automaton, Exception, Patterns};
 
 pub use table::Language;
-use table::{FACTS, Facts, LANGUAGES};
+use table::{EQUIVALENTS, FACTS, Facts, LANGUAGES};
 
 impl Language {
     /// All languages.
@@ -19,25 +19,48 @@ impl Language {
         LANGUAGES.iter().copied()
     }
 
-    /// The language of a code such as `en-us`; capital letters and underscores do not matter.
+    /// The language of a tag such as `de`, `en-GB`, `pt_BR` or `de-CH-1901`: its [code](Self::code),
+    /// or any tag of BCP 47 that says no less. Capital letters and underscores do not matter.
+    ///
+    /// Of the languages all of whose subtags are in the tag, it is the one with the most; a region
+    /// or a variety that is not known is passed over. A language with several varieties is the usual
+    /// one if the tag does not tell: `en` is American English, `de` the spelling of 1996, `no`
+    /// Bokmål, `el` monotonic, `sr` Serbo-Croatian in Cyrillic script.
     ///
     /// ```
     /// use crivo_hyphen::Language;
     ///
     /// assert_eq!(Language::from_code("en_US"), Ok(Language::EnglishUs));
+    /// assert_eq!(Language::from_code("en"), Ok(Language::EnglishUs));
+    /// assert_eq!(Language::from_code("en-AU"), Ok(Language::EnglishGb));
+    /// assert_eq!(Language::from_code("de-AT-1901"), Ok(Language::German1901));
     /// assert_eq!(
-    ///     Language::from_code("en").unwrap_err().to_string(),
-    ///     "no language has the code \"en\"; the nearest is \"en-gb\" (English, British)"
+    ///     Language::from_code("german").unwrap_err().to_string(),
+    ///     "no language has the code \"german\"; the nearest is \"de-1996\" (German, spelling of 1996)"
     /// );
     /// ```
     ///
     /// # Errors
-    /// If no language has this code: the error names the nearest one.
+    /// If there is no such language: the error names the nearest one.
     pub fn from_code(code: &str) -> Result<Self, UnknownLanguage> {
-        let wanted = code.to_ascii_lowercase().replace('_', "-");
-        Self::all()
-            .find(|language| language.code() == wanted)
-            .ok_or_else(|| UnknownLanguage { code: code.to_string(), nearest: nearest(&wanted) })
+        Self::find(code).ok_or_else(|| UnknownLanguage {
+            code: code.to_string(),
+            nearest: nearest(&normalized(code)),
+        })
+    }
+
+    /// The language of a tag, if there is one.
+    pub(crate) fn find(tag: &str) -> Option<Self> {
+        let tag = normalized(tag);
+        let subtags: Vec<&str> = tag.split('-').collect();
+        let (first, others) = subtags.split_first()?;
+        let says = |tag: &str| {
+            let mut wanted = tag.split('-');
+            wanted.next() == Some(first) && wanted.all(|subtag| others.contains(&subtag))
+        };
+        let codes = Self::all().map(|language| (language.code(), language));
+        let found = codes.chain(EQUIVALENTS.iter().copied()).filter(|(tag, _)| says(tag));
+        found.max_by_key(|(tag, _)| tag.split('-').count()).map(|(_, language)| language)
     }
 
     /// The code of the language: hyph-utf8's, which follows BCP 47.
@@ -140,6 +163,10 @@ impl FromStr for Language {
     fn from_str(code: &str) -> Result<Self, UnknownLanguage> {
         Self::from_code(code)
     }
+}
+
+fn normalized(tag: &str) -> String {
+    tag.to_ascii_lowercase().replace('_', "-")
 }
 
 /// A code that no language has.

@@ -129,3 +129,28 @@ languages! {
     UpperSorbian: "hsb", "Upper Sorbian", (2, 2), "LPPL-1.3+", exceptions;
     Welsh: "cy", "Welsh", (2, 3), "MIT";
 }
+
+/// Tags that are no codes of the table, and the languages that they usually mean.
+pub(super) static EQUIVALENTS: &[(&str, Language)] = &[
+    ("am", Language::Ethiopic),
+    ("de", Language::German),
+    ("el", Language::GreekMonotonic),
+    ("en", Language::EnglishUs),
+    // Where the spelling is the British one.
+    ("en-001", Language::EnglishGb),
+    ("en-au", Language::EnglishGb),
+    ("en-ie", Language::EnglishGb),
+    ("en-in", Language::EnglishGb),
+    ("en-nz", Language::EnglishGb),
+    ("en-uk", Language::EnglishGb),
+    ("en-za", Language::EnglishGb),
+    ("gez", Language::Ethiopic),
+    ("ku", Language::Kurmanji),
+    ("mn", Language::Mongolian),
+    ("no", Language::NorwegianBokmal),
+    ("sh", Language::SerboCroatianLatin),
+    ("sr", Language::SerboCroatianCyrillic),
+    ("sr-latn", Language::SerboCroatianLatin),
+    ("ti", Language::Ethiopic),
+    ("zh-latn", Language::ChinesePinyin),
+];

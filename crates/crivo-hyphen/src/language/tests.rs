@@ -57,6 +57,17 @@ fn every_language_is_well_formed_and_has_breaks_and_a_notice() {
 }
 
 #[test]
+fn the_number_of_languages_is_as_written() {
+    let count = Language::all().len();
+    for (file, text) in [
+        ("../README.md", format!("`Language` has {count} of them")),
+        ("../../../README.md", format!("patterns for {count} languages")),
+    ] {
+        assert!(fs::read_to_string(data(file)).unwrap().contains(&text), "{file}: {text}");
+    }
+}
+
+#[test]
 fn large_languages_stay_small() {
     for (language, megabytes) in
         [(Language::EnglishUs, 2), (Language::German, 6), (Language::Hungarian, 8)]
@@ -84,15 +95,51 @@ fn words_of_many_languages_are_divided_as_expected() {
 }
 
 #[test]
-fn the_nearest_code_is_suggested() {
-    let nearest = |code| Language::from_code(code).unwrap_err().nearest.code();
-    assert_eq!(nearest("de"), "de-1996");
-    assert_eq!(nearest("german"), "de-1996");
-    assert_eq!(nearest("hungarain"), "hu");
-    assert_eq!(nearest("pt-br"), "pt");
-    assert_eq!(nearest("frr"), "fr");
+fn tags_find_their_language() {
     for language in Language::all() {
         assert_eq!(language.code().parse(), Ok(language));
+        assert_eq!(language.code().to_uppercase().replace('-', "_").parse(), Ok(language));
+    }
+    for (tag, code) in [
+        ("en", "en-us"),
+        ("en-CA", "en-us"),
+        ("en-GB-oxendict", "en-gb"),
+        ("en_NZ", "en-gb"),
+        ("de", "de-1996"),
+        ("de-DE", "de-1996"),
+        ("de-CH", "de-1996"),
+        ("de-DE-1901", "de-1901"),
+        ("de-ch-1901", "de-ch-1901"),
+        ("de-Latn-CH-1901", "de-ch-1901"),
+        ("pt-BR", "pt"),
+        ("fr-CA", "fr"),
+        ("no", "nb"),
+        ("nn-NO", "nn"),
+        ("el-GR", "el-monoton"),
+        ("el-polyton", "el-polyton"),
+        ("fi-FI", "fi"),
+        ("la-VA", "la"),
+        ("mn", "mn-cyrl"),
+        ("sr", "sh-cyrl"),
+        ("sr-Latn-RS", "sh-latn"),
+        ("zh-Latn", "zh-latn-pinyin"),
+        ("zh-Latn-CN-pinyin", "zh-latn-pinyin"),
+    ] {
+        assert_eq!(Language::from_code(tag).map(Language::code), Ok(code), "{tag}");
+    }
+}
+
+#[test]
+fn the_nearest_code_is_suggested() {
+    let nearest = |code| Language::from_code(code).unwrap_err().nearest.code();
+    assert_eq!(nearest("german"), "de-1996");
+    assert_eq!(nearest("hungarain"), "hu");
+    assert_eq!(nearest("frr"), "fr");
+    assert_eq!(nearest("zh-hans"), "zh-latn-pinyin");
+    assert_eq!(nearest("x-classic"), "la-x-classic");
+    // Neither a part of a code nor nothing is a code.
+    for code in ["1996", "", "-", "x", "und", "e"] {
+        assert!(Language::from_code(code).is_err(), "{code}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use super::insert::insert_separators;
 use super::words::{LONGEST_TOKEN, is_space};
-use crate::Breaks;
+use crate::Hyphenator;
 
 /// Appends the bytes to `out` with separators in their words. A token with bytes that are not UTF-8
 /// is copied as it is: of a word in an unknown encoding nobody knows the letters.
@@ -14,7 +14,7 @@ pub(super) fn hyphenate_bytes(
     source: &[u8],
     mask: &[u8],
     separator: &str,
-    breaks: impl Fn(&str) -> Breaks,
+    hyphenator: &Hyphenator,
     out: &mut Vec<u8>,
 ) {
     let mut at = 0;
@@ -32,7 +32,7 @@ pub(super) fn hyphenate_bytes(
             }
         };
         let source = &source[at..at + next];
-        insert_separators(source, prose, separator, &breaks, out);
+        insert_separators(source, prose, separator, hyphenator, out);
         at += next;
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn hyphenate_stream(
     mut reader: impl Read,
     mut writer: impl Write,
     separator: &str,
-    breaks: impl Fn(&str) -> Breaks,
+    hyphenator: &Hyphenator,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     let mut out = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn hyphenate_stream(
             _ => text.iter().rposition(|&byte| is_space(byte)).unwrap_or(0),
         };
         out.clear();
-        hyphenate_bytes(&text[..whole], &text[..whole], separator, &breaks, &mut out);
+        hyphenate_bytes(&text[..whole], &text[..whole], separator, hyphenator, &mut out);
         writer.write_all(&out)?;
         if text.len() - whole > LONGEST_TOKEN + 1 {
             // One for the white space before it.

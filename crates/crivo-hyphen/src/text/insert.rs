@@ -1,9 +1,9 @@
-//! Copying a text with separators in its words.
+//! The breaks of a text, and copying it with separators there.
 
 use std::ops::Range;
 
 use super::words::Words;
-use crate::Breaks;
+use crate::{Breaks, Hyphenator};
 
 /// Text, or bytes that may not be text: what can be copied piece by piece.
 pub(super) trait Source {
@@ -64,30 +64,66 @@ pub(super) fn insert_separators<S: Source + ?Sized>(
     source: &S,
     mask: &str,
     separator: &str,
-    breaks: impl Fn(&str) -> Breaks,
+    hyphenator: &Hyphenator,
     out: &mut S::Out,
 ) {
     S::reserve(out, source.length() + source.length() / 4);
     let mut copied = 0;
-    for range in Words::new(mask) {
-        let word = &mask[range.clone()];
-        let found = breaks(word);
-        if found.is_empty() {
-            continue;
-        }
-        for offset in inner_offsets(&found, word) {
-            let end = range.start + offset;
-            source.copy(copied..end, out);
-            S::separate(separator, out);
-            copied = end;
-        }
-    }
+    for_each_break(mask, hyphenator, |offset| {
+        source.copy(copied..offset, out);
+        S::separate(separator, out);
+        copied = offset;
+    });
     source.copy(copied..source.length(), out);
 }
 
-/// The breaks that lie inside the word and between two of its characters. A dictionary of the
-/// user's own may answer with others.
-pub(super) fn inner_offsets(breaks: &Breaks, word: &str) -> impl Iterator<Item = usize> {
-    let inside = |&offset: &usize| 0 < offset && offset < word.len();
-    breaks.iter().filter(inside).filter(|&offset| word.is_char_boundary(offset))
+/// Calls `found` for every break of a text, in order.
+pub(super) fn for_each_break(text: &str, hyphenator: &Hyphenator, mut found: impl FnMut(usize)) {
+    let mut tell = |word: Range<usize>, breaks: Breaks| {
+        breaks.inside(&text[word.clone()]).for_each(|offset| found(word.start + offset));
+    };
+    let mut words = Words::new(text);
+    // Up to here no words with apostrophes between them are listed as one.
+    let mut tried = 0;
+    while let Some(word) = words.next() {
+        if word.start >= tried
+            && let Some((whole, after)) = joined(text, &word, &words)
+        {
+            tried = whole.end;
+            if let Some(breaks) = hyphenator.listed(&text[whole.clone()]) {
+                tell(whole, breaks);
+                words = after;
+                continue;
+            }
+        }
+        let breaks = hyphenator.breaks(&text[word.clone()]);
+        tell(word, breaks);
+    }
+}
+
+/// A word and those that follow it with nothing but apostrophes between them, as in `l'amour`, and
+/// the words after these.
+fn joined<'t>(
+    text: &'t str,
+    word: &Range<usize>,
+    words: &Words<'t>,
+) -> Option<(Range<usize>, Words<'t>)> {
+    if !text[word.end..].starts_with(is_apostrophe) {
+        return None;
+    }
+    let (mut whole, mut after) = (word.clone(), words.clone());
+    let mut ahead = words.clone();
+    while let Some(next) = ahead.next() {
+        let mut between = text[whole.end..next.start].chars();
+        if !(between.next().is_some_and(is_apostrophe) && between.next().is_none()) {
+            break;
+        }
+        whole.end = next.end;
+        after = ahead.clone();
+    }
+    (whole.end > word.end).then_some((whole, after))
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}')
 }

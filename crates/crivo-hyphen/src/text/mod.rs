@@ -36,9 +36,9 @@
 //!
 //! - Letters with their combining marks, and joiners between them. Marks are never split off.
 //! - Apostrophes (`'`, `’`) and hyphens (`-`, U+2010, the non-breaking U+2011) stand between
-//!   words: of *well-known*, *well* and *known* are hyphenated each for itself. So no break comes
-//!   closer to a hyphen than the minima allow. So an exception with an apostrophe, as *l'a-mour*,
-//!   is found by [`Hyphenator::breaks`], but never in a text: list the parts.
+//!   words: of *well-known*, *well* and *known* are hyphenated each for itself, so that no break
+//!   comes closer to a hyphen than the minima allow. But if words with apostrophes between them are
+//!   an exception as a whole, as *aujourd'hui* may be, it holds.
 //! - A run of letters with a soft hyphen in it is left alone: its author has decided.
 //! - So is a run with a digit in it: *mp3*, *2nd*.
 //! - So is whatever stands between white spaces and looks like an address, a path or code: with
@@ -50,8 +50,8 @@
 //!
 //! # Speed
 //!
-//! A table tells the kind of every byte of ASCII; [Unicode's](https://www.unicode.org/reports/tr29/) tables
-//! are asked only beyond the letters of Latin and Cyrillic.
+//! A table tells the kind of every byte of ASCII; the tables of Unicode are asked only beyond the
+//! letters of Latin and Cyrillic.
 
 mod bytes;
 mod html;
@@ -131,8 +131,8 @@ pub struct Html<'o> {
     /// What is put into words: `&shy;`, the character U+00AD itself, or anything else.
     pub separator: &'o str,
     /// The language of the hyphenator, such as `en` or `en-us`. Elements whose `lang` names
-    /// another one are left alone (varieties of a language are one); without it, `lang` is not
-    /// looked at.
+    /// another one are left alone; without it, `lang` is not looked at. Varieties of a language are
+    /// one, and so are two names for the same patterns, such as `nb` and `no`.
     pub language: Option<&'o str>,
 }
 
@@ -159,7 +159,7 @@ impl Hyphenator {
     /// ```
     pub fn hyphenate_text(&self, text: &str, separator: &str) -> String {
         let mut out = String::new();
-        insert::insert_separators(text, text, separator, |word| self.breaks(word), &mut out);
+        insert::insert_separators(text, text, separator, self, &mut out);
         out
     }
 
@@ -176,7 +176,7 @@ impl Hyphenator {
     /// ```
     pub fn hyphenate_bytes(&self, bytes: &[u8], separator: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        bytes::hyphenate_bytes(bytes, bytes, separator, |word| self.breaks(word), &mut out);
+        bytes::hyphenate_bytes(bytes, bytes, separator, self, &mut out);
         out
     }
 
@@ -192,7 +192,7 @@ impl Hyphenator {
         writer: impl Write,
         separator: &str,
     ) -> io::Result<()> {
-        bytes::hyphenate_stream(reader, writer, separator, |word| self.breaks(word))
+        bytes::hyphenate_stream(reader, writer, separator, self)
     }
 
     /// Hyphenates the text of a page of HTML, and leaves all else as it is: tags and attributes,
@@ -222,13 +222,9 @@ impl Hyphenator {
         let mut out = String::new();
         // Markup and text begin and end at characters of their own, so that the mask is text.
         match String::from_utf8(mask) {
-            Ok(mask) => insert::insert_separators(
-                page,
-                &mask,
-                options.separator,
-                |word| self.breaks(word),
-                &mut out,
-            ),
+            Ok(mask) => {
+                insert::insert_separators(page, &mask, options.separator, self, &mut out);
+            }
             Err(_) => out.push_str(page),
         }
         out
@@ -239,8 +235,7 @@ impl Hyphenator {
     pub fn hyphenate_html_bytes(&self, page: &[u8], options: &Html<'_>) -> Vec<u8> {
         let mask = html::mask(page, options.language);
         let mut out = Vec::new();
-        let breaks = |word: &str| self.breaks(word);
-        bytes::hyphenate_bytes(page, &mask, options.separator, breaks, &mut out);
+        bytes::hyphenate_bytes(page, &mask, options.separator, self, &mut out);
         out
     }
 }

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::words::LONGEST_TOKEN;
 use super::*;
-use crate::{Language, Patterns};
+use crate::exceptions::MemoryExceptions;
+use crate::{Automaton, Exception, Language, Patterns};
 
 /// Divides before every letter: the harshest test of what is left alone.
 static EVERYWHERE: LazyLock<Hyphenator> = LazyLock::new(|| {
@@ -58,6 +59,29 @@ fn apostrophes_and_hyphens_stand_between_words() {
         &ENGLISH,
         "The Mass\u{b7}a\u{b7}chu\u{b7}setts-based gov\u{b7}ern\u{b7}ment\u{2019}s, don\u{2019}t",
     );
+}
+
+#[test]
+fn words_with_apostrophes_may_be_listed_as_one() {
+    let list = Exception::parse_list("aujour-d'hui rock'n'r-oll pres-qu\u{2019}\u{ee}le").unwrap();
+    let patterns = Patterns::parse("1i 1o").unwrap();
+    let folded = Hyphenator::from_automaton(Automaton::with_exceptions(&patterns, &list));
+    let added = Hyphenator::from_patterns(&patterns).with_exceptions(MemoryExceptions::new(list));
+    for hyphenator in [folded, added].map(|hyphenator| hyphenator.with_minima(1, 1)) {
+        divides(&hyphenator, "'Aujour\u{b7}d'hui', ROCK'N'R\u{b7}OLL pres\u{b7}qu\u{2019}\u{ee}le");
+        // The patterns hold for every other word: one more or less, or another apostrophe.
+        divides(
+            &hyphenator,
+            "auj\u{b7}ourd\u{2019}hu\u{b7}i l'auj\u{b7}ourd'hu\u{b7}i auj\u{b7}ourd'",
+        );
+        divides(
+            &hyphenator,
+            "auj\u{b7}ourd'1 auj\u{b7}ourd''hu\u{b7}i auj\u{b7}ourd' hu\u{b7}i r\u{b7}ock'n",
+        );
+    }
+    // A token full of them costs no square.
+    let text = "a'".repeat(LONGEST_TOKEN / 2);
+    assert_eq!(ENGLISH.hyphenate_text(&text, "-"), text);
 }
 
 #[test]
@@ -206,6 +230,11 @@ fn other_languages_are_left_alone() {
         "<html lang=en-GB>a\u{b7}b <i lang='fr'>ab <b lang=EN>a\u{b7}b</b> ab</i> a\u{b7}b",
     );
     divides_html("<i lang=de><code lang=en>ab</code></i> <i lang=''>a\u{b7}b</i>");
+    let bokmal = Html { separator: "-", language: Some("nb") };
+    assert_eq!(
+        EVERYWHERE.hyphenate_html("<html lang=no>ab <i lang=nn>ab</i> <i lang=zz>ab</i>", &bokmal),
+        "<html lang=no>a-b <i lang=nn>ab</i> <i lang=zz>ab</i>"
+    );
     let any = Html { separator: "-", language: None };
     assert_eq!(EVERYWHERE.hyphenate_html("<i lang=de>ab</i>", &any), "<i lang=de>a-b</i>");
 }

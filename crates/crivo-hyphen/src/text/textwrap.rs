@@ -2,8 +2,7 @@
 
 use ::textwrap::WordSplitter;
 
-use super::insert::inner_offsets;
-use super::words::Words;
+use super::insert::for_each_break;
 use crate::Hyphenator;
 
 /// Where a [`word_splitter`] finds its hyphenator.
@@ -44,11 +43,7 @@ pub fn word_splitter<S: Splitter>() -> WordSplitter {
 
 fn split_points(hyphenator: &Hyphenator, token: &str) -> Vec<usize> {
     let mut points = WordSplitter::HyphenSplitter.split_points(token);
-    for range in Words::new(token) {
-        let word = &token[range.clone()];
-        let breaks = hyphenator.breaks(word);
-        points.extend(inner_offsets(&breaks, word).map(|offset| range.start + offset));
-    }
+    for_each_break(token, hyphenator, |offset| points.push(offset));
     points.sort_unstable();
     points
 }

@@ -149,9 +149,8 @@ impl Masker<'_> {
         self.view.hidden |= tag.is_hidden(self.html);
         self.view.xml = xml;
         if let (Some(language), Some(theirs)) = (self.language, &tag.language) {
-            let theirs = primary(&self.html[theirs.clone()]);
-            self.view.foreign =
-                !theirs.is_empty() && !theirs.eq_ignore_ascii_case(primary(language.as_bytes()));
+            let theirs = String::from_utf8_lossy(&self.html[theirs.clone()]);
+            self.view.foreign = !theirs.is_empty() && !is_same_language(&theirs, language);
         }
     }
 
@@ -197,9 +196,17 @@ fn is_xml(page: &[u8]) -> bool {
     page.trim_ascii_start().starts_with(b"<?xml")
 }
 
-/// The language of a tag such as `en-GB`, without its variety.
-fn primary(tag: &[u8]) -> &[u8] {
-    tag.split(|byte| matches!(byte, b'-' | b'_')).next().unwrap_or_default()
+/// Whether two tags name one language: varieties of it, such as `en-GB` and `en-us`, or two tags
+/// for the same patterns, such as `no` and `nb`.
+fn is_same_language(one: &str, other: &str) -> bool {
+    let primary = |tag: &str| tag.split(['-', '_']).next().map(str::to_ascii_lowercase);
+    let is_variety = primary(one) == primary(other);
+    #[cfg(feature = "languages")]
+    let is_variety = is_variety || {
+        let same = crate::Language::find(one);
+        same.is_some() && same == crate::Language::find(other)
+    };
+    is_variety
 }
 
 fn first_character(bytes: &[u8]) -> Option<char> {

@@ -1,0 +1,158 @@
+//! Walking over the letters of a word.
+
+use super::alphabet::{Class, END};
+use super::levels::{Reach, Rows, Window};
+use super::table::{Cell, Cells, GRANULE};
+
+/// What a walk over a word of up to 64 letters finds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    /// Bit i: whether the gap before letter i has an odd level.
+    pub odd: u64,
+    /// The number of the exception, 0 for none.
+    pub exception: usize,
+}
+
+impl Found {
+    /// Nothing: the word is not ASCII, or longer than a mask. No exception has this number, and an
+    /// answer without an `Option` fits two registers.
+    pub const UNREAD: Self = Self { odd: 0, exception: usize::MAX };
+
+    pub fn is_unread(self) -> bool {
+        self.exception == Self::UNREAD.exception
+    }
+}
+
+/// Words of up to this many letters have their breaks in one machine word.
+const SHORT: usize = u64::BITS as usize;
+
+/// The tables of an automaton whose levels fit a window.
+#[derive(Debug, Clone)]
+pub(super) struct Machine<C, const PLANES: usize> {
+    cells: Cells<C>,
+    reach: Reach,
+    /// The levels, by their number.
+    levels: Vec<Window<PLANES>>,
+}
+
+impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
+    pub fn new(cells: Cells<C>, reach: Reach, rows: &[Rows]) -> Self {
+        Self { cells, reach, levels: rows.iter().map(Window::of).collect() }
+    }
+
+    pub fn size_in_bytes(&self) -> usize {
+        self.cells.size_in_bytes() + size_of_val(self.levels.as_slice())
+    }
+
+    /// Walks over a word in ASCII, whose letters are bytes, from a row on.
+    #[inline]
+    pub fn walk_ascii(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
+        match word.len() <= self.reach.letters_at_once() {
+            true => self.walk_at_once(start, classes, word),
+            false => self.walk_in_chunks(start, classes, word),
+        }
+    }
+
+    // A function of its own, so that the loop has all registers to itself.
+    #[inline(never)]
+    fn walk_at_once(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
+        let mut walk = Walk::new(self, start);
+        let seen = walk.read_bytes(classes, word);
+        walk.step(END);
+        walk.found(seen, walk.window.breaks(word.len() + 1).mask())
+    }
+
+    #[inline(never)]
+    fn walk_in_chunks(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
+        if word.len() > SHORT {
+            return Found::UNREAD;
+        }
+        let mut walk = Walk::new(self, start);
+        let (mut odd, mut seen, mut read) = (0, 0, 0);
+        for chunk in word.chunks(self.reach.letters_at_once()) {
+            odd |= walk.window.close(self.reach, read).mask();
+            seen |= walk.read_bytes(classes, chunk);
+            read += chunk.len();
+        }
+        walk.step(END);
+        odd |= walk.window.breaks(read + 1).mask();
+        walk.found(seen, odd)
+    }
+
+    /// Walks over a word of any letters and length: whether the gap before each letter has an odd
+    /// level, and the number of the exception.
+    pub fn walk(&self, start: usize, classes: &[Class]) -> (Vec<bool>, usize) {
+        let mut walk = Walk::new(self, start);
+        let mut odd = vec![false; classes.len() + 1];
+        let mut read = 0;
+        for chunk in classes.chunks(self.reach.letters_at_once()) {
+            walk.window.close(self.reach, read).add_to(&mut odd);
+            chunk.iter().for_each(|&class| walk.step(class));
+            read += chunk.len();
+        }
+        walk.step(END);
+        walk.window.breaks(read + 1).add_to(&mut odd);
+        (odd, walk.row / GRANULE)
+    }
+}
+
+/// A walk, with the levels that may still change.
+struct Walk<'a, C, const PLANES: usize> {
+    machine: &'a Machine<C, PLANES>,
+    /// The row of the state; after the end of the word, the number of its exception, in granules.
+    row: usize,
+    window: Window<PLANES>,
+}
+
+impl<'a, C: Cell, const PLANES: usize> Walk<'a, C, PLANES> {
+    #[inline(always)]
+    fn new(machine: &'a Machine<C, PLANES>, start: usize) -> Self {
+        Self { machine, row: start, window: Window::new() }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, class: Class) {
+        let (levels, next) = self.machine.cells.step(self.row, class);
+        self.row = next;
+        self.window.read(&self.machine.levels[levels]);
+    }
+
+    /// Reads letters of ASCII, and tells all bits of their bytes.
+    #[inline(always)]
+    fn read_bytes(&mut self, classes: &[u8; 256], letters: &[u8]) -> u8 {
+        let mut seen = 0;
+        for &byte in letters {
+            seen |= byte;
+            self.step(classes[usize::from(byte)].into());
+        }
+        seen
+    }
+
+    /// The end of a walk over bytes.
+    #[inline(always)]
+    fn found(&self, seen: u8, odd: u64) -> Found {
+        match seen.is_ascii() {
+            true => Found { odd, exception: self.row / GRANULE },
+            false => Found::UNREAD,
+        }
+    }
+}
+
+/// The same for patterns that no window holds.
+pub(super) fn walk_long(
+    cells: &Cells<u64>,
+    rows: &[Rows],
+    start: usize,
+    classes: &[Class],
+) -> (Vec<bool>, usize) {
+    let mut highest = vec![0; classes.len() + 2];
+    let mut row = start;
+    for (index, &class) in classes.iter().chain([&END]).enumerate() {
+        let levels;
+        (levels, row) = cells.step(row, class);
+        let gaps = highest[..index + 2].iter_mut().rev();
+        gaps.zip(rows[levels].iter().rev())
+            .for_each(|(highest, &ones)| *highest = ones.max(*highest));
+    }
+    (highest.iter().map(|ones| ones % 2 == 1).collect(), row / GRANULE)
+}
