@@ -6,13 +6,22 @@
 // of the program.
 #![allow(unsafe_code)]
 
+use std::fs;
 use std::path::Path;
 
-use crivo::codec::{FileError, Open};
+use crivo::codec::Open;
 use crivo::filter::AnyFilter;
 
+use crate::outcome::Error;
+
 /// Maps a filter. Only its header has been verified.
-pub(crate) fn map(open: &Open, path: &Path) -> Result<AnyFilter, FileError> {
+pub(crate) fn map(open: &Open, path: &Path) -> Result<AnyFilter, Error> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(Error::new(format_args!(
+            "cannot map {}: it is not a regular file; leave out --no-verify to read it",
+            path.display()
+        )));
+    }
     // SAFETY: nobody is to change the file in place: see above, and the help of `--no-verify`.
     let mapped = unsafe { open.map::<AnyFilter>(path) }?;
     Ok(mapped.into_filter())

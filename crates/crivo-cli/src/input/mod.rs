@@ -23,6 +23,7 @@
 //! unless a single record is longer than that.
 
 mod chunks;
+mod compressed;
 mod layout;
 mod pipeline;
 mod progress;
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use crivo::{Digest, KeyHasher};
 
-pub(crate) use chunks::{Chunk, Chunks};
+pub(crate) use chunks::{Chunk, Chunks, Pieces};
 pub(crate) use layout::Format;
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::Progress;
@@ -67,7 +68,7 @@ pub(crate) struct FormatArgs {
     pub(crate) null: bool,
 
     /// The key is the N-th field of a record, counted from 1; empty where there are fewer
-    #[arg(long, value_name = "N", value_parser = layout::parse_field)]
+    #[arg(long, value_name = "N", value_parser = layout::parse_field, allow_negative_numbers = true)]
     pub(crate) field: Option<usize>,
 
     /// What stands between fields: one byte, or `\t` [default: tab; with --csv: comma]
@@ -75,7 +76,7 @@ pub(crate) struct FormatArgs {
     pub(crate) delimiter: Option<u8>,
 
     /// Inputs are CSV: quoted fields may hold delimiters and line feeds, the first record of each
-    /// file is its header
+    /// file is its header, and blank lines are no records
     #[arg(long, requires = "column", conflicts_with_all = ["null", "field"])]
     pub(crate) csv: bool,
 
@@ -104,7 +105,14 @@ impl InputArgs {
     pub(crate) fn chunks_to_print(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
         let progress = Progress::beside_records(&paths);
-        Chunks::open(&paths, self.format.format()?, progress)
+        Ok(Chunks::open(&paths, self.format.format()?, progress)?.under_one_header())
+    }
+
+    /// Opens the inputs for a command that may stop before the last of them.
+    pub(crate) fn chunks_in_turn(&self) -> Result<Chunks, Error> {
+        let paths = self.paths();
+        let progress = Progress::over(&paths);
+        Ok(Chunks::open_in_turn(&paths, self.format.format()?, progress))
     }
 
     /// Visits every key in the order of the input.
