@@ -122,7 +122,11 @@ impl From<FileError> for Error {
         Self::new(match &error.cause {
             CodecError::Decode(cause) => format!("{error}{}", advice(cause)),
             CodecError::Io(cause) if cause.kind() == io::ErrorKind::IsADirectory => {
-                format!("cannot {} {}: it is a folder; name a file", error.action, error.path.display())
+                format!(
+                    "cannot {} {}: it is a folder; name a file",
+                    error.action,
+                    error.path.display()
+                )
             }
             CodecError::Io(cause) => without_number(cause, error.to_string()),
             _ => error.to_string(),

@@ -10,7 +10,7 @@ use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, Filter, Plan};
 use serde::Serialize;
 
-use crate::describe::{Facts, past_capacity_with};
+use crate::describe::{Facts, past_capacity_with, rate_with};
 use crate::distinct::{Distinct, gather};
 use crate::human;
 use crate::input::InputArgs;
@@ -231,7 +231,7 @@ impl BuildArgs {
 
     fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {
         let bits_per_key = filter.size_in_bits() as f64 / distinct_keys.max(1) as f64;
-        let expected_rate = filter.expected_fpr_with(distinct_keys);
+        let expected_rate = rate_with(filter, distinct_keys);
         let facts = Facts { bits_per_key, expected_rate, ..Facts::of(filter) };
         let file = self.output.display();
         if self.json {

@@ -20,9 +20,7 @@ use crivo::{Digest, KeyHasher};
 
 use super::records::{Hashed, Printer};
 use crate::human::{parse_bytes, parse_rate, rate};
-use crate::input::{
-    Chunk, Chunks, Format, FormatArgs, Pieces, Progress, Replay, in_parallel,
-};
+use crate::input::{Chunk, Chunks, Format, FormatArgs, Pieces, Progress, Replay, in_parallel};
 use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::spill::{Join, RecordHasher};

@@ -8,6 +8,10 @@ use crate::outcome::Error;
 use crate::output::{self, Data};
 use crate::spill::RecordHasher;
 
+/// Records are seldom shorter, and in a chunk there are seldom more.
+const SHORT_RECORD: usize = 8;
+const MANY_RECORDS: usize = 1 << 15;
+
 /// The records of a chunk, with the digests of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct Hashed {
@@ -21,6 +25,10 @@ impl Hashed {
         let Self { digests, records } = self;
         digests.clear();
         records.clear();
+        // Growing little by little would touch twice the memory.
+        let estimate = (chunk.bytes().len() / SHORT_RECORD).min(MANY_RECORDS);
+        digests.reserve(estimate);
+        records.reserve(estimate);
         chunk.each(|record, key| {
             digests.push(hasher.digest(key));
             records.push(record);

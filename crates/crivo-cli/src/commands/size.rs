@@ -111,7 +111,7 @@ impl SizeArgs {
             bits_per_key: plan.bits_per_key(),
             size_bytes: plan.size_in_bits() / 8,
             times_limit: plan.bits_per_key() / limit,
-            expected_rate: first_stage_rate(kind, self.rate).unwrap_or(plan.expected_fpr()),
+            expected_rate: self.first_stage_rate(kind).unwrap_or(plan.expected_fpr()),
             expected_rate_at_capacity: plan.expected_fpr(),
         });
         Row {
@@ -119,6 +119,19 @@ impl SizeArgs {
             plan,
             out_of_reach: planned.err().map(|error| error.to_string()),
         }
+    }
+
+    /// The rate of a growing filter when its first stage is full, of which sizes are told; that which
+    /// was asked for is for all stages together. `None` for other kinds.
+    fn first_stage_rate(&self, kind: Kind) -> Option<f64> {
+        if !matches!(kind, Kind::Growing | Kind::GrowingBlocked) {
+            return None;
+        }
+        // From the least that a stage is made for to where the number of keys no longer matters.
+        let keys = self.keys.clamp(1 << 10, 1 << 16);
+        let digests = (0..keys).map(|key| Digest::new(key).remix()).collect();
+        let plan = Plan::for_rate(kind, keys, self.rate).ok()?;
+        plan.build(KeyHasher::default(), digests).ok().map(|filter| filter.expected_fpr())
     }
 
     fn table(&self, rows: &[Row], limit: f64, choices: &Choices) -> String {
@@ -172,19 +185,6 @@ impl SizeArgs {
     }
 }
 
-/// The rate of a growing filter when its first stage is full, of which sizes are told; that which
-/// was asked for is for all stages together. `None` for other kinds.
-fn first_stage_rate(kind: Kind, rate: f64) -> Option<f64> {
-    if !matches!(kind, Kind::Growing | Kind::GrowingBlocked) {
-        return None;
-    }
-    // Any number of keys has the same rate; this is the least that a stage is made for.
-    const KEYS: u64 = 1024;
-    let digests = (0..KEYS).map(|key| Digest::new(key).remix()).collect();
-    let filter = Plan::for_rate(kind, KEYS, rate).ok()?.build(KeyHasher::default(), digests);
-    filter.ok().map(|filter| filter.expected_fpr())
-}
-
 /// What to remember of a kind, in a few words.
 fn abilities(kind: Kind) -> &'static str {
     match kind {
@@ -194,7 +194,7 @@ fn abilities(kind: Kind) -> &'static str {
         Kind::Cuckoo => "remove; merge while there is room",
         Kind::Quotient => "remove, count, merge, grow",
         Kind::Fuse => "nothing changes: built from all keys at once",
-        Kind::Growing => "grow; this is its first stage, and the rate of all",
+        Kind::Growing => "grow; size and lower rate are of its first stage",
         Kind::GrowingBlocked => "grow; as growing, with one cache line per stage",
         _ => "",
     }
@@ -237,8 +237,7 @@ struct Planned {
 
 impl Planned {
     fn rates(&self) -> String {
-        let [now, later] =
-            [self.expected_rate, self.expected_rate_at_capacity].map(human::rate);
+        let [now, later] = [self.expected_rate, self.expected_rate_at_capacity].map(human::rate);
         if now == later { now } else { format!("{now} to {later}") }
     }
 }

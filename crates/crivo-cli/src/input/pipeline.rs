@@ -25,8 +25,8 @@ use crate::outcome::Error;
 /// How much of the input the caller works on alone.
 const ALONE: usize = CHUNK_BYTES / 2;
 
-/// How much memory may be under way before the reader waits, not counting one long record.
-const UNDER_WAY: usize = 8 * CHUNK_BYTES;
+/// How many chunks may be under way before the reader waits, beside one for each worker.
+const SPARE_CHUNKS: usize = 4;
 
 /// Buffers that grew beyond this for a long record are not kept.
 const KEPT: usize = 2 * CHUNK_BYTES;
@@ -61,14 +61,15 @@ pub(crate) fn run<T: Default + Send + 'static>(
     }
     drop(alone);
 
-    let pool = Arc::new(Pool::default());
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let pool = Arc::new(Pool::of((workers + SPARE_CHUNKS) * CHUNK_BYTES));
     let (send_jobs, jobs) = mpsc::channel();
     let (send_answers, answers) = mpsc::channel();
     let reader_pool = Arc::clone(&pool);
     thread::spawn(move || read(chunks, &reader_pool, &send_jobs, &send_answers));
     let jobs = Arc::new(Mutex::new(jobs));
     let work = Arc::new(work);
-    for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+    for _ in 0..workers {
         let (jobs, work) = (Arc::clone(&jobs), Arc::clone(&work));
         thread::spawn(move || labour(&jobs, &*work));
     }
@@ -138,22 +139,22 @@ struct Pool<T> {
 struct State<T> {
     idle: Vec<Task<T>>,
     under_way: usize,
-}
-
-impl<T> Default for Pool<T> {
-    fn default() -> Self {
-        let state = State { idle: Vec::new(), under_way: 0 };
-        Self { state: Mutex::new(state), given_back: Condvar::new() }
-    }
+    /// How much memory may be under way, not counting one long record.
+    most: usize,
 }
 
 impl<T: Default> Pool<T> {
+    fn of(most: usize) -> Self {
+        let state = State { idle: Vec::new(), under_way: 0, most };
+        Self { state: Mutex::new(state), given_back: Condvar::new() }
+    }
+
     /// A chunk to be filled; waits while too much memory is under way.
     fn take(&self) -> Task<T> {
         let state = locked(&self.state);
         let mut state = self
             .given_back
-            .wait_while(state, |state| state.under_way >= UNDER_WAY)
+            .wait_while(state, |state| state.under_way >= state.most)
             .unwrap_or_else(PoisonError::into_inner);
         let task = state.idle.pop().unwrap_or_default();
         state.under_way += task.chunk.size();

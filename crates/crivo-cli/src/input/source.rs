@@ -104,10 +104,8 @@ impl Source {
                 *head = first;
                 return Ok((Box::new(raw) as Box<dyn Read + Send>, 0));
             }
-            let compressed = Box::new(BufReader::with_capacity(
-                COMPRESSED_BYTES,
-                Cursor::new(first).chain(raw),
-            ));
+            let compressed =
+                Box::new(BufReader::with_capacity(COMPRESSED_BYTES, Cursor::new(first).chain(raw)));
             let reader: Box<dyn Read + Send> = match is_gzip {
                 true => Box::new(GzipMembers::new(compressed)),
                 false => Box::new(ZstdFrames::new(compressed)),

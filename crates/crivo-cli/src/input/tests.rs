@@ -109,10 +109,11 @@ fn each_csv_file_has_its_own_header() {
 
 #[test]
 fn a_quote_is_closed_or_told() {
-    let quote = |bytes: &[u8]| {
-        layout::Layout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes)
-    };
-    for closed in [&b""[..], b"a", b"a,", b"\"a\"", b"\"a\"\"b\"", b"\"a\"x", b"a\"b\n", b"\"\"\r", b"\r\n"] {
+    let quote =
+        |bytes: &[u8]| layout::Layout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes);
+    for closed in
+        [&b""[..], b"a", b"a,", b"\"a\"", b"\"a\"\"b\"", b"\"a\"x", b"a\"b\n", b"\"\"\r", b"\r\n"]
+    {
         assert_eq!(quote(closed), None, "{closed:?}");
     }
     for (open, at) in [(&b"\""[..], 0), (b"a,\"b", 2), (b"a\n\n\"b\n,c\n", 3), (b"\"a\"\"", 0)] {

@@ -148,7 +148,10 @@ fn a_size_that_is_too_small_to_be_of_use_is_warned_of() {
         ("--size 10", "10 bytes are little for 10,000 keys: the rate of wrong yeses is 100%"),
         ("--size 3kB", "3.00 kB are little for 10,000 keys: the rate of wrong yeses is 3"),
         ("--size 3kB --kind counting", "give a larger --size"),
-        ("--size 10kB --keys 1000", "made for 1,000 keys and holds 10,000: its rate of wrong yeses"),
+        (
+            "--size 10kB --keys 1000",
+            "made for 1,000 keys and holds 10,000: its rate of wrong yeses",
+        ),
     ] {
         let said = folder.ok(&format!("build -o f {arguments} keys"));
         assert!(said.err.contains("warning") && said.err.contains(words), "{said:?}");

@@ -158,7 +158,7 @@ fn manual_pages_show_examples_line_by_line() {
         let source = String::from_utf8(folder.read(page)).unwrap();
         assert!(source.contains(".SH EXAMPLES\n.nf\n") && source.contains("\n.fi\n"), "{source}");
         assert!(!source.contains("EXTRA"), "{source}");
-        let shown = folder.shell(&format!("MANWIDTH=120 LC_ALL=C.UTF-8 man -l {page} | col -b"));
+        let shown = folder.shell(&format!("MANWIDTH=120 LC_ALL=C.UTF-8 man -l {page} | col -bx"));
         if shown.status != 0 || shown.out.is_empty() {
             continue;
         }
@@ -196,9 +196,14 @@ fn a_broken_pipe_is_no_error() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
     folder.ok("build -o f words");
-    for arguments in
-        ["size --keys 1000", "size --keys 1000 --json", "completions zsh", "man build", "inspect f", "--help"]
-    {
+    for arguments in [
+        "size --keys 1000",
+        "size --keys 1000 --json",
+        "completions zsh",
+        "man build",
+        "inspect f",
+        "--help",
+    ] {
         let mut command = folder.crivo(arguments);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
