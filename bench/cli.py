@@ -8,7 +8,7 @@
 
 Contestants take turns, once to warm up and then several times; what takes longer than three seconds
 runs fewer times. All read a file on their standard input and write to a file; every output is
-compared with crivo's. The median time counts. Rivals are looked for on the PATH (cargo install runiq
+compared with crivo's. The median time counts, and the memory by GNU time. Rivals are looked for on the PATH (cargo install runiq
 huniq) and left out with a word if they are not there. The table at the end is that of the README:
 below a rival's name stands its time over crivo's, so that above 1 crivo is faster.
 """
@@ -67,21 +67,25 @@ def prose(path):
 
 
 def run(command, source, target):
-    """Runs a command from one file into another: its seconds, and its memory in bytes."""
+    """Runs a command from one file into another: the seconds it takes."""
     environment = dict(os.environ, LC_ALL="C")
-    with source.open("rb") as stdin, target.open("wb") as stdout, tempfile.TemporaryFile() as words:
+    with source.open("rb") as stdin, target.open("wb") as stdout:
         begun = time.perf_counter()
-        child = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=words,
-                                 env=environment)
-        _, status, usage = os.wait4(child.pid, 0)
+        ended = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE,
+                               env=environment)
         seconds = time.perf_counter() - begun
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
-            words.seek(0)
-            said = words.read().decode(errors="replace")
-            sys.exit(f"{' '.join(map(str, command))}: {said}")
-    # Kilobytes on Linux, bytes on macOS.
-    return seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: {ended.stderr.decode(errors='replace')}")
+    return seconds
+
+
+def run_for_memory(command, source, target, folder):
+    """The same by way of GNU time, if it is there: the seconds, and the memory in words."""
+    if shutil.which("time") is None:
+        return run(command, source, target), "–"
+    report = folder / "memory"
+    seconds = run(["time", "-f", "%M", "-o", report, *command], source, target)
+    return seconds, f"{int(report.read_text()) / 1e3:.0f} MB"
 
 
 class Contest:
@@ -101,28 +105,22 @@ class Contest:
         if self.unit == "lines":
             self.amount = count_lines(source) / 1e6
         outputs = [folder / f"output-{index}" for index in range(len(self.names))]
-        warm = [run(*contestant, target)[0]
-                for contestant, target in zip(self.each(source), outputs)]
+        warm = [run_for_memory(command, source, output, folder)
+                for command, output in zip(self.commands, outputs)]
         self.check(outputs, folder)
-        left = [runs if seconds < SLOW_SECONDS else (runs + 1) // 2 for seconds in warm]
+        self.memory = [memory for _, memory in warm]
+        left = [runs if seconds < SLOW_SECONDS else (runs + 1) // 2 for seconds, _ in warm]
         self.times = [[] for _ in self.names]
-        self.memory = [0] * len(self.names)
         for turn in range(runs):
-            for index, contestant in enumerate(self.each(source)):
+            for index, command in enumerate(self.commands):
                 if turn < left[index]:
-                    seconds, memory = run(*contestant, outputs[index])
-                    self.times[index].append(seconds)
-                    self.memory[index] = max(self.memory[index], memory)
+                    self.times[index].append(run(command, source, outputs[index]))
         for output in outputs:
             output.unlink()
         for name, times, memory in zip(self.names, self.times, self.memory):
             print(f"  {name:8} {statistics.median(times):7.3f} s"
-                  f" ({min(times):.3f} to {max(times):.3f}), {memory / 1e6:.0f} MB",
-                  file=sys.stderr)
+                  f" ({min(times):.3f} to {max(times):.3f}), {memory}", file=sys.stderr)
         return self
-
-    def each(self, source):
-        return [(command, source) for command in self.commands]
 
     def check(self, outputs, folder):
         for name, output in zip(self.names[1:], outputs[1:]):
@@ -140,7 +138,7 @@ class Contest:
                   for name in RIVALS]
         speed = f"{self.amount / ours:.1f} M/s" if self.unit == "lines" else \
             f"{self.amount / ours:.0f} MB/s"
-        return [self.title, f"{ours:.3f} s", speed, f"{self.memory[0] / 1e6:.0f} MB", *ratios]
+        return [self.title, f"{ours:.3f} s", speed, self.memory[0], *ratios]
 
 
 def count_lines(path):
