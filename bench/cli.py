@@ -8,9 +8,10 @@
 
 Contestants take turns, once to warm up and then several times; what takes longer than three seconds
 runs fewer times. All read a file on their standard input and write to a file; every output is
-compared with crivo's. The median time counts, and the memory by GNU time. Rivals are looked for on the PATH (cargo install runiq
-huniq) and left out with a word if they are not there. The table at the end is that of the README:
-below a rival's name stands its time over crivo's, so that above 1 crivo is faster.
+compared with crivo's. The median time counts; the memory is what GNU time tells, if it is there.
+Rivals are looked for on the PATH (cargo install runiq huniq) and left out with a word if they are not
+there. The table at the end is that of the README: below a rival's name stands its time over crivo's,
+so that above 1 crivo is faster.
 """
 
 import argparse

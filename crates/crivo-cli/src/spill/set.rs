@@ -78,8 +78,8 @@ impl DigestSet {
 
     /// Makes room for so many digests, within reason.
     pub(crate) fn expect(&mut self, count: u64) {
-        // A little more than the load allows, so that a small mistake does not make it grow.
-        let homes = usize::try_from(count.saturating_add(count / 3)).unwrap_or(usize::MAX);
+        // More than the load allows: runs stay short, and a small mistake does not make it grow.
+        let homes = usize::try_from(count.saturating_add(count / 2)).unwrap_or(usize::MAX);
         let homes = homes.min(MOST_EXPECTED_HOMES).min(self.most_homes());
         if homes > self.homes {
             self.grow_aside(homes);
