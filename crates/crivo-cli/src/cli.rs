@@ -20,7 +20,6 @@ use crate::output;
 #[derive(Debug, Parser)]
 #[command(name = "crivo", version, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
-#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -33,7 +33,8 @@ Examples:
 
 impl ManArgs {
     pub(crate) fn run(self) -> Result<Outcome, Error> {
-        let mut cli = Cli::command();
+        // `crivo help` is no command with a page of its own.
+        let mut cli = Cli::command().disable_help_subcommand(true);
         // Gives subcommands their full names.
         cli.build();
         if let Some(folder) = self.output {

@@ -80,7 +80,8 @@ pub(crate) struct FormatArgs {
     pub(crate) delimiter: Option<u8>,
 
     /// Inputs are CSV: quoted fields may hold delimiters and line feeds, the first record of each
-    /// file is its header, and blank lines are no records
+    /// file is its header, and blank lines are no records. Files whose records are printed
+    /// together must have the same columns
     #[arg(long, help_heading = KEYS, requires = "column", conflicts_with_all = ["null", "field"])]
     pub(crate) csv: bool,
 

@@ -130,6 +130,7 @@ fn shells_complete_and_there_is_a_manual() {
         line.starts_with("  ")
             && !line.starts_with("   ")
             && !line.starts_with("  crivo")
+            && !line.starts_with("  help ")
             && !line.starts_with("  -")
     });
     assert_eq!(count, 1 + commands.count());
@@ -173,7 +174,9 @@ fn help_has_examples_and_no_command_is_an_error() {
     let folder = Folder::new();
     let help = folder.ok("--help").out;
     assert!(help.contains("Examples:") && help.contains("Exit status"), "{help}");
-    assert!(folder.ok("build --help").out.contains("crivo build -o seen.crivo urls.txt"));
+    for arguments in ["build --help", "help build"] {
+        assert!(folder.ok(arguments).out.contains("crivo build -o seen.crivo urls.txt"));
+    }
     folder.fails("bake", &["bake"]);
     let none = folder.in_folder(env!("CARGO_BIN_EXE_crivo"), &[]).output().unwrap();
     assert_eq!(none.status.code(), Some(2));
