@@ -173,7 +173,8 @@ fn damage_is_found_before_anything_is_printed() {
         let error = ended.error();
         assert!(error.contains(words) && !error.contains("os error"), "{file}: {error}");
     }
-    for file in ["short", "foreign", "empty", "missing"] {
-        bench.run_with(["query", "--no-verify", file], b"x\n").error();
+    for file in ["short", "foreign", "empty", "missing", "."] {
+        let error = bench.run_with(["query", "--no-verify", file], b"x\n").error();
+        assert!(!error.contains("os error"), "{file}: {error}");
     }
 }
