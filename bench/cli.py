@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""The command beside its rivals: dedup, query, and what they print.
+"""The command beside its rivals: dedup, query, hyphenate.
 
     cargo build --release
-    bench/cli.py                                ten million generated lines
+    bench/cli.py                                ten million generated lines, about five minutes
     bench/cli.py --words /usr/share/dict/words  and a list of words
+    bench/cli.py --lines 1_000_000              a minute
 
-Contestants take turns, once to warm up and then several times; the table has the median, the
-fastest and the slowest run. Every output is compared with that of the first contestant. Rivals are
-looked for on the PATH (cargo install runiq huniq) and left out with a word if they are not there.
+Contestants take turns, once to warm up and then several times; what takes longer than three seconds
+runs fewer times. All read a file on their standard input and write to a file; every output is
+compared with crivo's. The median time counts; the memory is what GNU time tells, if it is there.
+Rivals are looked for on the PATH (cargo install runiq huniq) and left out with a word if they are not
+there. The table at the end is that of the README: below a rival's name stands its time over crivo's,
+so that above 1 crivo is faster.
 """
 
 import argparse
@@ -21,12 +25,24 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parent.parent
+
+# A contestant that takes longer runs half as often.
+SLOW_SECONDS = 3
+
+RIVALS = {
+    "runiq": ["runiq", "-"],
+    "huniq": ["huniq"],
+    "sort -u": ["sort", "-u"],
+}
+
+TEXT_BYTES = 5_000_000
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--crivo", type=Path, default=HERE.parent / "target/release/crivo",
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--crivo", type=Path, default=ROOT / "target/release/crivo",
                         help="the command to measure [default: the release build]")
     parser.add_argument("--words", type=Path, help="a list of words, one a line")
     parser.add_argument("--lines", type=lambda text: int(text.replace("_", "")),
@@ -45,6 +61,12 @@ def generate(path, count, different, seed):
             file.write(b"".join(lines))
 
 
+def prose(path):
+    """Writes English text: our own, again and again."""
+    text = b"".join(page.read_bytes() for page in sorted((ROOT / "docs").glob("*.md")))
+    path.write_bytes((text * (TEXT_BYTES // len(text) + 1))[:TEXT_BYTES])
+
+
 def run(command, source, target):
     """Runs a command from one file into another: the seconds it takes."""
     environment = dict(os.environ, LC_ALL="C")
@@ -58,45 +80,66 @@ def run(command, source, target):
     return seconds
 
 
-def same(first, second):
-    return subprocess.run(["cmp", "-s", first, second]).returncode == 0
+def run_for_memory(command, source, target, folder):
+    """The same by way of GNU time, if it is there: the seconds, and the memory in words."""
+    if shutil.which("time") is None:
+        return run(command, source, target), "–"
+    report = folder / "memory"
+    seconds = run(["time", "-f", "%M", "-o", report, *command], source, target)
+    return seconds, f"{int(report.read_text()) / 1e3:.0f} MB"
 
 
-def contest(title, contestants, source, folder, runs, line_count):
-    """Lets contestants run in turn, checks what they print, and prints a table.
+class Contest:
+    """Commands that do the same work; crivo is the first of them."""
 
-    A contestant is a name, a command, and whether it keeps the order of lines.
-    """
-    print(f"\n### {title}\n")
-    present = []
-    for name, command, keeps_order in contestants:
-        if shutil.which(command[0]) is None:
-            print(f"({name} is not on the PATH: left out)\n")
-        else:
-            present.append((name, command, keeps_order))
-    outputs = [folder / f"output-{index}" for index in range(len(present))]
-    times = [[] for _ in present]
-    for turn in range(runs + 1):
-        for index, (_, command, _) in enumerate(present):
-            seconds = run(command, source, outputs[index])
-            if turn > 0:
-                times[index].append(seconds)
-    for (name, _, keeps_order), output in zip(present[1:], outputs[1:]):
-        expected = outputs[0]
-        if not keeps_order:
-            expected = folder / "expected"
-            run(["sort"], outputs[0], expected)
-        if not same(expected, output):
-            sys.exit(f"{name} does not print what {present[0][0]} prints")
-    ours = statistics.median(times[0])
-    print("| command | median | fastest to slowest | million lines/s | its time over crivo's |")
-    print("|---|---|---|---|---|")
-    for (name, _, _), seconds in zip(present, times):
-        median = statistics.median(seconds)
-        print(f"| {name} | {median:.3f} s | {min(seconds):.3f} to {max(seconds):.3f} s "
-              f"| {line_count / median / 1e6:.1f} | {median / ours:.2f} |")
-    for output in outputs:
-        output.unlink()
+    def __init__(self, title, crivo, rivals=(), unit="lines"):
+        self.title, self.unit = title, unit
+        self.names = ["crivo"] + [name for name in rivals if shutil.which(RIVALS[name][0])]
+        for name in set(rivals) - set(self.names):
+            print(f"{name} is not on the PATH: left out", file=sys.stderr)
+        self.commands = [crivo] + [RIVALS[name] for name in self.names[1:]]
+
+    def hold(self, source, folder, runs):
+        """Lets them run in turn, and checks what they print."""
+        print(f"{self.title} ...", file=sys.stderr)
+        self.amount = source.stat().st_size / 1e6
+        if self.unit == "lines":
+            self.amount = count_lines(source) / 1e6
+        outputs = [folder / f"output-{index}" for index in range(len(self.names))]
+        warm = [run_for_memory(command, source, output, folder)
+                for command, output in zip(self.commands, outputs)]
+        self.check(outputs, folder)
+        self.memory = [memory for _, memory in warm]
+        left = [runs if seconds < SLOW_SECONDS else (runs + 1) // 2 for seconds, _ in warm]
+        self.times = [[] for _ in self.names]
+        for turn in range(runs):
+            for index, command in enumerate(self.commands):
+                if turn < left[index]:
+                    self.times[index].append(run(command, source, outputs[index]))
+        for output in outputs:
+            output.unlink()
+        for name, times, memory in zip(self.names, self.times, self.memory):
+            print(f"  {name:8} {statistics.median(times):7.3f} s"
+                  f" ({min(times):.3f} to {max(times):.3f}), {memory}", file=sys.stderr)
+        return self
+
+    def check(self, outputs, folder):
+        for name, output in zip(self.names[1:], outputs[1:]):
+            expected = outputs[0]
+            if name == "sort -u":
+                expected = folder / "expected"
+                run(["sort"], outputs[0], expected)
+            if subprocess.run(["cmp", "-s", expected, output]).returncode != 0:
+                sys.exit(f"{self.title}: {name} does not print what crivo prints")
+
+    def row(self):
+        ours = statistics.median(self.times[0])
+        rivals = dict(zip(self.names, self.times))
+        ratios = [f"{statistics.median(rivals[name]) / ours:.1f}" if name in rivals else "–"
+                  for name in RIVALS]
+        speed = f"{self.amount / ours:.1f} M/s" if self.unit == "lines" else \
+            f"{self.amount / ours:.0f} MB/s"
+        return [self.title, f"{ours:.3f} s", speed, self.memory[0], *ratios]
 
 
 def count_lines(path):
@@ -104,33 +147,37 @@ def count_lines(path):
         return sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 20), b""))
 
 
-def dedup(crivo, title, source, folder, runs):
-    contestants = [
-        ("crivo dedup", [crivo, "dedup", "--quiet"], True),
-        ("runiq", ["runiq", "-"], True),
-        ("huniq", ["huniq"], True),
-        ("sort -u", ["sort", "-u"], False),
-    ]
-    contest(f"dedup: {title}", contestants, source, folder, runs, count_lines(source))
-
-
-def query(crivo, source, folder, runs):
-    members, filter_file = folder / "members", folder / "seen.crivo"
-    # Of the lines asked for, about one in a hundred was one of these.
-    with source.open("rb") as file, members.open("wb") as out:
+def members(source, target):
+    """A hundredth of the lines."""
+    with source.open("rb") as file, target.open("wb") as out:
         out.writelines(line for index, line in enumerate(file) if index % 100 == 0)
+
+
+def contests(crivo, options, folder):
+    """All contests, each held before the next is prepared."""
+    def hold(contest, source):
+        return contest.hold(source, folder, options.runs)
+
+    def dedup(title, source):
+        return hold(Contest(f"`dedup`, {title}", [crivo, "dedup", "--quiet"], RIVALS), source)
+
+    if options.words:
+        yield dedup(f"{count_lines(options.words):,} words", options.words)
+    generated, some, seen = folder / "lines", folder / "some", folder / "seen.crivo"
+    count = options.lines
+    generate(generated, count, count // 2, seed=1)
+    yield dedup(f"{count:,} lines, more than half repeated", generated)
+    members(generated, some)
     for kind in ("blocked", "bloom"):
-        build = [crivo, "build", "--kind", kind, "--rate", "0.001", "-o", filter_file, members]
+        build = [crivo, "build", "--kind", kind, "--rate", "0.001", "-o", seen, some]
         subprocess.run(build, check=True, stderr=subprocess.DEVNULL)
-        contestants = [
-            ("crivo query -c", [crivo, "query", "-c", filter_file], True),
-        ]
-        contest(f"query: {kind}, count", contestants, source, folder, runs, count_lines(source))
-        contestants = [
-            ("crivo query", [crivo, "query", filter_file], True),
-            ("crivo query --no-verify", [crivo, "query", "--no-verify", filter_file], True),
-        ]
-        contest(f"query: {kind}, print", contestants, source, folder, runs, count_lines(source))
+        for title, more in ((f"`query -c`, {kind}", ["-c"]), (f"`query`, {kind}", [])):
+            yield hold(Contest(title, [crivo, "query", *more, seen]), generated)
+    generate(generated, count, 100 * count, seed=2)
+    yield dedup(f"{count:,} lines, hardly any repeated", generated)
+    prose(generated)
+    yield hold(Contest("`hyphenate`, 5 MB of English", [crivo, "hyphenate"], unit="bytes"),
+               generated)
 
 
 def main():
@@ -139,17 +186,10 @@ def main():
     if shutil.which(crivo) is None:
         sys.exit(f"{crivo} is not there: cargo build --release, or --crivo PATH")
     with tempfile.TemporaryDirectory(prefix="crivo-bench-") as name:
-        folder = Path(name)
-        if options.words:
-            dedup(crivo, options.words.name, options.words, folder, options.runs)
-        count = options.lines
-        generated = folder / "lines"
-        generate(generated, count, count // 2, seed=1)
-        dedup(crivo, f"{count:,} lines, most of them twice or more", generated, folder,
-              options.runs)
-        query(crivo, generated, folder, options.runs)
-        generate(generated, count, 100 * count, seed=2)
-        dedup(crivo, f"{count:,} lines, hardly any twice", generated, folder, options.runs)
+        rows = [contest.row() for contest in contests(crivo, options, Path(name))]
+    head = ["command and input", "time", "speed", "memory", *(f"`{name}`" for name in RIVALS)]
+    for row in [head, ["---"] * len(head), *rows]:
+        print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ use crate::output;
 #[derive(Debug, Parser)]
 #[command(name = "crivo", version, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
-#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -95,8 +94,16 @@ impl Command {
 
 /// Reads the arguments and does what they say.
 pub(crate) fn run() -> ExitCode {
-    // Arguments that make no sense end here, with status 2; a call for help with status 0.
-    match Cli::parse().command.run() {
+    let result = match Cli::try_parse() {
+        Ok(cli) => cli.command.run(),
+        // Help, or the version, was asked for: data as any other.
+        Err(answer) if !answer.use_stderr() => {
+            output::print(&answer.render().ansi().to_string()).map(|()| Outcome::Done)
+        }
+        // Arguments that make no sense end here, with status 2.
+        Err(error) => error.exit(),
+    };
+    match result {
         Ok(outcome) => outcome.into(),
         Err(Error::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {

@@ -87,8 +87,17 @@ pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
 /// The same where it is known how many distinct keys it holds.
 pub(crate) fn past_capacity_with(filter: &AnyFilter, distinct: u64) -> Option<String> {
     let capacity = filter.capacity().filter(|&capacity| capacity < distinct)?;
-    let rate = filter.fill_fpr().unwrap_or_else(|| filter.expected_fpr_with(distinct));
-    Some(crowded(filter, capacity, distinct, rate))
+    Some(crowded(filter, capacity, distinct, rate_with(filter, distinct)))
+}
+
+/// The rate of wrong yeses where it is known how many distinct keys it holds: by theory, and past
+/// the capacity by its bits.
+pub(crate) fn rate_with(filter: &AnyFilter, distinct: u64) -> f64 {
+    let is_past = filter.capacity().is_some_and(|capacity| capacity < distinct);
+    match filter.fill_fpr() {
+        Some(rate) if is_past => rate,
+        _ => filter.expected_fpr_with(distinct),
+    }
 }
 
 fn crowded(filter: &AnyFilter, capacity: u64, keys: u64, rate: f64) -> String {

@@ -74,11 +74,13 @@ impl Error {
 
 /// The system's words for an error, without its number.
 pub(crate) fn plain(error: &io::Error) -> String {
-    let words = error.to_string();
+    without_number(error, error.to_string())
+}
+
+/// Words about an error, without the number that the system has for it.
+fn without_number(error: &io::Error, words: String) -> String {
     match error.raw_os_error() {
-        Some(number) => {
-            words.strip_suffix(&format!(" (os error {number})")).unwrap_or(&words).to_owned()
-        }
+        Some(number) => words.replace(&format!(" (os error {number})"), ""),
         None => words,
     }
 }
@@ -117,18 +119,33 @@ impl From<DecodeError> for Error {
 
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
-        let advice = match &error.cause {
-            CodecError::Decode(cause) => advice(cause),
-            _ => "",
-        };
-        Self::new(format_args!("{error}{advice}"))
+        Self::new(match &error.cause {
+            CodecError::Decode(cause) => format!("{error}{}", advice(cause)),
+            CodecError::Io(cause) if cause.kind() == io::ErrorKind::IsADirectory => {
+                format!(
+                    "cannot {} {}: it is a folder; name a file",
+                    error.action,
+                    error.path.display()
+                )
+            }
+            CodecError::Io(cause) => without_number(cause, error.to_string()),
+            _ => error.to_string(),
+        })
     }
 }
 
-/// Which argument helps.
+/// What helps.
 fn advice(error: &DecodeError) -> &'static str {
     match error {
         DecodeError::KeyNeeded => ": --key-file FILE",
+        DecodeError::NotCrivo => "; `crivo build` makes one of keys",
+        DecodeError::Truncated { .. }
+        | DecodeError::TrailingBytes
+        | DecodeError::PayloadLength { .. }
+        | DecodeError::HeaderChecksum
+        | DecodeError::PayloadChecksum
+        | DecodeError::Parameter(_)
+        | DecodeError::Inconsistent(_) => "; fetch the file again, or build it anew",
         _ => "",
     }
 }
@@ -136,6 +153,7 @@ fn advice(error: &DecodeError) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crivo::codec::Header;
 
     #[test]
     fn a_broken_pipe_is_told_from_a_full_disk() {
@@ -144,5 +162,14 @@ mod tests {
         let full = Error::output(io::Error::from_raw_os_error(28)).to_string();
         assert!(full.starts_with("cannot write to standard output: "), "{full}");
         assert!(!full.contains("os error"), "{full}");
+    }
+
+    #[test]
+    fn the_system_is_quoted_without_its_numbers() {
+        let missing = Header::load("no/such.crivo").unwrap_err();
+        assert!(missing.to_string().contains("os error"), "{missing}");
+        let words = Error::from(missing).to_string();
+        assert!(words.starts_with("cannot read no/such.crivo: "), "{words}");
+        assert!(words.ends_with("; is the path right?") && !words.contains("os error"), "{words}");
     }
 }

@@ -7,16 +7,42 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::outcome::Error;
+use crate::signals;
+
+/// Standard output, as the process was started with it.
+#[derive(Debug)]
+pub(crate) struct Data(StdoutLock<'static>);
+
+impl Write for Data {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check_open()?;
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn check_open() -> io::Result<()> {
+    match signals::lacks_standard_output() {
+        true => Err(io::Error::other("it is closed")),
+        false => Ok(()),
+    }
+}
 
 /// Standard output for data, buffered. Who writes to it must flush it.
-pub(crate) fn data() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+pub(crate) fn data() -> BufWriter<Data> {
+    BufWriter::with_capacity(1 << 16, Data(io::stdout().lock()))
 }
 
 /// Writes text for people to standard output; its colours only reach a terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Error::output)
+    check_open()
+        .and_then(|()| out.write_all(text.as_bytes()))
+        .and_then(|()| out.flush())
+        .map_err(Error::output)
 }
 
 /// Writes one JSON object for programs to standard output.

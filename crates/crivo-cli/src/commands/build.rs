@@ -10,7 +10,7 @@ use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, Filter, Plan};
 use serde::Serialize;
 
-use crate::describe::{Facts, past_capacity_with};
+use crate::describe::{Facts, past_capacity_with, rate_with};
 use crate::distinct::{Distinct, gather};
 use crate::human;
 use crate::input::InputArgs;
@@ -21,8 +21,9 @@ use crate::update;
 
 /// Builds a filter from keys
 ///
-/// Each distinct key is inserted once; in a counting filter, as often as it comes. Without --keys
-/// and --size the filter is just large enough for the distinct keys of the input to keep the rate.
+/// Each distinct key is inserted once, however often it comes; only a counting filter counts its
+/// copies. Without --keys and --size the filter is just large enough for the distinct keys of the
+/// input to keep the rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BuildArgs {
@@ -35,19 +36,19 @@ pub(crate) struct BuildArgs {
     kind: Kind,
 
     /// The rate of wrong yeses: 0.01 or 1% [default: 0.01]
-    #[arg(long, value_name = "R", value_parser = human::parse_rate)]
+    #[arg(long, value_name = "R", value_parser = human::parse_rate, allow_negative_numbers = true)]
     rate: Option<f64>,
 
     /// Make it for so many distinct keys, where others will be inserted later
-    #[arg(long, value_name = "N", value_parser = human::parse_count)]
+    #[arg(long, value_name = "N", value_parser = human::parse_count, allow_negative_numbers = true)]
     keys: Option<u64>,
 
     /// Make it fit into so much memory, as 64MB: the best rate for it, or with --rate as many keys
-    #[arg(long, value_name = "BYTES", value_parser = human::parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = human::parse_bytes, allow_negative_numbers = true)]
     size: Option<u64>,
 
     /// The seed of the hash function; filters to be merged need the same [default: 0]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seed: Option<u64>,
 
     /// The hash function: sip, under a secret key, for keys that an adversary may choose
@@ -91,6 +92,9 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 /// The rate where none is asked for.
 const RATE: f64 = 0.01;
 
+/// A rate that nobody wants who did not ask for it.
+const HIGH_RATE: f64 = 0.1;
+
 impl BuildArgs {
     pub(crate) fn run(self) -> Result<Outcome, Error> {
         self.check()?;
@@ -105,6 +109,16 @@ impl BuildArgs {
         update::replace(&self.output, &filter)?;
         if let Some(warning) = past_capacity_with(&filter, distinct_keys) {
             output::warn(warning);
+        } else if let Some(size) = self.size {
+            let rate = filter.expected_fpr_with(distinct_keys);
+            if rate > HIGH_RATE {
+                output::warn(format_args!(
+                    "{} are little for {}: the rate of wrong yeses is {}; give a larger --size",
+                    human::bytes(size),
+                    human::counted(distinct_keys, "key"),
+                    human::rate(rate)
+                ));
+            }
         }
         self.report(&filter, keys, distinct_keys)?;
         Ok(Outcome::Done)
@@ -217,7 +231,7 @@ impl BuildArgs {
 
     fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {
         let bits_per_key = filter.size_in_bits() as f64 / distinct_keys.max(1) as f64;
-        let expected_rate = filter.expected_fpr_with(distinct_keys);
+        let expected_rate = rate_with(filter, distinct_keys);
         let facts = Facts { bits_per_key, expected_rate, ..Facts::of(filter) };
         let file = self.output.display();
         if self.json {
@@ -233,11 +247,14 @@ impl BuildArgs {
             human::bytes(facts.size_bytes),
         ));
         if distinct_keys > 0 {
-            let at_capacity = facts.capacity.filter(|&capacity| capacity > distinct_keys);
-            let later = at_capacity.map_or(String::new(), |capacity| {
-                let rate = human::rate(facts.expected_rate_at_capacity);
-                format!(", {rate} with {}", human::counted(capacity, "key"))
-            });
+            let rate = human::rate(facts.expected_rate_at_capacity);
+            let later = match facts.capacity {
+                None => format!(", never above {rate}"),
+                Some(capacity) if capacity > distinct_keys => {
+                    format!(", {rate} with {}", human::counted(capacity, "key"))
+                }
+                Some(_) => String::new(),
+            };
             output::say(format_args!(
                 "{bits_per_key:.2} bits per key; expected rate of wrong yeses: {}{later}",
                 human::rate(facts.expected_rate)

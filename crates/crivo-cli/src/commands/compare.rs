@@ -20,7 +20,7 @@ use crivo::{Digest, KeyHasher};
 
 use super::records::{Hashed, Printer};
 use crate::human::{parse_bytes, parse_rate, rate};
-use crate::input::{Chunk, Chunks, Format, FormatArgs, Progress, Replay, in_parallel};
+use crate::input::{Chunk, Chunks, Format, FormatArgs, Pieces, Progress, Replay, in_parallel};
 use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::spill::{Join, RecordHasher};
@@ -50,6 +50,7 @@ pub(crate) struct CompareArgs {
 
     /// How much memory may be taken; the rest goes to temporary files
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
+    #[arg(allow_negative_numbers = true)]
     memory: u64,
 
     /// Do not check what the filter of B says: A is read only once, and some of its records are
@@ -59,7 +60,7 @@ pub(crate) struct CompareArgs {
 
     /// With --approx: the part of the records not in B that is taken to be in it
     #[arg(long, value_name = "RATE", default_value_t = CANDIDATE_RATE, requires = "approx")]
-    #[arg(value_parser = parse_rate)]
+    #[arg(value_parser = parse_rate, allow_negative_numbers = true)]
     rate: f64,
 }
 
@@ -185,14 +186,18 @@ impl Comparison {
     fn print_unchecked(&self, a: Chunks, filter: Blocked) -> Result<(), Error> {
         let (hasher, wanted) = (self.hasher, self.wanted);
         let mut printer = Printer::new();
+        let mut kept = Pieces::default();
         in_parallel(
             a,
             move |chunk, asked: &mut Asked| asked.ask(chunk, hasher, &filter),
             |chunk, Asked { hashed, hits, .. }| {
-                let kept =
-                    hashed.records.iter().zip(hits).filter(|(_, hit)| wanted.includes(**hit));
-                let kept = kept.map(|(record, _)| record.clone());
-                printer.print(chunk, kept).map(ControlFlow::Continue)
+                kept.clear();
+                for (record, hit) in hashed.records.iter().zip(hits) {
+                    if wanted.includes(*hit) {
+                        kept.push(record.clone());
+                    }
+                }
+                printer.print(chunk, &kept).map(ControlFlow::Continue)
             },
         )
     }
@@ -229,16 +234,17 @@ impl Comparison {
 
         let mut joined = join.finish()?;
         let mut printer = Printer::new();
-        let mut kept = Vec::new();
+        let mut kept = Pieces::default();
         let mut number = 0;
         in_parallel(self.chunks(a)?, hash, |chunk, hashed| {
+            kept.clear();
             for (record, digest) in hashed.records.iter().zip(&hashed.digests) {
                 if wanted.includes(joined.is_in_both(number, *digest)?) {
                     kept.push(record.clone());
                 }
                 number += 1;
             }
-            printer.print(chunk, kept.drain(..)).map(ControlFlow::Continue)
+            printer.print(chunk, &kept).map(ControlFlow::Continue)
         })
     }
 }

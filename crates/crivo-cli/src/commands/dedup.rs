@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::records::Hashed;
 use crate::human::{count, counted, parse_bytes, parse_count, parse_rate};
-use crate::input::{Chunk, InputArgs, in_parallel};
+use crate::input::{Chunk, Chunks, InputArgs, in_parallel};
 use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::spill::RecordHasher;
@@ -32,15 +32,16 @@ pub(crate) struct DedupArgs {
 
     /// How much memory the digests may take; the rest goes to temporary files
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
-    #[arg(conflicts_with = "rate")]
+    #[arg(conflicts_with = "rate", allow_negative_numbers = true)]
     memory: u64,
 
     /// Drop at most this part of new records wrongly, and take a few bits for each
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate, allow_negative_numbers = true)]
     rate: Option<f64>,
 
     /// With --rate: the filter is for this many different records, and never grows
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "rate")]
+    #[arg(allow_negative_numbers = true)]
     keys: Option<u64>,
 
     /// Do not say how many records were dropped
@@ -99,12 +100,12 @@ impl DedupArgs {
 
 /// Hashes all records, and calls `sift` with each chunk in order.
 fn sift_chunks(
-    input: &InputArgs,
+    chunks: Chunks,
     mut sift: impl FnMut(&Chunk, &Hashed) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let hasher = RecordHasher::new();
     in_parallel(
-        input.chunks_to_print()?,
+        chunks,
         move |chunk, hashed: &mut Hashed| hashed.hash(chunk, hasher),
         |chunk, hashed| sift(chunk, hashed).map(ControlFlow::Continue),
     )

@@ -20,8 +20,12 @@ use crate::update::{self, Changed};
 /// Adds keys to a filter file, in place
 ///
 /// The file is replaced in one step, under a lock: readers find the old filter or the new one, and
-/// two insertions at once lose nothing. Each distinct key is inserted once; into a counting filter,
-/// as often as it comes. On an error the file is as it was.
+/// two insertions at once lose nothing. On an error the file is as it was.
+///
+/// Each distinct key of the input is inserted once; into a counting filter, as often as it comes.
+/// What seems to be in the filter already is left out of bloom, blocked and growing filters. A
+/// cuckoo or quotient filter stores another copy of it: a key that was inserted by three commands
+/// takes three places, and is gone after three removals.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InsertArgs {

@@ -148,7 +148,7 @@ impl Report {
             let later = match header.kind() {
                 Kind::Fuse => String::new(),
                 Kind::Growing | Kind::GrowingBlocked => format!("; never above {at_capacity}"),
-                _ => format!("; {at_capacity} at capacity"),
+                _ => format!(" now; made for {at_capacity} at capacity"),
             };
             line("expected rate", format!("{}{later}", human::rate(filled.expected_rate)));
         }

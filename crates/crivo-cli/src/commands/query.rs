@@ -1,6 +1,5 @@
 //! `crivo query`: which records may be in a filter?
 
-use std::io::Write;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
@@ -9,7 +8,8 @@ use crivo::Digest;
 use crivo::filter::{AnyFilter, Filter};
 use serde::Serialize;
 
-use crate::input::{Chunk, InputArgs, in_parallel};
+use super::records::Printer;
+use crate::input::{Chunk, InputArgs, Pieces, in_parallel};
 use crate::mapped;
 use crate::outcome::{Error, Outcome};
 use crate::output;
@@ -37,7 +37,8 @@ pub(crate) struct QueryArgs {
     #[arg(short, long)]
     count: bool,
 
-    /// Print nothing, and stop at the first record that would be: the exit status tells
+    /// Print nothing, and stop at the first record that would be: the exit status tells. What
+    /// comes behind it is not looked at, be it there or not
     #[arg(short, long, conflicts_with = "count")]
     quiet: bool,
 
@@ -79,18 +80,17 @@ struct Answers {
     hits: Vec<bool>,
     /// How many records are to be printed.
     count: u64,
-    output: Vec<u8>,
+    kept: Pieces,
 }
 
 impl Answers {
     fn find(&mut self, chunk: &Chunk, filter: &AnyFilter, wanted: bool, prints: bool) {
         let hasher = filter.hasher();
-        let Self { digests, records, hits, count, output } = self;
+        let Self { digests, records, hits, count, kept } = self;
         digests.clear();
         records.clear();
-        output.clear();
+        kept.clear();
         if prints {
-            output.extend_from_slice(chunk.header());
             chunk.each(|record, key| {
                 records.push(record);
                 digests.push(hasher.digest(key));
@@ -102,9 +102,10 @@ impl Answers {
         hits.resize(digests.len(), false);
         filter.contains_batch(digests, hits);
         *count = hits.iter().map(|hit| u64::from(*hit == wanted)).sum();
-        if prints {
-            let kept = records.iter().zip(&*hits).filter(|(_, hit)| **hit == wanted);
-            chunk.copy_records(kept.map(|(record, _)| record.clone()), output);
+        for (record, hit) in records.iter().zip(&*hits) {
+            if *hit == wanted {
+                kept.push(record.clone());
+            }
         }
     }
 }
@@ -114,19 +115,23 @@ impl QueryArgs {
         let filter = self.open()?;
         let prints = !self.count && !self.quiet;
         let wanted = !self.absent;
-        let chunks = match prints {
-            true => self.input.chunks_to_print()?,
-            false => self.input.chunks()?,
+        let chunks = match (prints, self.quiet) {
+            (true, _) => self.input.chunks_to_print()?,
+            // Whatever comes behind the first hit is not looked at.
+            (false, true) => self.input.chunks_in_turn()?,
+            (false, false) => self.input.chunks()?,
         };
-        let mut out = output::data();
+        let mut printer = Printer::new();
         let (mut records, mut count) = (0, 0);
         in_parallel(
             chunks,
             move |chunk, answers: &mut Answers| answers.find(chunk, &filter, wanted, prints),
-            |_, answers| {
+            |chunk, answers| {
                 records += answers.digests.len() as u64;
                 count += answers.count;
-                out.write_all(&answers.output).and_then(|()| out.flush()).map_err(Error::output)?;
+                if prints {
+                    printer.print(chunk, &answers.kept)?;
+                }
                 Ok(match self.quiet && count > 0 {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
@@ -134,14 +139,15 @@ impl QueryArgs {
             },
         )?;
         if self.json {
-            drop(out);
+            drop(printer);
             let (may_be_present, certainly_absent) = match wanted {
                 true => (count, records - count),
                 false => (records - count, count),
             };
             output::print_json(&Counts { records, may_be_present, certainly_absent })?;
         } else if self.count {
-            writeln!(out, "{count}").and_then(|()| out.flush()).map_err(Error::output)?;
+            printer.write(format!("{count}\n").as_bytes())?;
+            printer.flush()?;
         }
         Ok(if count > 0 { Outcome::Done } else { Outcome::Nothing })
     }

@@ -1,12 +1,16 @@
 //! Records on their way through a command: with their digests, and out again.
 
-use std::io::{BufWriter, StdoutLock, Write};
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 
-use crate::input::Chunk;
+use crate::input::{Chunk, Pieces};
 use crate::outcome::Error;
-use crate::output;
+use crate::output::{self, Data};
 use crate::spill::RecordHasher;
+
+/// Records are seldom shorter, and in a chunk there are seldom more.
+const SHORT_RECORD: usize = 8;
+const MANY_RECORDS: usize = 1 << 15;
 
 /// The records of a chunk, with the digests of their keys.
 #[derive(Debug, Default)]
@@ -21,6 +25,10 @@ impl Hashed {
         let Self { digests, records } = self;
         digests.clear();
         records.clear();
+        // Growing little by little would touch twice the memory.
+        let estimate = (chunk.bytes().len() / SHORT_RECORD).min(MANY_RECORDS);
+        digests.reserve(estimate);
+        records.reserve(estimate);
         chunk.each(|record, key| {
             digests.push(hasher.digest(key));
             records.push(record);
@@ -31,27 +39,20 @@ impl Hashed {
 /// Prints records as they are, in few large pieces.
 #[derive(Debug)]
 pub(crate) struct Printer {
-    out: BufWriter<StdoutLock<'static>>,
-    bytes: Vec<u8>,
+    out: BufWriter<Data>,
 }
 
 impl Printer {
     /// To standard output.
     pub(crate) fn new() -> Self {
-        Self { out: output::data(), bytes: Vec::new() }
+        Self { out: output::data() }
     }
 
     /// Prints some of a chunk's records, after its header if there is one. They do not stay in a
     /// buffer: whoever reads them may wait for them.
-    pub(crate) fn print(
-        &mut self,
-        chunk: &Chunk,
-        records: impl IntoIterator<Item = Range<usize>>,
-    ) -> Result<(), Error> {
-        self.bytes.clear();
-        self.bytes.extend_from_slice(chunk.header());
-        chunk.copy_records(records, &mut self.bytes);
-        self.out.write_all(&self.bytes).map_err(Error::output)?;
+    pub(crate) fn print(&mut self, chunk: &Chunk, records: &Pieces) -> Result<(), Error> {
+        self.write(chunk.header())?;
+        records.of(chunk).try_for_each(|piece| self.write(piece))?;
         self.flush()
     }
 

@@ -21,8 +21,9 @@ use crate::update::{self, Changed};
 /// Removes keys from a filter file, in place
 ///
 /// Remove only what was inserted: a key that never was, but seems to be there, takes another one
-/// with it. Each distinct key is removed once; from a counting filter, as often as it comes. The file is
-/// replaced in one step, under a lock. The exit status is 1 if nothing was removed.
+/// with it. Each distinct key is removed once; from a counting filter, as often as it comes. A key
+/// that several commands inserted must be removed as often. The file is replaced in one step, under
+/// a lock. The exit status is 1 if nothing was removed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RemoveArgs {

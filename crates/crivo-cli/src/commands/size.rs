@@ -2,9 +2,10 @@
 
 use clap::Args;
 use crivo::codec::Kind;
-use crivo::filter::Plan;
 use crivo::filter::choose::{Abilities, Choice, Needs, choose};
+use crivo::filter::{Filter, Plan};
 use crivo::theory::limits;
+use crivo::{Digest, KeyHasher};
 use serde::Serialize;
 
 use crate::describe::KindName;
@@ -19,10 +20,12 @@ use crate::table::{Align, Table};
 pub(crate) struct SizeArgs {
     /// How many keys: 1000000, 1_000_000 or 1M
     #[arg(long, value_name = "N", value_parser = human::parse_count)]
+    #[arg(allow_negative_numbers = true)]
     keys: u64,
 
     /// The rate of wrong yeses: 0.01 or 1%
     #[arg(long, value_name = "R", default_value = "0.01", value_parser = human::parse_rate)]
+    #[arg(allow_negative_numbers = true)]
     rate: f64,
 
     /// Only kinds that keys can be removed from
@@ -108,13 +111,27 @@ impl SizeArgs {
             bits_per_key: plan.bits_per_key(),
             size_bytes: plan.size_in_bits() / 8,
             times_limit: plan.bits_per_key() / limit,
-            expected_rate: plan.expected_fpr(),
+            expected_rate: self.first_stage_rate(kind).unwrap_or(plan.expected_fpr()),
+            expected_rate_at_capacity: plan.expected_fpr(),
         });
         Row {
             kind: KindName(kind),
             plan,
             out_of_reach: planned.err().map(|error| error.to_string()),
         }
+    }
+
+    /// The rate of a growing filter when its first stage is full, of which sizes are told; that which
+    /// was asked for is for all stages together. `None` for other kinds.
+    fn first_stage_rate(&self, kind: Kind) -> Option<f64> {
+        if !matches!(kind, Kind::Growing | Kind::GrowingBlocked) {
+            return None;
+        }
+        // From the least that a stage is made for to where the number of keys no longer matters.
+        let keys = self.keys.clamp(1 << 10, 1 << 16);
+        let digests = (0..keys).map(|key| Digest::new(key).remix()).collect();
+        let plan = Plan::for_rate(kind, keys, self.rate).ok()?;
+        plan.build(KeyHasher::default(), digests).ok().map(|filter| filter.expected_fpr())
     }
 
     fn table(&self, rows: &[Row], limit: f64, choices: &Choices) -> String {
@@ -133,7 +150,7 @@ impl SizeArgs {
                     format!("{:.2}", plan.bits_per_key),
                     human::bytes(plan.size_bytes),
                     format!("{:.2} ×", plan.times_limit),
-                    human::rate(plan.expected_rate),
+                    plan.rates(),
                     abilities(*kind).to_owned(),
                 ]),
                 None => table.row([
@@ -177,7 +194,7 @@ fn abilities(kind: Kind) -> &'static str {
         Kind::Cuckoo => "remove; merge while there is room",
         Kind::Quotient => "remove, count, merge, grow",
         Kind::Fuse => "nothing changes: built from all keys at once",
-        Kind::Growing => "grow; this is the first of its stages",
+        Kind::Growing => "grow; size and lower rate are of its first stage",
         Kind::GrowingBlocked => "grow; as growing, with one cache line per stage",
         _ => "",
     }
@@ -214,6 +231,15 @@ struct Planned {
     size_bytes: u64,
     times_limit: f64,
     expected_rate: f64,
+    /// Of a growing filter, that of any number of stages.
+    expected_rate_at_capacity: f64,
+}
+
+impl Planned {
+    fn rates(&self) -> String {
+        let [now, later] = [self.expected_rate, self.expected_rate_at_capacity].map(human::rate);
+        if now == later { now } else { format!("{now} to {later}") }
+    }
 }
 
 #[derive(Serialize)]

@@ -4,13 +4,22 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use memchr::memchr_iter;
+
 use super::layout::{self, Format, Layout};
 use super::progress::Progress;
 use super::source::{Input, Source};
 use crate::outcome::Error;
 
 /// How much is read at once: much against the cost of handing it over, little against the caches.
-pub(super) const CHUNK_BYTES: usize = 1 << 20;
+pub(super) const CHUNK_BYTES: usize = 1 << 18;
+
+/// How much is read first: a short input is not worth the memory of a whole chunk.
+const FIRST_CHUNK_BYTES: usize = 1 << 16;
+
+/// A record of CSV that seems to be longer than this is a quote that was never closed: without an
+/// end the rest of a file, however large, would have to fit into memory.
+const LONGEST_CSV_RECORD: usize = 1 << 30;
 
 /// Some whole records, in the order of the input.
 #[derive(Debug)]
@@ -47,24 +56,6 @@ impl Chunk {
         &self.buffer[..self.end]
     }
 
-    /// Appends records to `output`, neighbours in one piece.
-    pub(crate) fn copy_records(
-        &self,
-        records: impl IntoIterator<Item = Range<usize>>,
-        output: &mut Vec<u8>,
-    ) {
-        let mut piece = 0..0;
-        for record in records {
-            if record.start == piece.end {
-                piece.end = record.end;
-            } else {
-                output.extend_from_slice(&self.buffer[piece]);
-                piece = record;
-            }
-        }
-        output.extend_from_slice(&self.buffer[piece]);
-    }
-
     /// A header that is to be printed before the records.
     pub(crate) fn header(&self) -> &[u8] {
         &self.buffer[..if self.shows_header { self.header } else { 0 }]
@@ -76,17 +67,74 @@ impl Chunk {
     }
 }
 
+/// Some of a chunk's records, neighbours in one piece.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces(Vec<Range<usize>>);
+
+impl Pieces {
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Adds a record that follows those that are there.
+    #[inline]
+    pub(crate) fn push(&mut self, record: Range<usize>) {
+        match self.0.last_mut() {
+            Some(last) if last.end == record.start => last.end = record.end,
+            _ => self.0.push(record),
+        }
+    }
+
+    /// Their bytes, piece by piece.
+    pub(crate) fn of<'c>(&self, chunk: &'c Chunk) -> impl Iterator<Item = &'c [u8]> {
+        self.0.iter().map(|piece| &chunk.buffer[piece.clone()])
+    }
+}
+
 /// Reads the inputs one after another.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     waiting: VecDeque<Input>,
-    current: Option<(Source, Layout)>,
+    current: Option<Current>,
     /// What was read behind the last whole record.
     rest: Vec<u8>,
     format: Format,
     progress: Progress,
-    /// Whether a header has been shown.
-    has_header: bool,
+    /// How much is to be read next.
+    chunk_bytes: usize,
+    /// The header that is shown, once there was one.
+    header: Option<Header>,
+    /// Whether all files must have the same header.
+    has_one_header: bool,
+}
+
+/// The input that is being read.
+#[derive(Debug)]
+struct Current {
+    source: Source,
+    layout: Layout,
+    /// How many lines of CSV have been handed on.
+    lines: u64,
+}
+
+impl Current {
+    /// An error if these bytes end within quotes; nothing is to follow them.
+    fn check_quotes(&self, bytes: &[u8]) -> Result<(), Error> {
+        let Some(quote) = self.layout.unclosed_quote(bytes) else { return Ok(()) };
+        let line = self.lines + memchr_iter(b'\n', &bytes[..quote]).count() as u64 + 1;
+        Err(Error::new(format_args!(
+            "{}, line {line}: a quote opens a field there and is never closed; close it, or leave \
+             out --csv if quotes mean nothing in this file",
+            self.source.name()
+        )))
+    }
+}
+
+/// The columns of a CSV file, and its name.
+#[derive(Debug)]
+struct Header {
+    columns: Vec<Vec<u8>>,
+    file: String,
 }
 
 impl Chunks {
@@ -96,13 +144,39 @@ impl Chunks {
         format: Format,
         progress: Progress,
     ) -> Result<Self, Error> {
-        let inputs = paths.iter().map(|path| Input::named(path)).collect::<Result<_, _>>()?;
-        Ok(Self::of(inputs, format, progress))
+        let chunks = Self::open_in_turn(paths, format, progress);
+        chunks.waiting.iter().try_for_each(Input::check)?;
+        Ok(chunks)
+    }
+
+    /// Opens every input in its turn, for whoever may stop before the last.
+    pub(crate) fn open_in_turn(paths: &[PathBuf], format: Format, progress: Progress) -> Self {
+        Self::of(paths.iter().map(|path| Input::named(path)).collect(), format, progress)
     }
 
     pub(super) fn of(inputs: VecDeque<Input>, format: Format, progress: Progress) -> Self {
-        let rest = Vec::new();
-        Self { waiting: inputs, current: None, rest, format, progress, has_header: false }
+        Self {
+            waiting: inputs,
+            current: None,
+            rest: Vec::new(),
+            format,
+            progress,
+            chunk_bytes: FIRST_CHUNK_BYTES,
+            header: None,
+            has_one_header: false,
+        }
+    }
+
+    /// For records that are printed below one header: a CSV file with other columns than the first
+    /// is an error.
+    pub(crate) fn under_one_header(self) -> Self {
+        Self { has_one_header: true, ..self }
+    }
+
+    /// How many bytes there are to be read, as far as files tell: pipes do not, and compressed files
+    /// tell too few.
+    pub(crate) fn length(&self) -> u64 {
+        self.waiting.iter().map(Input::length).sum()
     }
 
     /// Reads whole records into `chunk`: whether there were any.
@@ -122,7 +196,7 @@ impl Chunks {
                     }
                     Format::Csv { delimiter, .. } => Layout::Csv { delimiter, column: 0 },
                 };
-                self.current = Some((source, layout));
+                self.current = Some(Current { source, layout, lines: 0 });
             }
             self.read_records(chunk)?;
             chunk.header = 0;
@@ -130,8 +204,8 @@ impl Chunks {
             if opens {
                 self.take_header(chunk)?;
             }
-            if let Some((_, layout)) = self.current {
-                chunk.layout = layout;
+            if let Some(current) = &self.current {
+                chunk.layout = current.layout;
             }
             if chunk.end == 0 {
                 self.current = None;
@@ -143,10 +217,13 @@ impl Chunks {
 
     /// Reads until there is a whole record, or the file ends.
     fn read_records(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
-        let Some((source, layout)) = &mut self.current else { return Ok(()) };
+        let Some(current) = &mut self.current else { return Ok(()) };
+        let layout = current.layout;
+        let is_csv = matches!(layout, Layout::Csv { .. });
         let buffer = &mut chunk.buffer;
         let mut end = self.rest.len();
-        buffer.resize(buffer.len().max(CHUNK_BYTES).max(2 * end), 0);
+        make_room(buffer, self.chunk_bytes.max(2 * end));
+        self.chunk_bytes = CHUNK_BYTES.min(2 * self.chunk_bytes);
         buffer[..end].copy_from_slice(&self.rest);
         self.rest.clear();
         // Where it is worth looking for the end of a record again: a long one that comes in small
@@ -157,7 +234,7 @@ impl Chunks {
             if end == buffer.len() {
                 buffer.resize(2 * end, 0);
             }
-            let count = source.read(&mut buffer[end..])?;
+            let count = current.source.read(&mut buffer[end..])?;
             if count == 0 {
                 break;
             }
@@ -169,13 +246,20 @@ impl Chunks {
             if whole > 0 {
                 self.rest.extend_from_slice(&buffer[whole..end]);
                 chunk.end = whole;
+                if is_csv {
+                    current.lines += memchr_iter(b'\n', &buffer[..whole]).count() as u64;
+                }
                 return Ok(());
             }
             searched = end;
             if end > CHUNK_BYTES {
                 worthwhile = end + end / 4;
             }
+            if end > LONGEST_CSV_RECORD {
+                current.check_quotes(&buffer[..end])?;
+            }
         }
+        current.check_quotes(&buffer[..end])?;
         // Another file's first record must not go on where this one's last has stopped.
         let lacks_end = end > 0 && buffer[end - 1] != layout.terminator();
         if lacks_end && !self.waiting.is_empty() {
@@ -191,7 +275,7 @@ impl Chunks {
 
     /// Sets the header apart from the records that follow it, and finds the column in it.
     fn take_header(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
-        let (Format::Csv { delimiter, column }, Some((source, layout))) =
+        let (Format::Csv { delimiter, column }, Some(Current { source, layout, .. })) =
             (&self.format, &mut self.current)
         else {
             return Ok(());
@@ -199,19 +283,46 @@ impl Chunks {
         if chunk.end == 0 {
             return Ok(());
         }
-        chunk.header = layout::first_record(chunk.bytes(), *delimiter).end;
-        chunk.shows_header = !self.has_header;
-        self.has_header = true;
-        let names = layout::header_fields(&chunk.bytes()[..chunk.header], *delimiter);
-        let Some(index) = names.iter().position(|name| name == column.as_bytes()) else {
-            let names: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name)).collect();
+        let delimiter = *delimiter;
+        chunk.header = layout::first_record(chunk.bytes(), delimiter).end;
+        chunk.shows_header = self.header.is_none();
+        let columns = layout::header_fields(&chunk.bytes()[..chunk.header], delimiter);
+        let Some(index) = columns.iter().position(|name| name == column.as_bytes()) else {
             return Err(Error::new(format_args!(
                 "{} has no column {column:?}; its columns are: {}",
                 source.name(),
-                names.join(", ")
+                listed(&columns)
             )));
         };
-        *layout = Layout::Csv { delimiter: *delimiter, column: index };
+        match &self.header {
+            Some(first) if self.has_one_header && first.columns != columns => {
+                return Err(Error::new(format_args!(
+                    "{} has other columns than {}, and records of both cannot stand below one \
+                     header; give each file by itself. They are: {}; and: {}",
+                    source.name(),
+                    first.file,
+                    listed(&columns),
+                    listed(&first.columns),
+                )));
+            }
+            Some(_) => {}
+            None => self.header = Some(Header { columns, file: source.name().to_owned() }),
+        }
+        *layout = Layout::Csv { delimiter, column: index };
         Ok(())
     }
+}
+
+/// Lets a buffer have at least this length. What it holds is of no use any more.
+fn make_room(buffer: &mut Vec<u8>, length: usize) {
+    if buffer.len() < length {
+        // Fresh memory is zero already; what is there need not be copied.
+        *buffer = vec![0; length];
+    }
+}
+
+/// Names of columns, for people.
+fn listed(columns: &[Vec<u8>]) -> String {
+    let names: Vec<_> = columns.iter().map(|name| String::from_utf8_lossy(name)).collect();
+    names.join(", ")
 }

@@ -69,6 +69,17 @@ impl Layout {
         }
     }
 
+    /// Where the quote stands that is never closed, if there is one.
+    pub(super) fn unclosed_quote(&self, bytes: &[u8]) -> Option<usize> {
+        let Self::Csv { delimiter, .. } = *self else { return None };
+        let mut scanner = Scanner::new(delimiter);
+        let mut end = 0;
+        while let Some(record) = scanner.next(bytes, end, None) {
+            end = record.end;
+        }
+        scanner.unclosed_quote
+    }
+
     /// Visits every record and its key. The bytes are whole records, but for the last one of a
     /// file, which may lack its end.
     #[inline]
@@ -157,6 +168,8 @@ struct Scanner {
     field_count: usize,
     /// Whether the bytes ended before the last record did.
     ran_out: bool,
+    /// Where the quote stands within which they ended.
+    unclosed_quote: Option<usize>,
 }
 
 impl Scanner {
@@ -165,7 +178,7 @@ impl Scanner {
         // At the very beginning a byte order mark would be taken off. A chunk need not begin at
         // the beginning of a file; a line feed before it is no record, and no beginning either.
         csv.read_field(b"\n", &mut [0]);
-        Self { csv, key: Vec::new(), field_count: 0, ran_out: false }
+        Self { csv, key: Vec::new(), field_count: 0, ran_out: false, unclosed_quote: None }
     }
 
     /// The next record from `start` on, with its end of line; blank lines are no records.
@@ -175,24 +188,34 @@ impl Scanner {
         self.csv.read_field(b"\n", &mut [0]);
         self.key.clear();
         self.field_count = 0;
+        self.unclosed_quote = None;
         let mut end = start;
+        let mut field_start = start;
         let mut piece = [0; 256];
         loop {
-            // Asked about nothing, it ends the record.
+            // Behind the last byte a line feed ends the record, unless it is within quotes.
             self.ran_out = end == bytes.len();
-            let (result, taken, given) = self.csv.read_field(&bytes[end..], &mut piece);
-            end += taken;
+            let next = if self.ran_out { b"\n" } else { &bytes[end..] };
+            let (result, taken, given) = self.csv.read_field(next, &mut piece);
             if column == Some(self.field_count) {
                 self.key.extend_from_slice(&piece[..given]);
             }
+            if !self.ran_out {
+                end += taken;
+            }
             match result {
-                ReadFieldResult::OutputFull | ReadFieldResult::InputEmpty => {}
                 ReadFieldResult::Field { record_end } => {
                     self.field_count += 1;
+                    field_start = end;
                     if record_end {
                         break;
                     }
                 }
+                ReadFieldResult::InputEmpty if self.ran_out => {
+                    self.unclosed_quote = Some(field_start);
+                    break;
+                }
+                ReadFieldResult::OutputFull | ReadFieldResult::InputEmpty => {}
                 ReadFieldResult::End => break,
             }
         }

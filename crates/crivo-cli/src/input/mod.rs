@@ -23,6 +23,7 @@
 //! unless a single record is longer than that.
 
 mod chunks;
+mod compressed;
 mod layout;
 mod pipeline;
 mod progress;
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use crivo::{Digest, KeyHasher};
 
-pub(crate) use chunks::{Chunk, Chunks};
+pub(crate) use chunks::{Chunk, Chunks, Pieces};
 pub(crate) use layout::Format;
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::Progress;
@@ -58,29 +59,34 @@ pub(crate) struct InputArgs {
     pub(crate) format: FormatArgs,
 }
 
+/// What the options about keys stand under in the help.
+const KEYS: &str = "Keys";
+
 /// What a record is, and which part of it is the key.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Keys")]
 pub(crate) struct FormatArgs {
     /// Records end with a NUL byte instead of a line feed
-    #[arg(short = 'z', long)]
+    #[arg(short = 'z', long, help_heading = KEYS)]
     pub(crate) null: bool,
 
     /// The key is the N-th field of a record, counted from 1; empty where there are fewer
-    #[arg(long, value_name = "N", value_parser = layout::parse_field)]
+    #[arg(long, help_heading = KEYS, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = layout::parse_field)]
     pub(crate) field: Option<usize>,
 
     /// What stands between fields: one byte, or `\t` [default: tab; with --csv: comma]
-    #[arg(short, long, value_name = "C", value_parser = layout::parse_delimiter)]
+    #[arg(short, long, help_heading = KEYS, value_name = "C")]
+    #[arg(value_parser = layout::parse_delimiter)]
     pub(crate) delimiter: Option<u8>,
 
     /// Inputs are CSV: quoted fields may hold delimiters and line feeds, the first record of each
-    /// file is its header
-    #[arg(long, requires = "column", conflicts_with_all = ["null", "field"])]
+    /// file is its header, and blank lines are no records. Files whose records are printed
+    /// together must have the same columns
+    #[arg(long, help_heading = KEYS, requires = "column", conflicts_with_all = ["null", "field"])]
     pub(crate) csv: bool,
 
     /// With --csv: the key is the field under this name
-    #[arg(long, value_name = "NAME", requires = "csv")]
+    #[arg(long, help_heading = KEYS, value_name = "NAME", requires = "csv")]
     pub(crate) column: Option<String>,
 }
 
@@ -104,7 +110,14 @@ impl InputArgs {
     pub(crate) fn chunks_to_print(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
         let progress = Progress::beside_records(&paths);
-        Chunks::open(&paths, self.format.format()?, progress)
+        Ok(Chunks::open(&paths, self.format.format()?, progress)?.under_one_header())
+    }
+
+    /// Opens the inputs for a command that may stop before the last of them.
+    pub(crate) fn chunks_in_turn(&self) -> Result<Chunks, Error> {
+        let paths = self.paths();
+        let progress = Progress::over(&paths);
+        Ok(Chunks::open_in_turn(&paths, self.format.format()?, progress))
     }
 
     /// Visits every key in the order of the input.

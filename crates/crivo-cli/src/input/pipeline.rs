@@ -10,17 +10,23 @@
 //! The reader sends a chunk to whoever is free, and at the same time the other end of the answer's
 //! channel to the caller, who waits for the answers in that order. Chunks go around: the caller
 //! gives them back, and the reader waits for one when enough memory is under way.
+//!
+//! Before all that the caller works alone for a while: a short input is done sooner than threads are
+//! started.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::chunks::{CHUNK_BYTES, Chunk, Chunks};
 use crate::outcome::Error;
 
-/// How much memory may be under way before the reader waits, not counting one long record.
-const UNDER_WAY: usize = 12 * CHUNK_BYTES;
+/// How much of the input the caller works on alone.
+const ALONE: usize = CHUNK_BYTES / 2;
+
+/// How many chunks may be under way before the reader waits, beside one for each worker.
+const SPARE_CHUNKS: usize = 4;
 
 /// Buffers that grew beyond this for a long record are not kept.
 const KEPT: usize = 2 * CHUNK_BYTES;
@@ -37,18 +43,33 @@ struct Task<T> {
 /// What `work` makes goes into a `T` that has been used before: it must be overwritten. If `consume`
 /// breaks, nothing more is read; a reader that waits for a pipe is left to itself.
 pub(crate) fn run<T: Default + Send + 'static>(
-    chunks: Chunks,
+    mut chunks: Chunks,
     work: impl Fn(&Chunk, &mut T) + Send + Sync + 'static,
     mut consume: impl FnMut(&Chunk, &mut T) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
-    let pool = Arc::new(Pool::default());
+    let mut alone = Task::default();
+    let mut done = 0;
+    while done < ALONE {
+        if !chunks.fill(&mut alone.chunk)? {
+            return Ok(());
+        }
+        work(&alone.chunk, &mut alone.product);
+        if consume(&alone.chunk, &mut alone.product)?.is_break() {
+            return Ok(());
+        }
+        done += alone.chunk.bytes().len();
+    }
+    drop(alone);
+
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let pool = Arc::new(Pool::of((workers + SPARE_CHUNKS) * CHUNK_BYTES));
     let (send_jobs, jobs) = mpsc::channel();
     let (send_answers, answers) = mpsc::channel();
     let reader_pool = Arc::clone(&pool);
     thread::spawn(move || read(chunks, &reader_pool, &send_jobs, &send_answers));
     let jobs = Arc::new(Mutex::new(jobs));
     let work = Arc::new(work);
-    for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+    for _ in 0..workers {
         let (jobs, work) = (Arc::clone(&jobs), Arc::clone(&work));
         thread::spawn(move || labour(&jobs, &*work));
     }
@@ -66,7 +87,7 @@ pub(crate) fn run<T: Default + Send + 'static>(
     Ok(())
 }
 
-type Answer<T> = Sender<Result<Task<T>, Error>>;
+type Answer<T> = SyncSender<Result<Task<T>, Error>>;
 
 /// The reader: until the input ends, or nobody listens.
 fn read<T: Default>(
@@ -80,7 +101,8 @@ fn read<T: Default>(
         let before = task.chunk.size();
         let filled = chunks.fill(&mut task.chunk);
         pool.grew(task.chunk.size() - before);
-        let (send_answer, answer) = mpsc::channel();
+        // There is one answer, for which there is room.
+        let (send_answer, answer) = mpsc::sync_channel(1);
         let is_heard = match filled {
             Ok(true) => answers.send(answer).is_ok() && jobs.send((task, send_answer)).is_ok(),
             Ok(false) => false,
@@ -117,22 +139,22 @@ struct Pool<T> {
 struct State<T> {
     idle: Vec<Task<T>>,
     under_way: usize,
-}
-
-impl<T> Default for Pool<T> {
-    fn default() -> Self {
-        let state = State { idle: Vec::new(), under_way: 0 };
-        Self { state: Mutex::new(state), given_back: Condvar::new() }
-    }
+    /// How much memory may be under way, not counting one long record.
+    most: usize,
 }
 
 impl<T: Default> Pool<T> {
+    fn of(most: usize) -> Self {
+        let state = State { idle: Vec::new(), under_way: 0, most };
+        Self { state: Mutex::new(state), given_back: Condvar::new() }
+    }
+
     /// A chunk to be filled; waits while too much memory is under way.
     fn take(&self) -> Task<T> {
         let state = locked(&self.state);
         let mut state = self
             .given_back
-            .wait_while(state, |state| state.under_way >= UNDER_WAY)
+            .wait_while(state, |state| state.under_way >= state.most)
             .unwrap_or_else(PoisonError::into_inner);
         let task = state.idle.pop().unwrap_or_default();
         state.under_way += task.chunk.size();

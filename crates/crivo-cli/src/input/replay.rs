@@ -24,7 +24,8 @@ pub(crate) struct Replay {
 impl Replay {
     /// A file as it is; a pipe after it has been read into a temporary file.
     pub(crate) fn of(path: &Path) -> Result<Self, Error> {
-        let input = Input::named(path)?;
+        let input = Input::named(path);
+        input.check()?;
         let path = path.to_owned();
         if let Input::File(path) = &input
             && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
@@ -44,7 +45,7 @@ impl Replay {
     /// Reads from the beginning.
     pub(crate) fn chunks(&self, format: Format, progress: Progress) -> Result<Chunks, Error> {
         let input = match &self.spooled {
-            None => Input::named(&self.path)?,
+            None => Input::named(&self.path),
             Some(file) => {
                 let name = self.path.display().to_string();
                 let rewound = file.try_clone().and_then(|mut file| file.rewind().map(|()| file));

@@ -1,22 +1,16 @@
 //! One input as plain bytes, whatever it is compressed with.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-
+use super::compressed::{GZIP, GzipMembers, ZSTD, ZstdFrames};
 use super::is_standard_input;
 use super::progress::Progress;
 use crate::outcome::{Error, plain};
 
 /// How compressed bytes are read, and about how much is decompressed before it is handed on.
 const COMPRESSED_BYTES: usize = 1 << 18;
-
-const GZIP: &[u8] = &[0x1f, 0x8b, 0x08];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// An input that is being read.
 pub(super) struct Source {
@@ -46,19 +40,32 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The input of this name, if it is there, as far as that can be told without opening it.
-    pub(super) fn named(path: &Path) -> Result<Self, Error> {
-        if is_standard_input(path) {
-            return Ok(Self::Standard);
+    /// The input of this name.
+    pub(super) fn named(path: &Path) -> Self {
+        match is_standard_input(path) {
+            true => Self::Standard,
+            false => Self::File(path.to_owned()),
         }
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Err(Error::new(format_args!(
-                "cannot read {}: it is a folder; name the files in it",
-                path.display()
-            ))),
-            Ok(_) => Ok(Self::File(path.to_owned())),
-            Err(error) => Err(cannot_read(&path.display().to_string(), &error)),
-        }
+    }
+
+    /// An error if it is not there, as far as that can be told without opening it.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Self::File(path) = self else { return Ok(()) };
+        let found = fs::metadata(path).and_then(|metadata| match metadata.is_dir() {
+            true => Err(ErrorKind::IsADirectory.into()),
+            false => Ok(()),
+        });
+        found.map_err(|error| cannot_read(&self.name(), &error))
+    }
+
+    /// How many bytes it has, if it is a file; otherwise none that are known.
+    pub(super) fn length(&self) -> u64 {
+        let metadata = match self {
+            Self::Standard => return standard_input_length(),
+            Self::File(path) => fs::metadata(path),
+            Self::Spooled { file, .. } => file.metadata(),
+        };
+        metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
 
     /// What to call it in a message.
@@ -98,9 +105,9 @@ impl Source {
                 return Ok((Box::new(raw) as Box<dyn Read + Send>, 0));
             }
             let compressed =
-                BufReader::with_capacity(COMPRESSED_BYTES, Cursor::new(first).chain(raw));
+                Box::new(BufReader::with_capacity(COMPRESSED_BYTES, Cursor::new(first).chain(raw)));
             let reader: Box<dyn Read + Send> = match is_gzip {
-                true => Box::new(MultiGzDecoder::new(compressed)),
+                true => Box::new(GzipMembers::new(compressed)),
                 false => Box::new(ZstdFrames::new(compressed)),
             };
             Ok((reader, COMPRESSED_BYTES))
@@ -141,7 +148,9 @@ pub(crate) struct Text {
 impl Text {
     pub(crate) fn open(path: &Path, progress: &Progress) -> Result<Self, Error> {
         let mut head = Vec::new();
-        let rest = Source::open(Input::named(path)?, progress, &mut head)?;
+        let input = Input::named(path);
+        input.check()?;
+        let rest = Source::open(input, progress, &mut head)?;
         Ok(Self { head: Cursor::new(head), rest })
     }
 }
@@ -159,10 +168,27 @@ pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let advice = match error.kind() {
         ErrorKind::NotFound => "; is the path right?",
         ErrorKind::PermissionDenied => "; may you read the file?",
-        ErrorKind::UnexpectedEof => "; the compressed data is cut short",
+        ErrorKind::IsADirectory => {
+            return Error::new(format_args!(
+                "cannot read {name}: it is a folder; name the files in it"
+            ));
+        }
         _ => "",
     };
     Error::new(format_args!("cannot read {name}: {}{advice}", plain(error)))
+}
+
+/// The bytes of the file that standard input is, or none.
+fn standard_input_length() -> u64 {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+        let metadata = file.and_then(|file| file.metadata());
+        metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
+    }
+    #[cfg(not(unix))]
+    0
 }
 
 /// The first bytes, as many as it takes to know that this is not, or is, compressed.
@@ -178,69 +204,4 @@ fn first_bytes(reader: &mut impl Read) -> io::Result<Vec<u8>> {
         }
     }
     Ok(first)
-}
-
-/// Decompresses zstd frames, one after another, as `cat a.zst b.zst` makes them.
-struct ZstdFrames<R> {
-    compressed: R,
-    decoder: FrameDecoder,
-    is_inside: bool,
-}
-
-impl<R: BufRead> ZstdFrames<R> {
-    fn new(compressed: R) -> Self {
-        Self { compressed, decoder: FrameDecoder::new(), is_inside: false }
-    }
-
-    /// Begins the next frame: whether there is one. Frames with other programs' data are skipped.
-    fn begin(&mut self) -> io::Result<bool> {
-        while !self.compressed.fill_buf()?.is_empty() {
-            match self.decoder.reset(&mut self.compressed) {
-                Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length,
-                    ..
-                })) => {
-                    let skipped = (&mut self.compressed).take(u64::from(length));
-                    if io::copy(&mut { skipped }, &mut io::sink())? < u64::from(length) {
-                        return Err(ErrorKind::UnexpectedEof.into());
-                    }
-                }
-                Err(error) => return Err(io::Error::new(ErrorKind::InvalidData, error)),
-            }
-        }
-        Ok(false)
-    }
-
-    /// A frame may end with a checksum of what it holds.
-    fn end(&self) -> io::Result<()> {
-        let written = self.decoder.get_checksum_from_data();
-        if written.is_some() && written != self.decoder.get_calculated_checksum() {
-            let words = "the zstd data is damaged: its checksum is wrong";
-            return Err(io::Error::new(ErrorKind::InvalidData, words));
-        }
-        Ok(())
-    }
-}
-
-impl<R: BufRead> Read for ZstdFrames<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if !self.is_inside && !self.begin()? {
-                return Ok(0);
-            }
-            self.is_inside = true;
-            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                self.decoder
-                    .decode_blocks(&mut self.compressed, BlockDecodingStrategy::UptoBlocks(1))
-                    .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-            }
-            let count = self.decoder.read(buffer)?;
-            if count > 0 || buffer.is_empty() {
-                return Ok(count);
-            }
-            self.end()?;
-            self.is_inside = false;
-        }
-    }
 }

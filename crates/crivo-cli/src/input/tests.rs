@@ -108,6 +108,22 @@ fn each_csv_file_has_its_own_header() {
 }
 
 #[test]
+fn a_quote_is_closed_or_told() {
+    let quote =
+        |bytes: &[u8]| layout::Layout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes);
+    for closed in
+        [&b""[..], b"a", b"a,", b"\"a\"", b"\"a\"\"b\"", b"\"a\"x", b"a\"b\n", b"\"\"\r", b"\r\n"]
+    {
+        assert_eq!(quote(closed), None, "{closed:?}");
+    }
+    for (open, at) in [(&b"\""[..], 0), (b"a,\"b", 2), (b"a\n\n\"b\n,c\n", 3), (b"\"a\"\"", 0)] {
+        assert_eq!(quote(open), Some(at), "{open:?}");
+    }
+    // Longer than the piece in which keys are copied.
+    assert_eq!(quote(&[b"x,\"", &[b'y'; 700][..]].concat()), Some(2));
+}
+
+#[test]
 fn files_do_not_run_into_each_other() {
     let records = read(&[b"a\nb", b"", b"c", b"d"], lines()).unwrap();
     let records: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
@@ -145,7 +161,7 @@ fn damaged_compressed_files_are_errors() {
     for compressed in [gzip(&text), zstd(&text)] {
         for end in [5, compressed.len() / 2, compressed.len() - 1] {
             let error = read(&[&compressed[..end]], lines()).unwrap_err().to_string();
-            assert!(error.starts_with("cannot read "), "{error}");
+            assert!(error.contains(" data is cut short"), "{error}");
         }
         let mut flipped = compressed.clone();
         let last = flipped.len() - 3;
@@ -234,6 +250,8 @@ proptest! {
     fn whole_records_can_be_told_from_any_beginning(bytes in prop::collection::vec(
         prop::sample::select(&b"ab\r\n\r\n,\"\""[..]), 0..60), cut in 0usize..60) {
         let layout = layout::Layout::Csv { delimiter: b',', column: 1 };
+        // What ends within quotes is refused before it gets there.
+        prop_assume!(layout.unclosed_quote(&bytes).is_none());
         let collect = |bytes: &[u8]| {
             let mut records = Vec::new();
             layout.each(bytes, |record, key| records.push((bytes[record].to_vec(), key.to_vec())));

@@ -24,6 +24,7 @@
 mod files;
 mod join;
 mod marks;
+mod pages;
 mod set;
 mod sieve;
 

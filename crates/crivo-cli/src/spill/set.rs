@@ -1,17 +1,20 @@
 //! A set of 128-bit digests in about 20 bytes each.
 //!
-//! Linear probing in order: a digest's home is its share of the table, and every run of neighbours
-//! is sorted, so that the whole table is one sorted list with gaps.
+//! Linear probing in order: a digest's home is its share of the table, counted from the end, and
+//! every run of neighbours is sorted, so that the whole table is one list in descending order with
+//! gaps.
 //!
 //! ```text
 //!   homes      0       1       2       3       4       5
-//!   slots    [ 0.02 ][      ][ 0.36 ][ 0.41 ][ 0.48 ][ 0.93 ]       digests as parts of 1
-//!                               └─ 0.41 and 0.48 moved on: 0.36 came between
+//!   slots    [ 0.97 ][      ][ 0.63 ][ 0.58 ][ 0.52 ][ 0.06 ]       digests as parts of 1
+//!                               └─ 0.58 and 0.52 moved on: 0.63 came between
 //! ```
 //!
-//! - A search ends at the first larger digest: at 85% load it looks at four slots, found or not.
+//! - A search ends at the first smaller digest: at 85% load it looks at four slots, found or not.
+//!   That an empty slot is 0, smaller than all, makes it one comparison for each.
 //! - Growing keeps the order, so that it runs through memory once, in place: no second table, and
-//!   steps of a third instead of doubling. That is what keeps it at about 20 bytes.
+//!   steps of a third instead of doubling. That is what keeps it at about 20 bytes. While it is
+//!   small it doubles, which is faster, and may take 40.
 //!
 //! Reference: O. Amble, D. Knuth, *Ordered hash tables*, Computer Journal 1974.
 
@@ -19,10 +22,18 @@ use std::hint::black_box;
 
 use crivo::hash::reduce;
 
+use super::pages::zeros;
+
 /// 85% as a fraction.
 const LOAD: (usize, usize) = (17, 20);
 
 const LEAST_HOMES: usize = 1 << 10;
+
+/// Up to here, 8 MB, a table may be twice as large as it must be.
+const SMALL_HOMES: usize = 1 << 19;
+
+/// So many homes, 32 MB of them, are believed to be needed before they are.
+const MOST_EXPECTED_HOMES: usize = 1 << 21;
 
 /// How many slots are added where the last run passes the end.
 const TAIL: usize = 64;
@@ -65,6 +76,16 @@ impl DigestSet {
         }
     }
 
+    /// Makes room for so many digests, within reason.
+    pub(crate) fn expect(&mut self, count: u64) {
+        // More than the load allows: runs stay short, and a small mistake does not make it grow.
+        let homes = usize::try_from(count.saturating_add(count / 2)).unwrap_or(usize::MAX);
+        let homes = homes.min(MOST_EXPECTED_HOMES).min(self.most_homes());
+        if homes > self.homes {
+            self.grow_aside(homes);
+        }
+    }
+
     /// How many slots there are: [`find`](Self::find) answers less than this.
     pub(crate) fn slot_count(&self) -> usize {
         self.slots.len()
@@ -74,11 +95,7 @@ impl DigestSet {
     #[inline]
     pub(crate) fn insert(&mut self, digest: u128) -> Inserted {
         let digest = occupied(digest);
-        let mut place = self.home(digest);
-        // The last slot is always empty, so that every search ends.
-        while self.slots[place] != 0 && self.slots[place] < digest {
-            place += 1;
-        }
+        let place = self.search(digest);
         if self.slots[place] == digest {
             return Inserted::Known;
         }
@@ -110,16 +127,21 @@ impl DigestSet {
     #[inline]
     pub(crate) fn find(&self, digest: u128) -> Option<usize> {
         let digest = occupied(digest);
-        let mut place = self.home(digest);
-        while self.slots[place] != 0 && self.slots[place] < digest {
-            place += 1;
-        }
+        let place = self.search(digest);
         (self.slots[place] == digest).then_some(place)
     }
 
     #[inline]
     fn home(&self, digest: u128) -> usize {
-        reduce((digest >> 64) as u64, self.homes as u64) as usize
+        reduce(!(digest >> 64) as u64, self.homes as u64) as usize
+    }
+
+    /// Where a digest is, or belongs.
+    #[inline]
+    fn search(&self, digest: u128) -> usize {
+        let home = self.home(digest);
+        // The last slot is always empty, so that every search ends.
+        home + self.slots[home..].iter().take_while(|slot| **slot > digest).count()
     }
 
     /// Puts a new digest into its place; those behind it move on to the next gap.
@@ -147,17 +169,42 @@ impl DigestSet {
         }
     }
 
-    /// A third more homes, or as many as are allowed; if those are hardly more, the set is full.
+    fn most_homes(&self) -> usize {
+        self.most_slots.saturating_sub(TAIL)
+    }
+
+    /// A third more homes, or while there are few twice as many, or as many as are allowed; if those
+    /// are hardly more, the set is full.
     #[cold]
     fn grow(&mut self) {
-        let most_homes = self.most_slots.saturating_sub(TAIL);
-        let homes = (self.homes + self.homes / 3).min(most_homes);
+        let is_small = self.homes < SMALL_HOMES;
+        let more = if is_small { self.homes } else { self.homes / 3 };
+        let homes = (self.homes + more).min(self.most_homes());
         if homes < self.homes + self.homes / 16 {
             self.is_full = true;
-            return;
+        } else if is_small {
+            self.grow_aside(homes);
+        } else {
+            self.grow_in_place(homes);
         }
-        // All digests to the front, in order; from there to the end; and from there, in order,
-        // to their new places, which are never behind where they are read.
+    }
+
+    /// Gives every digest its place in a second table, whose memory the system gives as zeros.
+    fn grow_aside(&mut self, homes: usize) {
+        self.homes = homes;
+        let length = self.least_length(&self.slots);
+        let old = std::mem::replace(&mut self.slots, zeros(length));
+        let mut next = 0;
+        for digest in old.into_iter().filter(|slot| *slot != 0) {
+            let place = self.home(digest).max(next);
+            self.slots[place] = digest;
+            next = place + 1;
+        }
+    }
+
+    /// The same in one table: all digests to the front, in order; from there to the end; and from there, in order, to their
+    /// new places, which are never behind where they are read.
+    fn grow_in_place(&mut self, homes: usize) {
         let mut count = 0;
         for slot in 0..self.slots.len() {
             if self.slots[slot] != 0 {
@@ -166,9 +213,7 @@ impl DigestSet {
             }
         }
         self.homes = homes;
-        let place = |next: usize, digest: &u128| self.home(*digest).max(next) + 1;
-        let end = self.slots[..count].iter().fold(0, place);
-        let length = (end + 1).max(homes + TAIL);
+        let length = self.least_length(&self.slots[..count]);
         self.slots.truncate(count);
         self.slots.reserve_exact(length - count);
         self.slots.resize(length, 0);
@@ -182,6 +227,13 @@ impl DigestSet {
             next = place + 1;
         }
         self.slots[next..].fill(0);
+    }
+
+    /// How many slots these sorted digests take at their homes, and an empty one at the end.
+    fn least_length(&self, sorted: &[u128]) -> usize {
+        let place = |next: usize, digest: &u128| self.home(*digest).max(next) + 1;
+        let end = sorted.iter().filter(|slot| **slot != 0).fold(0, place);
+        (end + 1).max(self.homes + TAIL)
     }
 }
 

@@ -38,6 +38,11 @@ impl Sieve {
         Self { set, memory: bytes, later_count: 0, later: None }
     }
 
+    /// Makes room for so many different records at once, within reason.
+    pub(crate) fn expect(&mut self, count: u64) {
+        self.set.expect(count);
+    }
+
     /// Sifts records in their order: `sifted` is called with each index and what the record is.
     #[inline]
     pub(crate) fn sift(

@@ -42,9 +42,24 @@ fn a_set_takes_about_20_bytes_for_a_digest() {
     for number in 0..1_000_000 {
         set.insert(digest(number));
         if number >= 10_000 {
+            // While it is small, up to 40.
+            let most = if number < 500_000 { 40.0 } else { 26.0 };
             let bytes = 16.0 * set.slot_count() as f64 / (number + 1) as f64;
-            assert!((18.0..26.0).contains(&bytes), "{bytes} with {number} digests");
+            assert!((18.0..most).contains(&bytes), "{bytes} with {number} digests");
         }
+    }
+}
+
+#[test]
+fn what_is_expected_need_not_come() {
+    for expected in [0, 10, 5_000, 1 << 40, u64::MAX] {
+        let mut set = DigestSet::with_memory(1 << 22);
+        assert!((0..1_000).all(|number| set.insert(digest(number)) == Inserted::New));
+        set.expect(expected);
+        assert!(16 * set.slot_count() <= 1 << 22);
+        assert!((0..1_000).all(|number| set.insert(digest(number)) == Inserted::Known));
+        assert!((1_000..100_000).all(|number| set.insert(digest(number)) == Inserted::New));
+        assert!((0..100_000).all(|number| set.find(digest(number)).is_some()));
     }
 }
 

@@ -14,7 +14,9 @@ fn missing_files_are_named() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
     for arguments in READERS {
-        folder.fails(arguments, &["cannot read f: ", "is the path right?"]);
+        let ran = folder.run(arguments);
+        ran.failed(arguments, &["cannot read f: ", "is the path right?"]);
+        assert!(!ran.err.contains("os error"), "{ran:?}");
     }
     folder.fails("build -o f no-such-file", &["cannot read no-such-file"]);
     folder.fails("build -o f words no-such-file", &["cannot read no-such-file"]);
@@ -36,7 +38,7 @@ fn directories_are_not_files() {
     folder.write("words", "ana\n");
     std::fs::create_dir(folder.path("f")).unwrap();
     for arguments in READERS {
-        folder.fails(arguments, &["cannot read f: "]);
+        folder.fails(arguments, &["cannot read f: it is a folder"]);
     }
     folder.fails("build -o g f", &["cannot read f", "it is a folder"]);
     folder.fails("build -o f words", &["cannot write f", "it is a folder"]);
@@ -158,12 +160,35 @@ fn a_full_device_is_an_error_of_the_output() {
     folder.write("words", "ana\n");
     folder.ok("build -o f words");
     folder.fails("build -o /dev/full words", &["cannot write /dev/full", "make room"]);
-    for arguments in ["size --keys 1000", "inspect f", "inspect --json f", "man", "completions zsh"]
-    {
+    for arguments in [
+        "size --keys 1000",
+        "inspect f",
+        "inspect --json f",
+        "man",
+        "completions zsh",
+        "--help",
+        "build --help",
+        "--version",
+    ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let ran = Ran::of(folder.crivo(arguments).stdout(full).output().unwrap());
         ran.failed(arguments, &["cannot write to standard output: "]);
     }
+}
+
+/// What is printed to nowhere is lost; what prints nothing needs no output.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+#[test]
+fn a_closed_output_is_an_error_for_who_needs_it() {
+    let folder = Folder::new();
+    folder.write("words", "ana\n");
+    let closed = |arguments: &str| folder.shell(&format!("exec \"$CRIVO\" {arguments} >&-"));
+    assert_eq!(closed("build -o f words").status, 0);
+    assert_eq!(closed("query -q f words").status, 0);
+    for arguments in ["--help", "--version", "size --keys 10", "dedup words", "query f words"] {
+        closed(arguments).failed(arguments, &["cannot write to standard output: it is closed"]);
+    }
+    assert_eq!(folder.shell("\"$CRIVO\" dedup words > /dev/null").status, 0);
 }
 
 #[cfg(unix)]

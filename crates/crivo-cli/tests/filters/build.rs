@@ -141,6 +141,35 @@ fn a_size_is_kept_and_used() {
 }
 
 #[test]
+fn a_size_that_is_too_small_to_be_of_use_is_warned_of() {
+    let folder = Folder::new();
+    folder.numbers("keys", 0..10_000);
+    for (arguments, words) in [
+        ("--size 10", "10 bytes are little for 10,000 keys: the rate of wrong yeses is 100%"),
+        ("--size 3kB", "3.00 kB are little for 10,000 keys: the rate of wrong yeses is 3"),
+        ("--size 3kB --kind counting", "give a larger --size"),
+        (
+            "--size 10kB --keys 1000",
+            "made for 1,000 keys and holds 10,000: its rate of wrong yeses",
+        ),
+    ] {
+        let said = folder.ok(&format!("build -o f {arguments} keys"));
+        assert!(said.err.contains("warning") && said.err.contains(words), "{said:?}");
+    }
+    assert!(!folder.ok("build -o f --size 12kB keys").err.contains("warning"));
+}
+
+#[test]
+fn a_growing_filter_tells_the_rate_that_it_keeps() {
+    let folder = Folder::new();
+    folder.numbers("keys", 0..5_000);
+    let said = folder.ok("build -o f --kind growing --rate 1% keys");
+    assert!(said.err.contains("wrong yeses: 0.15%, never above 1%"), "{said:?}");
+    assert!(folder.ok("size --keys 5000").out.contains("0.15% to 1%"));
+    assert!(folder.ok("inspect f").out.contains("; never above 1%"));
+}
+
+#[test]
 fn a_secret_key_is_needed_again_and_never_stored() {
     let folder = Folder::new();
     let key = *b"0123456789abcdef";
@@ -179,6 +208,11 @@ fn nonsense_is_refused_before_the_input_is_read() {
     // The input does not exist: what is said about the arguments comes first.
     for (arguments, word) in [
         ("--rate 0", "strictly between 0 and 1"),
+        ("--rate -1", "strictly between 0 and 1"),
+        ("--rate -0.01", "strictly between 0 and 1"),
+        ("--keys -5", "number of keys, from 1 on"),
+        ("--size -1", "no amount of memory"),
+        ("--field -1", "counted from 1"),
         ("--rate 1.5", "strictly between 0 and 1"),
         ("--rate x", "0.01 or 1%"),
         ("--rate 1e-30 --kind cuckoo", "rate"),

@@ -77,6 +77,10 @@ fn sizes_are_what_build_makes() {
         let kind = row["kind"].as_str().unwrap();
         let built = folder.ok(&format!("build -o f --kind {kind} --rate 0.003 --json keys")).json();
         assert_eq!(row["size_bytes"], built["size_bytes"], "{kind}");
+        for rate in ["expected_rate", "expected_rate_at_capacity"] {
+            let [told, kept] = [row, &built].map(|facts| facts[rate].as_f64().unwrap());
+            assert!((told / kept - 1.0).abs() < 0.02, "{kind}: {rate} {told} {kept}");
+        }
         assert!(row["times_limit"].as_f64().unwrap() > 1.0);
     }
 }
@@ -115,7 +119,7 @@ fn shells_complete_and_there_is_a_manual() {
     folder.fails("completions tcsh", &["bash", "zsh"]);
     assert!(folder.ok("man").out.contains(".TH crivo 1"));
     let page = folder.ok("man build").out;
-    assert!(page.contains(".TH crivo-build 1") && page.contains("Examples"), "{page}");
+    assert!(page.contains(".TH crivo-build 1") && page.contains(".SH EXAMPLES"), "{page}");
     folder.fails("man bake", &["no command", "bake"]);
     folder.fails("man -o nowhere", &["cannot write nowhere"]);
     std::fs::create_dir(folder.path("man1")).unwrap();
@@ -126,10 +130,43 @@ fn shells_complete_and_there_is_a_manual() {
         line.starts_with("  ")
             && !line.starts_with("   ")
             && !line.starts_with("  crivo")
+            && !line.starts_with("  help ")
             && !line.starts_with("  -")
     });
     assert_eq!(count, 1 + commands.count());
     assert!(folder.path("man1/crivo-merge.1").exists() && folder.path("man1/crivo.1").exists());
+}
+
+/// As `man` shows it, where there is one.
+#[test]
+fn manual_pages_show_examples_line_by_line() {
+    let folder = Folder::new();
+    folder.ok("man -o .");
+    for (page, words) in [
+        (
+            "crivo-build.1",
+            &[
+                "EXAMPLES\n",
+                "  crivo build -o seen.crivo urls.txt                  every line; 1 wrong yes in 100\n",
+                "  zcat *.log.gz | crivo build -o ips.crivo --field 1 --delimiter ' ' --size 64MB\n",
+                "SEE ALSO\n",
+                "  crivo(1)\n",
+            ][..],
+        ),
+        ("crivo-query.1", &["  crivo query -q seen.crivo - <<< \"$url\" && echo"]),
+        ("crivo.1", &["EXIT STATUS\n", "  0 success, 1 nothing found", "crivo-dedup(1)"]),
+    ] {
+        let source = String::from_utf8(folder.read(page)).unwrap();
+        assert!(source.contains(".SH EXAMPLES\n.nf\n") && source.contains("\n.fi\n"), "{source}");
+        assert!(!source.contains("EXTRA"), "{source}");
+        let shown = folder.shell(&format!("MANWIDTH=120 LC_ALL=C.UTF-8 man -l {page} | col -bx"));
+        if shown.status != 0 || shown.out.is_empty() {
+            continue;
+        }
+        for words in words {
+            assert!(shown.out.contains(words), "{words:?}: {}", shown.out);
+        }
+    }
 }
 
 #[test]
@@ -137,7 +174,9 @@ fn help_has_examples_and_no_command_is_an_error() {
     let folder = Folder::new();
     let help = folder.ok("--help").out;
     assert!(help.contains("Examples:") && help.contains("Exit status"), "{help}");
-    assert!(folder.ok("build --help").out.contains("crivo build -o seen.crivo urls.txt"));
+    for arguments in ["build --help", "help build"] {
+        assert!(folder.ok(arguments).out.contains("crivo build -o seen.crivo urls.txt"));
+    }
     folder.fails("bake", &["bake"]);
     let none = folder.in_folder(env!("CARGO_BIN_EXE_crivo"), &[]).output().unwrap();
     assert_eq!(none.status.code(), Some(2));
@@ -160,9 +199,14 @@ fn a_broken_pipe_is_no_error() {
     let folder = Folder::new();
     folder.write("words", "ana\n");
     folder.ok("build -o f words");
-    for arguments in
-        ["size --keys 1000", "size --keys 1000 --json", "completions zsh", "man build", "inspect f"]
-    {
+    for arguments in [
+        "size --keys 1000",
+        "size --keys 1000 --json",
+        "completions zsh",
+        "man build",
+        "inspect f",
+        "--help",
+    ] {
         let mut command = folder.crivo(arguments);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");

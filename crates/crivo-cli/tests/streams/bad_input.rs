@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use super::{Bench, is_empty, lines};
 
@@ -53,11 +54,63 @@ fn a_damaged_compressed_file_is_an_error() {
     let compressed = encoder.finish().unwrap();
     bench.file("whole.gz", &compressed);
     assert!(bench.run(["dedup", "whole.gz"]).text() == lines(0..100_000));
-    bench.file("cut.gz", &compressed[..compressed.len() / 2]);
-    let error = bench.run(["dedup", "cut.gz"]).error();
-    assert!(error.contains("cannot read cut.gz"), "{error}");
-    let error = bench.run(["diff", "cut.gz", "whole.gz"]).error();
-    assert!(error.contains("cannot read cut.gz"), "{error}");
+    let zstd = compress_to_vec(lines(0..100_000).as_bytes(), CompressionLevel::Fastest);
+    for (name, compressed) in [("gzip", compressed), ("zstd", zstd)] {
+        // Cut in its header, in the middle, and in the checksum at its end.
+        for length in [6, compressed.len() / 2, compressed.len() - 1] {
+            bench.file("cut", &compressed[..length]);
+            for args in [&["dedup", "cut"][..], &["diff", "cut", "whole.gz"]] {
+                let error = bench.run(args).error();
+                let words = format!("cannot read cut: its {name} data is cut short; fetch");
+                assert!(error.contains(&words), "{error}");
+            }
+        }
+        let mut damaged = compressed;
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 8].fill(0x55);
+        bench.file("damaged", &damaged);
+        let error = bench.run(["dedup", "damaged"]).error();
+        assert!(error.contains(&format!("cannot read damaged: its {name} data is")), "{error}");
+    }
+}
+
+/// Tapes are filled up with zeros; gzip(1) does not mind either.
+#[test]
+fn zeros_behind_gzip_data_are_left_out() {
+    let bench = Bench::new();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(b"ana\nbob\n").unwrap();
+    let compressed = encoder.finish().unwrap();
+    for zeros in [1, 512, 1_000_000] {
+        bench.file("padded.gz", [&compressed[..], &vec![0; zeros]].concat());
+        assert_eq!(bench.run(["dedup", "padded.gz"]).text(), "ana\nbob\n");
+    }
+    for more in [&b"x"[..], b"\0\0x", b"\0\x1f\x8b\x08"] {
+        bench.file("more.gz", [&compressed[..], more].concat());
+        let error = bench.run(["dedup", "more.gz"]).error();
+        assert!(error.contains("cannot read more.gz: "), "{error}");
+    }
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_an_error_that_tells_where_it_opens() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n", &[]);
+    bench.file("first.csv", "id,name\n1,ana\n2,\"bo\nb\"\n\n3,\"cid\n4,dan\n");
+    bench.file("header.csv", "id,\"name\n1,ana\n");
+    // Also far behind the first chunk.
+    let many: String = (0..100_000).map(|id| format!("{id},ana\n")).collect();
+    bench.file("last.csv", format!("id,name\n{many}7,\"x\"\n8,\""));
+    for (file, line) in [("first.csv", 6), ("header.csv", 1), ("last.csv", 100_003)] {
+        for command in [&["dedup"][..], &["query", "seen.crivo"], &["build", "-o", "new"]] {
+            let error = bench.run([command, &["--csv", "--column", "name", file]].concat()).error();
+            let words = format!("{file}, line {line}: a quote opens a field there");
+            assert!(error.contains(&words), "{error}");
+        }
+        let error = bench.run(["diff", "--csv", "--column", "name", file, file]).error();
+        assert!(error.contains(&format!("{file}, line {line}: ")), "{error}");
+    }
+    assert!(!bench.path("new").exists());
 }
 
 #[test]

@@ -66,9 +66,63 @@ fn a_field_or_a_column_can_be_the_key() {
     );
     assert_eq!(printed.printed(), b"1:ana:x\n3:ana\r\n");
     bench.file("a.csv", "id,name\n1,ana\n2,\"no\nana\"\n3,\"\"\"b,c\"\n");
-    bench.file("b.csv", "name,id\nana,4\nbob,5");
+    bench.file("b.csv", "id,\"name\"\r\n4,ana\n5,bob");
     let columns = ["query", "--csv", "--column", "name", "seen.crivo", "a.csv", "b.csv"];
-    assert_eq!(bench.run(columns).text(), "id,name\n1,ana\n3,\"\"\"b,c\"\nana,4\n");
+    assert_eq!(bench.run(columns).text(), "id,name\n1,ana\n3,\"\"\"b,c\"\n4,ana\n");
+}
+
+#[test]
+fn records_of_different_columns_are_not_mixed_below_one_header() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n", &[]);
+    bench.file("a.csv", "id,name\n1,ana\n");
+    bench.file("b.csv", "name,id\nana,2\n");
+    for command in [&["query", "seen.crivo"][..], &["dedup"]] {
+        let args = [command, &["--csv", "--column", "name", "a.csv", "b.csv"]].concat();
+        let error = bench.run(args).error();
+        assert!(error.contains("b.csv has other columns than a.csv"), "{error}");
+        assert!(error.contains("name, id; and: id, name"), "{error}");
+    }
+    // Where nothing is printed, each file's own header tells where the column is.
+    let count = ["query", "-c", "--csv", "--column", "name", "seen.crivo", "a.csv", "b.csv"];
+    assert_eq!(bench.run(count).text(), "2\n");
+}
+
+/// As grep does: an answer that is known does not wait for what comes behind it.
+#[test]
+fn a_quiet_query_ends_at_the_first_hit() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n", &[]);
+    bench.file("hit", "bob\nana\n");
+    bench.file("none", "bob\n");
+    let hit = bench.run(["query", "-q", "seen.crivo", "hit", "missing"]);
+    assert_eq!((hit.status, hit.stderr.as_str()), (Some(0), ""));
+    for files in [["none", "missing"], ["missing", "hit"]] {
+        let error = bench.run(["query", "-q", "seen.crivo"].iter().chain(&files)).error();
+        assert!(error.contains("cannot read missing"), "{error}");
+    }
+    // Who wants to see records wants to know at once.
+    let ended = bench.run(["query", "seen.crivo", "hit", "missing"]);
+    assert!(ended.stdout.is_empty());
+    ended.error();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_filter_can_come_through_a_pipe_but_not_be_mapped() {
+    let bench = Bench::new();
+    bench.filter("seen.crivo", "ana\n", &[]);
+    let crivo = env!("CARGO_BIN_EXE_crivo");
+    let run = |more: &str| {
+        let script = format!("cat seen.crivo | '{crivo}' query {more} /dev/stdin input");
+        bench.file("input", "ana\nbob\n");
+        let mut command = std::process::Command::new("sh");
+        let output = command.args(["-c", &script]).current_dir(bench.path(".")).output();
+        super::Ended::from(output.unwrap())
+    };
+    assert_eq!(run("").text(), "ana\n");
+    let error = run("--no-verify").error();
+    assert!(error.contains("not a regular file; leave out --no-verify"), "{error}");
 }
 
 #[test]
@@ -112,14 +166,15 @@ fn damage_is_found_before_anything_is_printed() {
         ("foreign", "not a crivo filter"),
         ("empty", ""),
         ("missing", "is the path right?"),
-        (".", "directory"),
+        (".", "it is a folder"),
     ] {
         let ended = bench.run_with(["query", file], lines(0..10).as_bytes());
         assert!(ended.stdout.is_empty());
         let error = ended.error();
-        assert!(error.to_lowercase().contains(words), "{file}: {error}");
+        assert!(error.contains(words) && !error.contains("os error"), "{file}: {error}");
     }
-    for file in ["short", "foreign", "empty", "missing"] {
-        bench.run_with(["query", "--no-verify", file], b"x\n").error();
+    for file in ["short", "foreign", "empty", "missing", "."] {
+        let error = bench.run_with(["query", "--no-verify", file], b"x\n").error();
+        assert!(!error.contains("os error"), "{file}: {error}");
     }
 }

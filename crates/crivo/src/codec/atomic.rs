@@ -1,10 +1,15 @@
 //! Replacing a file, so that whoever reads it finds the old one or the new one, whole.
+//!
+//! The new file is written beside the old one and then takes its name. Where the system can, it has
+//! no name until it is whole, and is gone with a process that is killed. Elsewhere it is called
+//! `.crivo-0.tmp`, or by the next number that is free, and is locked: what a killed process has left
+//! behind is not, and is removed by whoever comes upon it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::anonymous;
 
 /// Writes a file by `write`: into a temporary one in the same folder, which then takes the name.
 ///
@@ -35,23 +40,23 @@ pub(super) fn replace(
         temporary.file.set_permissions(permissions)?;
     }
     temporary.file.sync_all()?;
-    fs::rename(&temporary.path, &target)?;
-    temporary.renamed = true;
+    temporary.take_name(folder, &target)?;
     sync_folder(folder)
 }
 
-/// A new file, which is removed again unless it was renamed.
+/// A new file, which is removed again unless it took another name.
+#[derive(Debug)]
 struct Temporary {
+    /// Locked, so that others know it to be in use.
     file: File,
-    path: PathBuf,
-    renamed: bool,
+    /// Its name, if it has one.
+    path: Option<PathBuf>,
 }
 
 impl Temporary {
-    fn create(folder: &Path, permissions: Option<&fs::Permissions>) -> io::Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
+    fn create(folder: &Path, permissions: Option<&Permissions>) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
+        options.write(true);
         // From the beginning no more open to others than the file that it will replace.
         #[cfg(unix)]
         if let Some(permissions) = permissions {
@@ -60,25 +65,104 @@ impl Temporary {
         }
         #[cfg(not(unix))]
         let _ = permissions;
-        loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!(".crivo-{}-{count}.tmp", process::id()));
-            match options.open(&path) {
-                Ok(file) => return Ok(Self { file, path, renamed: false }),
-                // What a process of the same number left behind when it was killed.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
+        match anonymous::create(folder, &options) {
+            Some(file) => {
+                lock(&file);
+                Ok(Self { file, path: None })
             }
+            None => Self::named(folder, options.create_new(true)),
         }
+    }
+
+    fn named(folder: &Path, options: &OpenOptions) -> io::Result<Self> {
+        let (file, path) = with_free_name(folder, |path| {
+            let file = options.open(path)?;
+            lock(&file);
+            // Before it was locked, somebody may have taken it for a leftover.
+            match is_named(&file, path) {
+                true => Ok(file),
+                false => Err(io::ErrorKind::AlreadyExists.into()),
+            }
+        })?;
+        Ok(Self { file, path: Some(path) })
+    }
+
+    /// Becomes the file of this name, whatever was there.
+    fn take_name(mut self, folder: &Path, target: &Path) -> io::Result<()> {
+        // No system gives a nameless file a name that is taken; renaming does.
+        let path = match self.path.take() {
+            Some(path) => path,
+            None => with_free_name(folder, |path| anonymous::link(&self.file, path))?.1,
+        };
+        let renamed = fs::rename(&path, target);
+        match renamed {
+            // Whoever locks the file now is not to wait for us.
+            Ok(()) => drop(self.file.unlock()),
+            Err(_) => self.path = Some(path),
+        }
+        renamed
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !self.renamed {
+        if let Some(path) = &self.path {
             // Nothing can be done if that fails too; the first error is the one that matters.
-            let _ = fs::remove_file(&self.path);
+            let _ = fs::remove_file(path);
         }
+    }
+}
+
+/// Calls `make` with one name after another until there is no file of that name: what it made, and
+/// the name. Leftovers are removed on the way.
+fn with_free_name<T>(
+    folder: &Path,
+    mut make: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<(T, PathBuf)> {
+    let mut number = 0u64;
+    loop {
+        let path = folder.join(format!(".crivo-{number}.tmp"));
+        match make(&path) {
+            Ok(made) => return Ok((made, path)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => {}
+        }
+        if !remove_leftover(&path) {
+            number += 1;
+        }
+    }
+}
+
+/// Removes a temporary file that nobody has locked: whether it did.
+fn remove_leftover(path: &Path) -> bool {
+    // Opening something else could wait for ever, or follow a link.
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        return false;
+    }
+    let Ok(file) = File::open(path) else { return false };
+    // Who removes a file holds its lock, so that a new one of that name is never taken for it.
+    file.try_lock().is_ok() && is_named(&file, path) && fs::remove_file(path).is_ok()
+}
+
+fn lock(file: &File) {
+    // Some file systems know no locks. Then nobody can lock a leftover either, and none is removed.
+    let _ = file.try_lock();
+}
+
+/// Whether this is the name of the file.
+fn is_named(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        match (file.metadata(), fs::symlink_metadata(path)) {
+            (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
+            _ => false,
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        true
     }
 }
 
@@ -131,19 +215,43 @@ mod tests {
         assert_eq!(nothing.unwrap_err().to_string(), "stop");
     }
 
+    /// A file as a file system that knows no nameless ones makes it.
+    fn named(folder: &Folder) -> Temporary {
+        Temporary::named(&folder.path, OpenOptions::new().write(true).create_new(true)).unwrap()
+    }
+
     #[test]
-    fn a_leftover_of_a_killed_process_is_not_in_the_way() {
+    fn a_leftover_of_a_killed_process_is_removed() {
         let folder = Folder::new("atomic-leftover");
-        let taken = Temporary::create(&folder.path, None).unwrap();
-        let name = taken.path.file_name().unwrap().to_str().unwrap().to_owned();
-        let count: u64 = name.rsplit(['-', '.']).nth(1).unwrap().parse().unwrap();
-        // Other tests count as well: whatever number is next, it is taken.
-        for next in count + 1..count + 100 {
-            let path = folder.path.join(format!(".crivo-{}-{next}.tmp", process::id()));
-            fs::write(path, b"left behind").unwrap();
-        }
-        replace(&folder.file("a"), |file| file.write_all(b"new")).unwrap();
-        assert_eq!(fs::read(folder.file("a")).unwrap(), b"new");
+        fs::write(folder.file(".crivo-0.tmp"), b"left behind").unwrap();
+        let path = folder.file("a");
+        replace(&path, |file| file.write_all(b"new")).unwrap();
+        let mut other = named(&folder);
+        other.file.write_all(b"newer").unwrap();
+        other.take_name(&folder.path, &path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        assert_eq!(folder.names(), ["a"]);
+    }
+
+    #[test]
+    fn what_others_are_writing_is_left_alone() {
+        let folder = Folder::new("atomic-others");
+        let others = [named(&folder), named(&folder)];
+        fs::create_dir(folder.file(".crivo-2.tmp")).unwrap();
+        let path = folder.file("a");
+        replace(&path, |file| file.write_all(b"new")).unwrap();
+        assert_eq!(folder.names(), [".crivo-0.tmp", ".crivo-1.tmp", ".crivo-2.tmp", "a"]);
+        drop(others);
+        assert_eq!(folder.names(), [".crivo-2.tmp", "a"]);
+    }
+
+    /// As it is on the usual file systems; on others there is nothing to see.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_is_not_whole_has_no_name() {
+        let folder = Folder::new("atomic-nameless");
+        let temporary = Temporary::create(&folder.path, None).unwrap();
+        assert_eq!(temporary.path.is_none(), folder.names().is_empty());
     }
 
     #[cfg(unix)]

@@ -41,6 +41,7 @@
 //! But checksums find damage, not malice: the answers of a filter are as honest as whoever could
 //! write its file.
 
+mod anonymous;
 mod atomic;
 mod error;
 mod header;

@@ -43,9 +43,11 @@ pub trait Save: Stored {
     /// Writes the filter to a file, in one step: whoever reads it meanwhile, and whatever fails,
     /// finds the old file or the new one, whole.
     ///
-    /// The bytes go to a temporary file in the same folder (`.crivo-…​.tmp`), which reaches the disk
-    /// before it takes the name. The permissions of an old file are kept. What is not a regular
-    /// file, such as a pipe, is written to directly.
+    /// The bytes go to a temporary file in the same folder, which reaches the disk before it takes
+    /// the name. On Linux it has no name of its own, and is gone with a process that is killed; where
+    /// it must have one (`.crivo-0.tmp`), the next who writes to the folder removes what was left.
+    /// The permissions of an old file are kept. What is not a regular file, such as a pipe, is
+    /// written to directly.
     ///
     /// # Errors
     /// If the file or its folder cannot be written.

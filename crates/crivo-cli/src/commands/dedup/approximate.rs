@@ -6,7 +6,7 @@ use crivo::filter::{Blocked, Bloom, DynamicFilter, Growing};
 use super::{Summary, sift_chunks};
 use crate::commands::records::Printer;
 use crate::human;
-use crate::input::InputArgs;
+use crate::input::{InputArgs, Pieces};
 use crate::outcome::Error;
 use crate::output;
 
@@ -51,11 +51,12 @@ fn dedup_with<F: DynamicFilter>(
     let mut printer = Printer::new();
     let mut hits = [false; BATCH];
     let mut digests = Vec::with_capacity(BATCH);
-    let mut kept = Vec::new();
+    let mut kept = Pieces::default();
     let mut wrongly = WronglyDropped::default();
     let mut summary = Summary::default();
-    sift_chunks(input, |chunk, hashed| {
+    sift_chunks(input.chunks_to_print()?, |chunk, hashed| {
         kept.clear();
+        let mut kept_count = 0;
         for (whole, records) in hashed.digests.chunks(BATCH).zip(hashed.records.chunks(BATCH)) {
             digests.clear();
             // Half of a good hash is a good hash.
@@ -67,13 +68,14 @@ fn dedup_with<F: DynamicFilter>(
                 if !hit && !filter.contains_digest(*digest) {
                     filter.insert_digest(*digest)?;
                     kept.push(record.clone());
+                    kept_count += 1;
                 }
             }
             wrongly.count_up_to(&filter, fill_fpr, false);
         }
         summary.records += hashed.digests.len() as u64;
-        summary.dropped += (hashed.digests.len() - kept.len()) as u64;
-        printer.print(chunk, kept.drain(..))
+        summary.dropped += hashed.digests.len() as u64 - kept_count;
+        printer.print(chunk, &kept)
     })?;
     wrongly.count_up_to(&filter, fill_fpr, true);
     summary.expected_wrongly_dropped = wrongly.expected;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use super::{Summary, sift_chunks};
 use crate::commands::records::Printer;
-use crate::input::InputArgs;
+use crate::input::{InputArgs, Pieces};
 use crate::outcome::Error;
 use crate::spill::{Sieve, Sifted, Spool, temporary_error};
 
@@ -15,11 +15,13 @@ const READ_BYTES: usize = 1 << 18;
 /// Prints first occurrences, with the digests of records in this much memory.
 pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
     let mut printer = Printer::new();
-    let mut kept = Vec::new();
+    let mut kept = Pieces::default();
     let mut sieve = Sieve::with_memory(memory);
     let mut aside = Aside::default();
     let mut summary = Summary::default();
-    sift_chunks(input, |chunk, hashed| {
+    let chunks = input.chunks_to_print()?;
+    let length = chunks.length();
+    sift_chunks(chunks, |chunk, hashed| {
         kept.clear();
         sieve.sift(&hashed.digests, |index, sifted| {
             let record = hashed.records[index].clone();
@@ -30,8 +32,14 @@ pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
             }
             Ok(())
         })?;
+        if summary.records == 0 {
+            // If the rest is as the beginning: so many.
+            let new = hashed.digests.len() as u64 - summary.dropped;
+            let share = length / chunk.bytes().len().max(1) as u64;
+            sieve.expect(new.saturating_mul(share));
+        }
         summary.records += hashed.digests.len() as u64;
-        printer.print(chunk, kept.drain(..))
+        printer.print(chunk, &kept)
     })?;
 
     // Everything that was put aside comes after everything that was not.

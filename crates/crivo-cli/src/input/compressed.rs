@@ -1,0 +1,169 @@
+//! Compressed bytes as plain ones, and what is wrong with them in words.
+
+use std::error::Error;
+use std::io::{self, BufRead, ErrorKind, Read};
+
+use flate2::bufread::GzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+pub(super) const GZIP: &[u8] = &[0x1f, 0x8b, 0x08];
+pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// Compressed bytes.
+pub(super) type Compressed = Box<dyn BufRead + Send>;
+
+/// Decompresses gzip members, one after another, as `cat a.gz b.gz` makes them. Zeros behind the
+/// last, with which tapes are filled up, are left out, as gzip(1) does.
+pub(super) struct GzipMembers {
+    decoder: GzDecoder<Compressed>,
+}
+
+impl GzipMembers {
+    pub(super) fn new(compressed: Compressed) -> Self {
+        Self { decoder: GzDecoder::new(compressed) }
+    }
+
+    /// Begins the next member: whether there is one.
+    fn begin(&mut self) -> io::Result<bool> {
+        let compressed = self.decoder.get_mut();
+        let is_padded = compressed.fill_buf()?.first() == Some(&0);
+        skip_zeros(compressed)?;
+        if compressed.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
+        if is_padded {
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "behind the gzip data there is something else",
+            ));
+        }
+        let compressed = self.decoder.reset(Box::new(io::empty()));
+        self.decoder.reset(compressed);
+        Ok(true)
+    }
+}
+
+impl Read for GzipMembers {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.decoder.read(buffer).map_err(|error| in_words("gzip", &error))?;
+            if count > 0 || buffer.is_empty() || !self.begin()? {
+                return Ok(count);
+            }
+        }
+    }
+}
+
+fn skip_zeros(compressed: &mut Compressed) -> io::Result<()> {
+    loop {
+        let bytes = compressed.fill_buf()?;
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        if zeros == 0 {
+            return Ok(());
+        }
+        compressed.consume(zeros);
+    }
+}
+
+/// Decompresses zstd frames, one after another, as `cat a.zst b.zst` makes them.
+pub(super) struct ZstdFrames {
+    compressed: Compressed,
+    decoder: FrameDecoder,
+    is_inside: bool,
+}
+
+impl ZstdFrames {
+    pub(super) fn new(compressed: Compressed) -> Self {
+        Self { compressed, decoder: FrameDecoder::new(), is_inside: false }
+    }
+
+    /// Begins the next frame: whether there is one. Frames with other programs' data are skipped.
+    fn begin(&mut self) -> io::Result<bool> {
+        while !self.compressed.fill_buf()?.is_empty() {
+            match self.decoder.reset(&mut self.compressed) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let skipped = (&mut self.compressed).take(u64::from(length));
+                    if io::copy(&mut { skipped }, &mut io::sink())? < u64::from(length) {
+                        return Err(cut_short("zstd"));
+                    }
+                }
+                Err(FrameDecoderError::WindowSizeTooBig { .. }) => {
+                    let words = "the zstd data was compressed with a very long window; \
+                                 decompress it with `zstd -d --long=31` first";
+                    return Err(io::Error::new(ErrorKind::Unsupported, words));
+                }
+                Err(FrameDecoderError::DictNotProvided { .. }) => {
+                    let words = "the zstd data was compressed with a dictionary; \
+                                 decompress it with `zstd -d -D DICTIONARY` first";
+                    return Err(io::Error::new(ErrorKind::Unsupported, words));
+                }
+                Err(error) => return Err(in_words("zstd", &error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// A frame may end with a checksum of what it holds.
+    fn end(&self) -> io::Result<()> {
+        let written = self.decoder.get_checksum_from_data();
+        if written.is_some() && written != self.decoder.get_calculated_checksum() {
+            return Err(damaged("zstd"));
+        }
+        Ok(())
+    }
+}
+
+impl Read for ZstdFrames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.is_inside && !self.begin()? {
+                return Ok(0);
+            }
+            self.is_inside = true;
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                self.decoder
+                    .decode_blocks(&mut self.compressed, BlockDecodingStrategy::UptoBlocks(1))
+                    .map_err(|error| in_words("zstd", &error))?;
+            }
+            let count = self.decoder.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            self.end()?;
+            self.is_inside = false;
+        }
+    }
+}
+
+/// A decoder's error for people. Decoders tell in which of their tables they stumbled; what helps is
+/// whether the system failed, or the file is cut short, or damaged.
+fn in_words(format: &str, error: &(dyn Error + 'static)) -> io::Error {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            if let Some(number) = error.raw_os_error() {
+                return io::Error::from_raw_os_error(number);
+            }
+            if error.kind() == ErrorKind::UnexpectedEof {
+                return cut_short(format);
+            }
+        }
+        cause = error.source();
+    }
+    damaged(format)
+}
+
+fn cut_short(format: &str) -> io::Error {
+    let words = format!("its {format} data is cut short; fetch or compress the file again");
+    io::Error::new(ErrorKind::UnexpectedEof, words)
+}
+
+fn damaged(format: &str) -> io::Error {
+    let words = format!("its {format} data is damaged; fetch or compress the file again");
+    io::Error::new(ErrorKind::InvalidData, words)
+}
