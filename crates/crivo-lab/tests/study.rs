@@ -73,6 +73,10 @@ fn a_study_goes_on_where_it_was_interrupted() {
     Study::new(&names, tiny(1)).unwrap().run(folder.path(), &notes).unwrap();
     assert_eq!(*notes.0.borrow(), ["skipped best-k", "started best-m"]);
 
+    // What a killed study left behind is gone.
+    let scratch = folder.path().join(".crivo-scratch-left");
+    fs::create_dir(&scratch).unwrap();
+
     // Other settings are measured anew, and so is what is damaged.
     let notes = Notes::default();
     Study::new(&names[..1], tiny(2)).unwrap().run(folder.path(), &notes).unwrap();
@@ -81,7 +85,9 @@ fn a_study_goes_on_where_it_was_interrupted() {
     assert_eq!(*notes.0.borrow(), ["started best-k", "started best-k"]);
 
     // No temporary file is left.
-    let left = fs::read_dir(folder.path().join("data")).unwrap();
+    let [left, below] = [folder.path().to_path_buf(), folder.path().join("data")]
+        .map(|path| fs::read_dir(path).unwrap());
+    let left = left.chain(below);
     assert!(
         left.map(|file| file.unwrap().file_name())
             .all(|name| !name.to_string_lossy().starts_with('.'))

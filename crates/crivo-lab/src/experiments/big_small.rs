@@ -182,7 +182,8 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
     let off: Vec<&Group> =
         groups.iter().filter(|group| !group.tested.holds(group.theory)).collect();
     let members: u64 = runs.iter().map(|run| run.keys).sum();
-    let found: u64 = runs.iter().map(|run| run.members_found).sum();
+    let found: u64 = runs.iter().map(|run| run.members_found.min(run.keys)).sum();
+    let is_whole = members == found;
     let largest = groups.iter().max_by_key(|group| group.keys);
     let largest = largest.map_or(String::new(), |group| {
         format!(
@@ -197,10 +198,14 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         0 => format!("The rates of all {} sizes agree with theory", groups.len()),
         some => format!("The rates of {some} of {} sizes contradict theory", groups.len()),
     };
+    let found = match members - found {
+        0 => format!("all {} members were found", thousands(members)),
+        missed => format!("{} of {} members were missed", thousands(missed), thousands(members)),
+    };
     let sentence = format!(
-        "{agreement}, and all {} members were found.{largest} The published run, 12 of 96\u{202f}872, \
-         fits any rate from {} to {}.",
-        thousands(found),
+        "{agreement}, and {found}.{largest} The published run, {} of {}, fits any rate from {} to {}.",
+        PUBLISHED.0,
+        thousands(PUBLISHED.1),
         percent(published.low, 2),
         percent(published.high, 2),
     );
@@ -250,7 +255,7 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(off.is_empty() && members == found),
+            outcome: Outcome::of(off.is_empty() && is_whole),
             sentence,
             test: format!(
                 "Test: theory within the interval of each of {} sizes, corrected for their number \
