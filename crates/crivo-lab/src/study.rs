@@ -310,13 +310,22 @@ impl Study {
         }
     }
 
-    /// Runs every experiment whose data is not in `folder/data` already, and makes the report of
-    /// all data that is there. Answers the path of the report.
+    /// [Measures](Self::measure), and makes the report of all data that is in `folder/data`.
+    /// Answers the path of the report.
     ///
     /// # Errors
     /// If the folder cannot be written, or an experiment fails. What was finished before stays,
     /// and another run goes on from there.
     pub fn run(&self, folder: &Path, progress: &dyn Progress) -> Result<PathBuf, StudyError> {
+        self.measure(folder, progress)?;
+        report::write(folder)
+    }
+
+    /// Runs every experiment whose data is not in `folder/data` already.
+    ///
+    /// # Errors
+    /// As with [`run`](Self::run).
+    pub fn measure(&self, folder: &Path, progress: &dyn Progress) -> Result<(), StudyError> {
         let data_folder = folder.join("data");
         prepare_folder(&data_folder)?;
         remove_leftovers(folder);
@@ -342,6 +351,6 @@ impl Study {
             data.save(&data_folder)?;
             progress.finished(name);
         }
-        report::write(folder)
+        Ok(())
     }
 }

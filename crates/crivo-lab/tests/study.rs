@@ -42,10 +42,11 @@ impl Progress for Notes {
 #[test]
 fn the_same_seed_gives_the_same_data_but_for_times() {
     let [one, same, other] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
-    run(&[], tiny(1), one.path());
-    run(&[], tiny(1), same.path());
-    // An experiment gives the same data alone as among others.
-    run(&["best-k", "compaction"], tiny(2), other.path());
+    for (folder, names, seed) in
+        [(&one, &[][..], 1), (&same, &[], 1), (&other, &["best-k", "compaction"], 2)]
+    {
+        Study::new(names, tiny(seed)).unwrap().measure(folder.path(), &()).unwrap();
+    }
     let (one, same, other) =
         (data_files(one.path()), data_files(same.path()), data_files(other.path()));
     assert!(one.len() > 20);

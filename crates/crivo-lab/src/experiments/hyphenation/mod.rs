@@ -144,7 +144,7 @@ impl Experiment for Hyphenation {
                 figures::rates(data, &guarded)?,
                 figures::space(data, &guarded)?,
                 cold::figure(data)?,
-                published::figure(data, &samples)?,
+                published::figure(data, &guarded, &samples)?,
             ],
         })
     }

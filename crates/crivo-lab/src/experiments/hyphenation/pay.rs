@@ -56,7 +56,7 @@ impl<'a> Costs<'a> {
 
     /// The time that the filter itself takes for a word: that of a guarded lookup in memory, less
     /// the lookups that the filter lets through.
-    fn filter(&self, kind: crivo::codec::Kind, percent: u32) -> Option<Estimate> {
+    pub(super) fn filter(&self, kind: crivo::codec::Kind, percent: u32) -> Option<Estimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
         let behind = row.rate() * self.memory.value;
         let time = self.samples.median(LOOKUP, 0.0, &name(kind, percent))?;
