@@ -151,9 +151,8 @@ pub enum Comparison {
 /// The test behind so many comparisons of median ratios with 1, over so many rounds, for the
 /// reader: with the chance of a false alarm in any of them, unless the rounds are too few.
 pub(crate) fn describe_comparisons(comparisons: usize, rounds: usize) -> String {
-    let confidence = corrected(comparisons);
-    let chance = (comparisons as f64 * median_miss(rounds, confidence)).min(1.0);
-    if chance > 0.05 {
+    let chance = chance_of_alarm(comparisons, rounds);
+    if !suffices(comparisons, rounds) {
         return format!(
             "Not a test: {rounds} rounds are too few for {comparisons} comparisons. Faster and slower \
              mean: in every round."
@@ -165,6 +164,16 @@ pub(crate) fn describe_comparisons(comparisons: usize, rounds: usize) -> String 
         if comparisons == 1 { "comparison" } else { "comparisons" },
         percent(chance, 1),
     )
+}
+
+/// The chance of a false alarm in any of so many comparisons.
+fn chance_of_alarm(comparisons: usize, rounds: usize) -> f64 {
+    comparisons as f64 * median_miss(rounds, corrected(comparisons))
+}
+
+/// Whether so many rounds are enough for a test of so many comparisons.
+pub(crate) fn suffices(comparisons: usize, rounds: usize) -> bool {
+    chance_of_alarm(comparisons, rounds) <= 0.05
 }
 
 /// The confidence of each of so many comparisons.

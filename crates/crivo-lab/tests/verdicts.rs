@@ -113,7 +113,7 @@ fn every_verdict_follows_from_the_data() {
     differs("compaction-rates", "compaction", "rates", &|row| multiply(row, &wrong, 0.5));
     differs("filters-space", "filters", "space", &half_more);
     differs("best-k-separation", "best-k", "separation", &|row| {
-        multiply(row, &["wrong_five"], 2.0)
+        multiply(row, &["wrong_five"], 2.0);
     });
     differs("big-small-rates", "big-small", "runs", &|row| multiply(row, &["members_found"], 0.9));
     differs("big-small-rates", "big-small", "runs", &|row| row["wrong"] = row["asked"].clone());

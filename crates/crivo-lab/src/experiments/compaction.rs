@@ -220,7 +220,7 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
         verdict: Verdict {
             outcome: Outcome::of(against == 0),
             sentence: format!(
-                "{} The first was seen with {} keys.{half}",
+                "{} A collision was seen with as few as {} keys.{half}",
                 if against == 0 {
                     "Observation agrees with the birthday bound at every n.".to_string()
                 } else {

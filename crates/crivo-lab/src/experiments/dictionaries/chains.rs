@@ -210,7 +210,8 @@ impl Measured {
             .filter_map(|load| {
                 Some((f64::from(load) / 100.0, self.mean(shape, search, load, CONFIDENCE)?))
             })
-            .filter(|(_, estimate)| estimate.value > 0.01)
+            // A logarithmic axis has no place for what may be 0.
+            .filter(|(_, estimate)| estimate.low > 0.0)
             .collect();
         Ok([Series::dashed(String::new(), hue, ends), Series::trace(label, hue, points)])
     }

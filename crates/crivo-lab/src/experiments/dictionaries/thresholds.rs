@@ -197,8 +197,8 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         verdict: Verdict {
             outcome,
             sentence: format!(
-                "At {} slots {inside} of {shapes} shapes without a stash fail within {} of their \
-                 threshold for certain, and {outside} beyond; the farthest mean is that of {}, {}.{stashed}{lecture}",
+                "At {} slots {inside} of {shapes} shapes without a stash are shown to fail within {} of \
+                 their threshold, and {outside} beyond; the farthest mean is that of {}, {}.{stashed}{lecture}",
                 thousands(largest),
                 points(widest),
                 farthest.1,

@@ -13,7 +13,7 @@ use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, tho
 use crate::report::{Figure, Outcome, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, share};
 use crate::study::Context;
-use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
+use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons, suffices};
 
 /// A cuckoo filter with fingerprints of so many bits, filled to its capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -216,7 +216,9 @@ pub(super) fn faster(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         table.row(cells);
     }
     let open = comparisons - faster - slower;
+    let rounds = samples.rounds("present");
     let outcome = match (faster, slower) {
+        _ if !suffices(comparisons, rounds) => Outcome::Undecided,
         (_, 0) if faster == comparisons => Outcome::Agrees,
         (_, 0) => Outcome::Undecided,
         _ => Outcome::Differs,
@@ -249,7 +251,7 @@ pub(super) fn faster(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         verdict: Verdict {
             outcome,
             sentence,
-            test: describe_comparisons(comparisons, samples.rounds("present")),
+            test: describe_comparisons(comparisons, rounds),
         },
     })
 }

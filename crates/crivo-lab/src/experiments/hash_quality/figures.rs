@@ -228,7 +228,7 @@ pub(super) fn histogram_figure(
             x: Axis::linear(""),
             y: Axis::from_zero(""),
             series: vec![
-                Series::bars(format!("keys in a bin over expected: {family}"), hue, bars),
+                Series::bars(family, hue, bars),
                 Series::line("expected", Hue::Theory, across(1.0)),
                 Series::dashed("95% of bins", Hue::Theory, across(stray.low)),
                 Series::dashed("95% of bins", Hue::Theory, across(stray.high)),
@@ -256,7 +256,7 @@ pub(super) fn histogram_figure(
         question: "Does every function of every family fill its range evenly?".to_string(),
         method: format!(
             "{} random strings in {BINS} equal bins; chi-square with {} degrees of freedom, \
-             two-sided, since too even is a fault, too. Drawn: all ten FarmHash functions, the first of \
+             two-sided, since too even is a fault, too. Bars: keys in a bin over what is expected, for all ten FarmHash functions, the first of \
              every other family, and one that is bad on purpose. One bin of a perfect function holds {} to \
              {} of what is expected, in 95% of cases: dashes.",
             thousands(keys),
