@@ -162,7 +162,8 @@ pub(crate) fn describe_comparisons(comparisons: usize, rounds: usize) -> String 
         "Test: the interval of the median ratio over {rounds} rounds lies wholly below or above 1, \
          corrected for {comparisons} {} (Bonferroni); probability of a false alarm at most {}.",
         if comparisons == 1 { "comparison" } else { "comparisons" },
-        percent(chance, 1),
+        // Rounded up, for it is a bound.
+        percent((chance * 1e3).ceil() / 1e3, 2),
     )
 }
 
