@@ -123,7 +123,7 @@ fn csv_files_say_where_they_come_from() {
         text.lines().partition(|line| line.starts_with('#'));
     assert!(comments[0].contains("best-m") && comments[0].contains("seed 5"), "{comments:?}");
     assert!(comments[2].contains("keys=2000"), "{comments:?}");
-    assert_eq!(rows[0], "filter,x,bits,keys,probes,filters,asked,wrong,theory");
+    assert_eq!(rows[0], "filter,x,bits,keys,probes,filters,asked,wrong,wrong_squares,theory");
     assert_eq!(rows.len(), 1 + 2 * 19);
 }
 
