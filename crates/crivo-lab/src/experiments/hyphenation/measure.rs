@@ -1,5 +1,6 @@
 //! The measurement.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,10 +81,14 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     // What comes out is the same whatever stands in between: the sum of all breaks is compared.
     let in_one = Hyphenator::from_automaton(Arc::clone(&folded));
     let right = sum_of_breaks(&in_one, &words);
+    // A later entry of a word replaces an earlier one.
+    let breaks: HashMap<&str, &Breaks> =
+        exceptions.iter().map(|each| (each.word(), each.breaks())).collect();
     let mut guarded = Vec::new();
     for pair in &pairs {
-        guarded.push(pair.row(MEMORY, &pair.memory, &exceptions, &words, right, with)?);
-        guarded.push(pair.row(STORED, &pair.stored, &exceptions, &words, right, with)?);
+        let checked = (&exceptions[..], &breaks);
+        guarded.push(pair.row(MEMORY, &pair.memory, checked, &words, right, with)?);
+        guarded.push(pair.row(STORED, &pair.stored, checked, &words, right, with)?);
     }
     data.add("guards", &guarded)?;
     context.step(25, steps);
@@ -171,7 +176,7 @@ impl Pair {
         &self,
         store: &str,
         list: &Arc<E>,
-        exceptions: &[Exception],
+        (exceptions, breaks): (&[Exception], &HashMap<&str, &Breaks>),
         words: &[&str],
         right: u64,
         with: impl Fn(Arc<dyn Exceptions>) -> Hyphenator,
@@ -185,17 +190,13 @@ impl Pair {
                 name(self.kind, self.percent)
             )));
         }
-        // A later entry of a word replaces an earlier one.
-        let last = |word: &str| -> Option<&Breaks> {
-            exceptions.iter().rev().find(|each| each.word() == word).map(Exception::breaks)
-        };
         let (mut checked, mut missed) = (0, 0);
         for exception in exceptions {
             let word = exception.word();
             let capital = word.to_uppercase();
             for form in [word, &capital, &mixed(word)] {
                 checked += 1;
-                missed += u64::from(list.find(&fold(form)).as_ref() != last(word));
+                missed += u64::from(list.find(&fold(form)).as_ref() != breaks.get(word).copied());
             }
         }
         if missed > 0 {
