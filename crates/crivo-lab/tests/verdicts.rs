@@ -219,5 +219,7 @@ fn verdicts_keep_their_level() {
         alarms.remove(figure);
     }
     println!("{alarms:?}");
+    // This one states 5%: more than 15 have the same small probability.
+    assert!(alarms.remove("best-k-separation").is_some_and(|count| count <= 15));
     assert!(alarms.values().all(|count| *count <= 6), "{alarms:?}");
 }
