@@ -44,6 +44,37 @@ pub fn share(successes: u64, trials: u64, confidence: f64) -> Result<Estimate, P
     Ok(Estimate { value, low: interval.low, high: interval.high })
 }
 
+/// A share over several samples of equal size, such as the questions to each of many filters, with
+/// an interval that holds even if each sample has a rate of its own: the wider of the exact
+/// interval of all trials and Student's over the samples. `squares` is the sum of the squared
+/// numbers of successes.
+///
+/// The exact interval alone takes all trials for independent. The questions to one filter are not:
+/// they share its bits, and filters of one size scatter around the mean of theory.
+///
+/// # Errors
+/// If there are no trials, or more successes than trials.
+pub fn share_of_samples(
+    samples: u32,
+    trials: u64,
+    (successes, squares): (u64, u64),
+    confidence: f64,
+) -> Result<Estimate, ParameterError> {
+    let exact = share(successes, trials, confidence)?;
+    let (count, sum) = (f64::from(samples), successes as f64);
+    let scatter = (squares as f64 - sum * sum / count).max(0.0);
+    let error = (scatter * count / (count - 1.0)).sqrt() / trials as f64;
+    let half = student(count - 1.0, confidence).map_or(0.0, |quantile| quantile * error);
+    let (low, high) = (exact.value - half, exact.value + half);
+    Ok(Estimate { value: exact.value, low: exact.low.min(low), high: exact.high.max(high) })
+}
+
+/// How many standard errors Student's interval reaches to each side, if there is any freedom.
+fn student(degrees_of_freedom: f64, confidence: f64) -> Option<f64> {
+    let student = StudentsT::new(0.0, 1.0, degrees_of_freedom).ok()?;
+    Some(student.inverse_cdf(0.5 + confidence / 2.0))
+}
+
 /// The mean of a sample.
 pub fn mean(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len().max(1) as f64
@@ -54,13 +85,8 @@ pub fn mean_interval(sample: &[f64], confidence: f64) -> Estimate {
     let value = mean(sample);
     let count = sample.len() as f64;
     let squares: f64 = sample.iter().map(|x| (x - value).powi(2)).sum();
-    let half = match StudentsT::new(0.0, 1.0, count - 1.0) {
-        Ok(student) => {
-            let error = (squares / (count * (count - 1.0))).sqrt();
-            student.inverse_cdf(0.5 + confidence / 2.0) * error
-        }
-        Err(_) => 0.0,
-    };
+    let half = student(count - 1.0, confidence)
+        .map_or(0.0, |quantile| quantile * (squares / (count * (count - 1.0))).sqrt());
     Estimate { value, low: value - half, high: value + half }
 }
 
@@ -90,7 +116,8 @@ pub fn deviation_interval(
 
 /// The median, with the interval between two of the ordered values that holds it whatever the
 /// distribution: each value is below the median with chance ½, so that ranks follow the binomial
-/// distribution. With fewer than six values it is their whole range, and less sure than 95%.
+/// distribution. With too few values it is their whole range, and less sure than asked for:
+/// [`median_miss`] says by how much.
 pub fn median_interval(sample: &[f64], confidence: f64) -> Estimate {
     let mut ordered = sample.to_vec();
     ordered.sort_by(f64::total_cmp);
@@ -99,16 +126,37 @@ pub fn median_interval(sample: &[f64], confidence: f64) -> Estimate {
         return Estimate { value: 0.0, low: 0.0, high: 0.0 };
     }
     let value = (ordered[(count - 1) / 2] + ordered[count / 2]) / 2.0;
-    // The largest r with P(Binomial(count, ½) < r) ≤ (1 − confidence)/2.
+    let (rank, _) = median_rank(count, confidence);
+    Estimate { value, low: ordered[rank], high: ordered[count - 1 - rank] }
+}
+
+/// The chance that the [`median_interval`] of so many values does not hold the median: at most
+/// 1 − `confidence` where there are values enough, and more where there are not.
+///
+/// ```
+/// use crivo_lab::statistics::median_miss;
+///
+/// assert!(median_miss(30, 0.95) <= 0.05);
+/// // All of five values lie on one side with a chance of 2/2⁵, and no interval is wider.
+/// assert_eq!(median_miss(5, 0.95), 0.0625);
+/// ```
+pub fn median_miss(count: usize, confidence: f64) -> f64 {
+    median_rank(count, confidence).1
+}
+
+/// The rank, from 0, of the lower end of the interval, and the chance that it misses.
+fn median_rank(count: usize, confidence: f64) -> (usize, f64) {
+    // The largest r with P(Binomial(count, ½) ≤ r) ≤ (1 − confidence)/2, but at least 0.
     let mut term = 0.5f64.powi(count as i32);
-    let (mut below, mut rank) = (0.0, 0);
-    while rank < count / 2 && below + term <= (1.0 - confidence) / 2.0 {
-        below += term;
+    let (mut rank, mut below) = (0, term);
+    loop {
         term *= (count - rank) as f64 / (rank + 1) as f64;
+        if rank + 1 >= count.div_ceil(2) || below + term > (1.0 - confidence) / 2.0 {
+            return (rank, (2.0 * below).min(1.0));
+        }
+        below += term;
         rank += 1;
     }
-    let rank = rank.saturating_sub(1);
-    Estimate { value, low: ordered[rank], high: ordered[count - 1 - rank] }
 }
 
 /// A straight line through points, by least squares.
@@ -137,11 +185,8 @@ pub fn regression(points: &[(f64, f64)], confidence: f64) -> Line {
     let slope = if spread > 0.0 { together / spread } else { 0.0 };
     let intercept = mean_y - slope * mean_x;
     let residues: f64 = points.iter().map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
-    let half = match StudentsT::new(0.0, 1.0, count - 2.0) {
-        Ok(student) if spread > 0.0 => {
-            let error = (residues / (count - 2.0) / spread).sqrt();
-            student.inverse_cdf(0.5 + confidence / 2.0) * error
-        }
+    let half = match student(count - 2.0, confidence) {
+        Some(quantile) if spread > 0.0 => quantile * (residues / (count - 2.0) / spread).sqrt(),
         _ => 0.0,
     };
     Line { intercept, slope: Estimate { value: slope, low: slope - half, high: slope + half } }
@@ -181,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn a_share_of_samples_allows_for_their_scatter() {
+        let exact = share(300, 1000, 0.95).unwrap();
+        // Ten samples of 100 with 30 successes each scatter less than chance has it: exact.
+        let even = share_of_samples(10, 1000, (300, 9000), 0.95).unwrap();
+        assert_eq!(even, exact);
+        // Five with 10 and five with 50: Student's, with a standard error of 0.2·√(10/9)/√10 and
+        // t(9, 97.5%) = 2.2622.
+        let uneven = share_of_samples(10, 1000, (300, 13_000), 0.95).unwrap();
+        assert!((uneven.high - 0.3 - 2.2622 * 0.2 / 3.0).abs() < 1e-4, "{uneven:?}");
+        assert!((0.6 - uneven.high - uneven.low).abs() < 1e-12);
+        assert_eq!(share_of_samples(1, 1000, (300, 90_000), 0.95).unwrap(), exact);
+    }
+
+    #[test]
     fn a_standard_error_gives_an_interval() {
         let estimate = normal_interval(1.0, 0.5, 0.95);
         assert!((estimate.low - 0.02).abs() < 1e-4 && (estimate.high - 1.98).abs() < 1e-4);
@@ -201,6 +260,9 @@ mod tests {
         assert_eq!(median_interval(&[7.0], 0.95).value, 7.0);
         let few = median_interval(&[3.0, 1.0, 2.0], 0.95);
         assert_eq!((few.low, few.value, few.high), (1.0, 2.0, 3.0));
+        // The same table: 30 values miss with 4.28%; three, with 2/2³.
+        assert!((median_miss(30, 0.95) - 0.0428).abs() < 1e-4);
+        assert_eq!((median_miss(3, 0.95), median_miss(1, 0.95)), (0.25, 1.0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A study: which experiments, under which settings, into which folder.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crivo::KeyHasher;
@@ -182,6 +183,17 @@ pub trait Progress {
 
 impl Progress for () {}
 
+/// How the names of scratch folders begin.
+const SCRATCH: &str = ".crivo-scratch-";
+
+/// Removes the scratch folders of a study that was killed. Whoever cannot be removed does no harm.
+fn remove_leftovers(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SCRATCH)) {
+        let _ = fs::remove_dir_all(entry.path());
+    }
+}
+
 /// What an experiment may use.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -239,7 +251,7 @@ impl<'a> Context<'a> {
     /// If it cannot be made.
     pub fn scratch(&self) -> Result<tempfile::TempDir, StudyError> {
         let refused = |error| StudyError::Write { path: self.folder.to_path_buf(), error };
-        tempfile::Builder::new().prefix(".crivo-").tempdir_in(self.folder).map_err(refused)
+        tempfile::Builder::new().prefix(SCRATCH).tempdir_in(self.folder).map_err(refused)
     }
 
     /// Tells how far the experiment is.
@@ -298,15 +310,25 @@ impl Study {
         }
     }
 
-    /// Runs every experiment whose data is not in `folder/data` already, and makes the report of
-    /// all data that is there. Answers the path of the report.
+    /// [Measures](Self::measure), and makes the report of all data that is in `folder/data`.
+    /// Answers the path of the report.
     ///
     /// # Errors
     /// If the folder cannot be written, or an experiment fails. What was finished before stays,
     /// and another run goes on from there.
     pub fn run(&self, folder: &Path, progress: &dyn Progress) -> Result<PathBuf, StudyError> {
+        self.measure(folder, progress)?;
+        report::write(folder)
+    }
+
+    /// Runs every experiment whose data is not in `folder/data` already.
+    ///
+    /// # Errors
+    /// As with [`run`](Self::run).
+    pub fn measure(&self, folder: &Path, progress: &dyn Progress) -> Result<(), StudyError> {
         let data_folder = folder.join("data");
         prepare_folder(&data_folder)?;
+        remove_leftovers(folder);
         let settings = self.settings();
         for (index, experiment) in self.experiments.iter().enumerate() {
             let name = experiment.name();
@@ -329,6 +351,6 @@ impl Study {
             data.save(&data_folder)?;
             progress.finished(name);
         }
-        report::write(folder)
+        Ok(())
     }
 }

@@ -15,7 +15,10 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
-use crate::statistics::{CONFIDENCE, Estimate, mean_interval, median_interval};
+use crate::plot::percent;
+use crate::statistics::{
+    CONFIDENCE, Estimate, FALSE_ALARM, mean_interval, median_interval, median_miss,
+};
 
 /// Something measured: a name, and the work. It is told which phase to do and gives a reading to
 /// be checked.
@@ -42,7 +45,8 @@ pub struct Phase<'a> {
     pub task: &'a str,
     /// How many operations it does.
     pub operations: usize,
-    /// The reading that is right, if there is one.
+    /// The reading that is right, where it is the same for all; otherwise each contender must read
+    /// the same in every round.
     pub expected: Option<u64>,
 }
 
@@ -75,7 +79,7 @@ pub enum Clock {
 /// contender does all phases, each timed by itself.
 ///
 /// # Errors
-/// If a contender fails, or its reading is not the expected one.
+/// If a contender fails, or its reading is not the expected one, or not that of its first round.
 pub fn interleave(
     clock: Clock,
     x: f64,
@@ -85,6 +89,7 @@ pub fn interleave(
 ) -> Result<Vec<Sample>, StudyError> {
     let count = contenders.len();
     let mut samples = vec![Vec::with_capacity(phases.len() * rounds as usize); count];
+    let mut readings = vec![None; count * phases.len()];
     for round in 0..=rounds {
         for turn in 0..count {
             let place = (round as usize + turn) % count;
@@ -93,9 +98,9 @@ pub fn interleave(
                 let start = clock.now();
                 let reading = black_box((contender.work)(number)?);
                 let elapsed = clock.now().saturating_sub(start);
-                if let Some(expected) = phase.expected
-                    && reading != expected
-                {
+                let first = readings[place * phases.len() + number].get_or_insert(reading);
+                let expected = phase.expected.unwrap_or(*first);
+                if reading != expected {
                     let (name, task) = (&contender.name, phase.task);
                     return Err(StudyError::wrong(format_args!(
                         "{name} read {reading} in {task:?}, where {expected} is right"
@@ -130,6 +135,51 @@ impl Clock {
             _ => BEGINNING.elapsed(),
         }
     }
+}
+
+/// What a ratio of times says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// Faster than the baseline.
+    Faster,
+    /// Slower than the baseline.
+    Slower,
+    /// Not to be told apart from it.
+    Open,
+}
+
+/// The test behind so many comparisons of median ratios with 1, over so many rounds, for the
+/// reader: with the chance of a false alarm in any of them, unless the rounds are too few.
+pub(crate) fn describe_comparisons(comparisons: usize, rounds: usize) -> String {
+    let chance = chance_of_alarm(comparisons, rounds);
+    if !suffices(comparisons, rounds) {
+        return format!(
+            "Not a test: {rounds} rounds are too few for {comparisons} comparisons. Faster and slower \
+             mean: in every round."
+        );
+    }
+    format!(
+        "Test: the interval of the median ratio over {rounds} rounds lies wholly below or above 1, \
+         corrected for {comparisons} {} (Bonferroni); probability of a false alarm at most {}.",
+        if comparisons == 1 { "comparison" } else { "comparisons" },
+        // Rounded up, for it is a bound.
+        percent((chance * 1e3).ceil() / 1e3, 2),
+    )
+}
+
+/// The chance of a false alarm in any of so many comparisons.
+fn chance_of_alarm(comparisons: usize, rounds: usize) -> f64 {
+    comparisons as f64 * median_miss(rounds, corrected(comparisons))
+}
+
+/// Whether so many rounds are enough for a test of so many comparisons.
+pub(crate) fn suffices(comparisons: usize, rounds: usize) -> bool {
+    chance_of_alarm(comparisons, rounds) <= 0.05
+}
+
+/// The confidence of each of so many comparisons.
+pub(crate) fn corrected(comparisons: usize) -> f64 {
+    1.0 - FALSE_ALARM / comparisons.max(1) as f64
 }
 
 /// Samples of a data file, to be asked.
@@ -172,6 +222,54 @@ impl Samples<'_> {
         let baselines = self.times(task, x, baseline);
         let ratios: Vec<f64> = times.iter().zip(&baselines).map(|(a, b)| a / b).collect();
         (!ratios.is_empty()).then(|| median_interval(&ratios, confidence))
+    }
+
+    /// Whether a contender is faster or slower than the baseline: the interval of the median ratio,
+    /// at this confidence, lies wholly below or above 1.
+    pub fn compare(
+        &self,
+        task: &str,
+        x: f64,
+        contender: &str,
+        baseline: &str,
+        confidence: f64,
+    ) -> Option<Comparison> {
+        let ratio = self.ratio(task, x, contender, baseline, confidence)?;
+        Some(match ratio {
+            Estimate { high, .. } if high < 1.0 => Comparison::Faster,
+            Estimate { low, .. } if low > 1.0 => Comparison::Slower,
+            _ => Comparison::Open,
+        })
+    }
+
+    /// The contender with the lowest median ratio to the baseline, that ratio, and the contenders
+    /// that it is not faster than at this confidence.
+    pub fn fastest(
+        &self,
+        task: &str,
+        x: f64,
+        baseline: &str,
+        confidence: f64,
+    ) -> Option<(String, f64, Vec<String>)> {
+        let ratio = |name: &String| {
+            Some((name.clone(), self.ratio(task, x, name, baseline, CONFIDENCE)?.value))
+        };
+        let names = self.contenders(task);
+        let (best, ratio) = names.iter().filter_map(ratio).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let is_beaten = |name: &String| {
+            self.compare(task, x, &best, name, confidence) == Some(Comparison::Faster)
+        };
+        let rivals = names.iter().filter(|name| **name != best && !is_beaten(name)).cloned();
+        Some((best.clone(), ratio, rivals.collect()))
+    }
+
+    /// The fewest rounds of any contender in a task.
+    pub fn rounds(&self, task: &str) -> usize {
+        let rounds = self.xs(task).into_iter().flat_map(|x| {
+            let names = self.contenders(task).into_iter();
+            names.map(move |name| self.times(task, x, &name).len()).filter(|count| *count > 0)
+        });
+        rounds.min().unwrap_or(0)
     }
 
     /// Every x of a task, in rising order.
@@ -219,8 +317,43 @@ mod tests {
         assert!(samples.ratio("task", 1.0, "a", "a", 0.95).unwrap().holds(1.0));
         assert!(samples.mean("task", 2.0, "b").is_none());
 
+        assert_eq!(samples.rounds("task"), 2);
+
         let wrong = Phase { expected: Some(8), ..phase };
         let error = interleave(Clock::Processor, 1.0, 2, &[wrong], &mut contenders).unwrap_err();
         assert!(error.to_string().contains("a read 7 in \"task\", where 8 is right"), "{error}");
+
+        // Without an expected reading the first one counts.
+        let (free, mut reading) = (Phase { expected: None, ..phase }, 0);
+        let counting = Contender::new("counts", |_| {
+            reading += 1;
+            Ok(reading)
+        });
+        assert!(interleave(Clock::Processor, 1.0, 1, &[free], &mut [counting]).is_err());
+    }
+
+    #[test]
+    fn ratios_are_compared() {
+        let times = [("slow", 2.0), ("fast", 1.0), ("other", 1.0), ("base", 1.5)];
+        let sample = |round: u32, (name, time): (&str, f64)| Sample {
+            task: "task".to_string(),
+            x: 1.0,
+            contender: name.to_string(),
+            round,
+            // Every contender has rounds of its own in which it is a little slower.
+            nanoseconds: time + 0.01 * f64::from((round + name.len() as u32) % 3),
+        };
+        let rows: Vec<Sample> =
+            (0..30).flat_map(|round| times.map(|each| sample(round, each))).collect();
+        let samples = Samples(&rows);
+        let compare = |name| samples.compare("task", 1.0, name, "base", 0.99).unwrap();
+        assert_eq!(compare("slow"), Comparison::Slower);
+        assert_eq!(compare("fast"), Comparison::Faster);
+        assert_eq!(compare("base"), Comparison::Open);
+        let (best, ratio, rivals) = samples.fastest("task", 1.0, "base", 0.99).unwrap();
+        assert!(["fast", "other"].contains(&best.as_str()) && ratio < 0.7, "{best} {ratio}");
+        assert_eq!(rivals.len(), 1, "{rivals:?}");
+        assert!(describe_comparisons(4, 30).starts_with("Test"));
+        assert!(describe_comparisons(100, 7).starts_with("Not a test"));
     }
 }

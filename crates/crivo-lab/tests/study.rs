@@ -42,10 +42,11 @@ impl Progress for Notes {
 #[test]
 fn the_same_seed_gives_the_same_data_but_for_times() {
     let [one, same, other] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
-    run(&[], tiny(1), one.path());
-    run(&[], tiny(1), same.path());
-    // An experiment gives the same data alone as among others.
-    run(&["best-k", "compaction"], tiny(2), other.path());
+    for (folder, names, seed) in
+        [(&one, &[][..], 1), (&same, &[], 1), (&other, &["best-k", "compaction"], 2)]
+    {
+        Study::new(names, tiny(seed)).unwrap().measure(folder.path(), &()).unwrap();
+    }
     let (one, same, other) =
         (data_files(one.path()), data_files(same.path()), data_files(other.path()));
     assert!(one.len() > 20);
@@ -73,6 +74,10 @@ fn a_study_goes_on_where_it_was_interrupted() {
     Study::new(&names, tiny(1)).unwrap().run(folder.path(), &notes).unwrap();
     assert_eq!(*notes.0.borrow(), ["skipped best-k", "started best-m"]);
 
+    // What a killed study left behind is gone.
+    let scratch = folder.path().join(".crivo-scratch-left");
+    fs::create_dir(&scratch).unwrap();
+
     // Other settings are measured anew, and so is what is damaged.
     let notes = Notes::default();
     Study::new(&names[..1], tiny(2)).unwrap().run(folder.path(), &notes).unwrap();
@@ -81,7 +86,9 @@ fn a_study_goes_on_where_it_was_interrupted() {
     assert_eq!(*notes.0.borrow(), ["started best-k", "started best-k"]);
 
     // No temporary file is left.
-    let left = fs::read_dir(folder.path().join("data")).unwrap();
+    let [left, below] = [folder.path().to_path_buf(), folder.path().join("data")]
+        .map(|path| fs::read_dir(path).unwrap());
+    let left = left.chain(below);
     assert!(
         left.map(|file| file.unwrap().file_name())
             .all(|name| !name.to_string_lossy().starts_with('.'))
@@ -116,7 +123,7 @@ fn csv_files_say_where_they_come_from() {
         text.lines().partition(|line| line.starts_with('#'));
     assert!(comments[0].contains("best-m") && comments[0].contains("seed 5"), "{comments:?}");
     assert!(comments[2].contains("keys=2000"), "{comments:?}");
-    assert_eq!(rows[0], "filter,x,bits,keys,probes,filters,asked,wrong,theory");
+    assert_eq!(rows[0], "filter,x,bits,keys,probes,filters,asked,wrong,wrong_squares,theory");
     assert_eq!(rows.len(), 1 + 2 * 19);
 }
 

@@ -4,14 +4,11 @@
 //! size are *inversely proportional*. They are not: every further bit per key divides the rate by
 //! the same factor, which is an exponential decrease.
 
-use crivo::KeyHasher;
-use crivo::filter::{Bloom, SeededBloom};
-use crivo::hash::Family;
 use crivo::theory::bloom;
 
 use super::Experiment;
 use super::rates::{
-    Keys, Rate, contradictions, count_wrong, count_wrong_seeded, describe_test, outcome, panels,
+    Rate, SEEDED, SINGLE, contradictions, describe_test, measure_blooms, of, outcome, panels,
 };
 use crate::StudyError;
 use crate::data::Dataset;
@@ -19,9 +16,6 @@ use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, percent, thousands};
 use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, regression};
 use crate::study::Context;
-
-const SEEDED: &str = "k FarmHash functions";
-const SINGLE: &str = "one XXH3 digest";
 
 /// Observed and theoretical rates for m = n…10n.
 #[derive(Debug)]
@@ -37,45 +31,15 @@ impl Experiment for BestM {
 
     fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
         let keys: u64 = context.pick(2_000, 100_000, 100_000);
-        let repetitions = context.repetitions();
         data.set_parameter("keys", keys);
-        let mut rates = Vec::new();
-        for filter in [SEEDED, SINGLE] {
-            for half in HALF_STEPS {
-                let bits = keys * half / 2;
-                let probes = bloom::best_probes(bits, keys)?;
-                rates.push(Rate {
-                    filter: filter.to_string(),
-                    x: half as f64 / 2.0,
-                    bits,
-                    keys,
-                    probes,
-                    filters: repetitions,
-                    asked: keys * u64::from(repetitions),
-                    wrong: 0,
-                    theory: bloom::rate_exact(bits, keys, probes)?,
-                });
-            }
+        let mut dimensions = Vec::new();
+        for half in HALF_STEPS {
+            let bits = keys * half / 2;
+            dimensions.push((half as f64 / 2.0, bits, bloom::best_probes(bits, keys)?));
         }
-        let mut random = context.random("best-m seeds");
-        for repetition in 0..repetitions {
-            let strings = context.strings(&format!("best-m {repetition}"));
-            let sample = Keys::new(strings, keys, keys);
-            let hasher = KeyHasher::xxh3(random.number());
-            let (members, strangers) = sample.digests(hasher);
-            for rate in &mut rates {
-                let (bits, probes) = (rate.bits, rate.probes);
-                rate.wrong += if rate.filter == SEEDED {
-                    let mut filter =
-                        SeededBloom::with_size(bits, probes, Family::Farm, random.number())?;
-                    count_wrong_seeded(&mut filter, &sample)?
-                } else {
-                    let mut filter = Bloom::with_size(bits, probes, hasher)?;
-                    count_wrong(&mut filter, &members, &strangers)?
-                };
-            }
-            context.step(u64::from(repetition) + 1, u64::from(repetitions));
-        }
+        let rates = measure_blooms(context, "best-m", keys, &dimensions, |done| {
+            context.step(done, u64::from(context.repetitions()));
+        })?;
         data.add("rates", &rates)
     }
 
@@ -93,10 +57,9 @@ impl Experiment for BestM {
 }
 
 fn rates_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
-    let all: Vec<&Rate> = rates.iter().collect();
-    let (seeded, single) = all.split_at(all.len() / 2);
+    let (seeded, single) = (of(rates, SEEDED), of(rates, SINGLE));
     let mut table = Table::new(&["m/n", "k", "theory", "FarmHash", "XXH3"]);
-    for (a, b) in seeded.iter().zip(single) {
+    for (a, b) in seeded.iter().zip(&single) {
         table.row([
             format!("{:.1}", a.x),
             a.probes.to_string(),
@@ -124,7 +87,7 @@ fn rates_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
             rates.first().map_or(0, |rate| rate.filters),
             thousands(keys),
         ),
-        panels: panels("m/n, bits per key", (SEEDED, seeded), (SINGLE, single), 0.07)?,
+        panels: panels("m/n, bits per key", (SEEDED, &seeded), (SINGLE, &single), 0.07)?,
         table: Some(table),
         verdict: Verdict {
             outcome: outcome(&against),
@@ -167,11 +130,8 @@ fn decrease_figure(rates: &[Rate]) -> Result<Figure, StudyError> {
     );
     let observed =
         |rate: &Rate| -> Result<_, StudyError> { Ok((rate.x, rate.observed()?.scaled(rate.x))) };
-    let products: Vec<_> = rates
-        .iter()
-        .filter(|rate| rate.filter == SINGLE)
-        .map(observed)
-        .collect::<Result<_, _>>()?;
+    let single = of(rates, SINGLE);
+    let products: Vec<_> = single.iter().map(|rate| observed(rate)).collect::<Result<_, _>>()?;
     let first = rates.first().map_or(0.0, |rate| rate.x * rate.theory);
     Ok(Figure {
         id: "best-m-decrease",
@@ -192,10 +152,7 @@ fn decrease_figure(rates: &[Rate]) -> Result<Figure, StudyError> {
                 Series::line(
                     "theory",
                     Hue::Theory,
-                    rates
-                        .iter()
-                        .filter(|rate| rate.filter == SINGLE)
-                        .map(|rate| (rate.x, rate.x * rate.theory)),
+                    single.iter().map(|rate| (rate.x, rate.x * rate.theory)),
                 ),
                 Series::dots(SINGLE, Hue::Bloom, products),
             ],

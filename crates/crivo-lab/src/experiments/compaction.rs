@@ -15,7 +15,7 @@ use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
-use crate::statistics::{CONFIDENCE, FALSE_ALARM, mean_interval, share};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, share};
 use crate::study::Context;
 
 /// Collisions and wrong yeses of compressed keys.
@@ -61,10 +61,22 @@ impl Experiment for Compaction {
         let mut random = context.random("compaction seeds");
         let bits: Vec<u32> = (10..=40).step_by(2).collect();
         let steps = bits.len() as u64 + 10;
+        let strangers: Vec<String> = (0..keys).map(|i| format!("{i} is no word")).collect();
         let mut collisions = Vec::new();
         let mut rates = Vec::new();
         for (done, &hash_bits) in bits.iter().enumerate() {
-            let (mut asked, mut wrong) = (0, 0);
+            let mut rate = Rate {
+                filter: "hash compaction".to_string(),
+                x: f64::from(hash_bits),
+                bits: u64::from(hash_bits),
+                keys,
+                probes: 1,
+                filters: repetitions,
+                asked: keys * u64::from(repetitions),
+                wrong: 0,
+                wrong_squares: 0,
+                theory: compaction::rate(keys, hash_bits)?,
+            };
             for repetition in 0..repetitions {
                 let hasher = KeyHasher::xxh3(random.number());
                 let mut map = CompactedMap::<&str, ()>::with_hasher(hash_bits, hasher)?;
@@ -75,22 +87,10 @@ impl Experiment for Compaction {
                     )));
                 }
                 collisions.push(Collisions { hash_bits, keys, repetition, collided });
-                for stranger in 0..keys {
-                    wrong += u64::from(map.contains(&format!("{stranger} is no word")[..]));
-                }
-                asked += keys;
+                let taken = strangers.iter().filter(|stranger| map.contains(stranger.as_str()));
+                rate.add(taken.count() as u64);
             }
-            rates.push(Rate {
-                filter: "hash compaction".to_string(),
-                x: f64::from(hash_bits),
-                bits: u64::from(hash_bits),
-                keys,
-                probes: 1,
-                filters: repetitions,
-                asked,
-                wrong,
-                theory: compaction::rate(keys, hash_bits)?,
-            });
+            rates.push(rate);
             context.step(done as u64 + 1, steps);
         }
         data.add("collisions", &collisions)?;
@@ -180,13 +180,22 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
             format!("{}–{}", percent(estimate.low, 3), percent(estimate.high, 3)),
         ]);
     }
-    let (first, last) = (8192f64, 131_072f64);
+    let ends =
+        [birthdays.first(), birthdays.last()].map(|end| end.map_or(1.0, |end| end.keys as f64));
+    let [first, last] = ends;
     let curve = (0..=60).map(|i| first * (last / first).powf(f64::from(i) / 60.0));
     let mut theory = Vec::new();
     for keys in curve {
         theory.push((keys, compaction::collision(keys as u64, BIRTHDAY_BITS)?));
     }
-    let half = theory.iter().find(|(_, chance)| *chance >= 0.5).map_or(0.0, |point| point.0);
+    let half = theory.iter().find(|(_, chance)| *chance >= 0.5).map_or(String::new(), |(keys, _)| {
+        format!(
+            " In theory a collision is as likely as not at about {} keys, when {BIRTHDAY_BITS} bits could \
+             number 2^[{BIRTHDAY_BITS}]: l must be near 2·log₂ n, not log₂ n.",
+            thousands((keys / 1000.0).round() as u64 * 1000),
+        )
+    });
+    let seen = birthdays.iter().find(|each| each.with_collision > 0).map_or(0, |each| each.keys);
     let tables = birthdays.first().map_or(0, |each| each.tables);
     Ok(Figure {
         id: "compaction-birthdays",
@@ -211,8 +220,7 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
         verdict: Verdict {
             outcome: Outcome::of(against == 0),
             sentence: format!(
-                "{} A collision is as likely as not at about {} keys, when 32 bits could number four \
-                 thousand million: l must be near 2·log₂ n, not log₂ n.",
+                "{} A collision was seen with as few as {} keys.{half}",
                 if against == 0 {
                     "Observation agrees with the birthday bound at every n.".to_string()
                 } else {
@@ -221,7 +229,7 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
                         birthdays.len()
                     )
                 },
-                thousands((half / 1000.0).round() as u64 * 1000),
+                thousands(seen),
             ),
             test: format!(
                 "Test: theory within the exact interval at each of {} n, corrected for their number \
@@ -247,24 +255,30 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
             .filter(|each| each.hash_bits == hash_bits)
             .map(|each| each.collided as f64)
             .collect();
-        let estimate = mean_interval(&counts, CONFIDENCE);
         let theory = expected_collisions(keys, hash_bits);
         // Rare events are Poisson: the interval for their sum is exact.
         let total: f64 = counts.iter().sum();
         let trials = keys * counts.len() as u64;
         let exact = share(total as u64, trials, 1.0 - FALSE_ALARM / bits.len() as f64)?;
         against += usize::from(!exact.holds(theory / keys as f64));
-        observed.push((
-            f64::from(hash_bits),
-            share(total as u64, trials, CONFIDENCE)?.scaled(keys as f64),
-        ));
+        let estimate = share(total as u64, trials, CONFIDENCE)?.scaled(keys as f64);
+        observed.push((f64::from(hash_bits), estimate));
         table.row([
             hash_bits.to_string(),
             decimal(theory, 4),
             decimal(estimate.value, 4),
-            format!("{}–{}", decimal(estimate.low.max(0.0), 4), decimal(estimate.high, 4)),
+            format!("{}–{}", decimal(estimate.low, 4), decimal(estimate.high, 4)),
         ]);
     }
+    // As many bits as number the keys, which the thesis takes for enough.
+    let enough = bits.iter().copied().find(|&bits| f64::from(bits) >= (keys as f64).log2());
+    let enough = enough.map_or(String::new(), |bits| {
+        let collide = decimal(expected_collisions(keys, bits), 3);
+        format!(
+            "; with l = {bits}, which is not below log₂ n = {:.1}, {collide} words collide",
+            (keys as f64).log2()
+        )
+    });
     let floor = 0.5 / collisions.len() as f64;
     let seen = observed.iter().filter(|(_, estimate)| estimate.value > floor).copied();
     Ok(Figure {
@@ -302,11 +316,8 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
             outcome: Outcome::of(against == 0),
             sentence: match against {
                 0 => format!(
-                    "The number of colliding keys agrees with theory at all {} widths; with l = 20 \
-                     bits, more than log₂ n = {:.1}, {} words collide.",
+                    "The number of colliding keys agrees with theory at all {} widths{enough}.",
                     bits.len(),
-                    (keys as f64).log2(),
-                    decimal(expected_collisions(keys, 20), 3),
                 ),
                 some => format!(
                     "The number of colliding keys contradicts theory at {some} of {} widths.",
@@ -377,9 +388,11 @@ fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
         verdict: Verdict {
             outcome: outcome(&against),
             sentence: if against.is_empty() {
-                "The observed rates agree with n/2^[l], saturating at 1; 2^[−l] is the error for a single \
-                 stored key."
-                    .to_string()
+                format!(
+                    "All {} observed rates agree with theory: n/2^[l], and 1 at most. 2^[−l] is the error \
+                     of a single stored key.",
+                    rates.len()
+                )
             } else {
                 format!("{} of {} observed rates contradict theory.", against.len(), rates.len())
             },

@@ -34,6 +34,8 @@ const JOINT_BINS: usize = 10;
 const LEAST_SHOWN: f64 = 1e-5;
 const BAD: &str = "sum of bytes (bad)";
 const STRETCHED: &str = "xxh3, one digest stretched";
+/// The keys that figures are about; words are judged as well.
+const STRINGS: &str = "random strings";
 /// The family whose histograms and correlations are shown whole.
 const SHOWN: &str = "farm";
 
@@ -84,7 +86,7 @@ impl Experiment for HashQuality {
         let strings: Vec<String> = (0..count as u64).map(|i| strings.get(i).to_string()).collect();
         let strings: Vec<&str> = strings.iter().map(String::as_str).collect();
         let words = context.words().sample(count);
-        let mut sets = vec![("random strings", strings)];
+        let mut sets = vec![(STRINGS, strings)];
         // Too short a list of words leaves cells too empty for the test.
         if words.len() >= 5 * JOINT_BINS * JOINT_BINS {
             sets.push(("words", words));

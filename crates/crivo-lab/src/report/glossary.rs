@@ -35,6 +35,7 @@ pub(super) const GLOSSARY: &[(&str, &str)] = &[
         "Coded symbol",
         "A sum of some of a set’s ids. The difference of two such symbols, one from each side, holds only ids that one side lacks; enough of them give away the whole difference.",
     ),
+    ("Cold; warm", "Whether the system must read a file from the disk, or has it in memory."),
     (
         "Cuckoo hashing",
         "Every key has d buckets of b slots and lives in one of them; whoever finds all of them full moves somebody to another of his own.",
@@ -82,6 +83,10 @@ pub(super) const GLOSSARY: &[(&str, &str)] = &[
     ("Selectivity", "The share of rows that find a partner in a join."),
     ("Stash", "A few places outside of a cuckoo table for keys that found none in it."),
     ("Stretch", "Hops taken over the fewest hops possible."),
+    (
+        "Test of equivalence",
+        "Shows that a value lies within given bounds, where other tests can only fail to show that it does not.",
+    ),
     (
         "Time of rejection",
         "What it takes to find that a key is absent: Bloom’s own measure, for most questions are about absent keys.",

@@ -13,9 +13,12 @@ use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, thousands};
 use crate::report::{Figure, Outcome, Table, Verdict};
-use crate::statistics::{CONFIDENCE, FALSE_ALARM};
+use crate::statistics::CONFIDENCE;
 use crate::study::Context;
-use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
+use crate::timing::{
+    Clock, Comparison, Contender, Phase, Sample, Samples, corrected, describe_comparisons,
+    interleave,
+};
 
 const WARM: &str = "warm";
 const COLD: &str = "cold";
@@ -113,13 +116,13 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
     let names = FILTERS.map(|filter| {
         filter.map_or(NO_FILTER.to_string(), |kind| format!("{} {PERCENT}%", label(kind)))
     });
-    let ratio = |task: &str, filter: Option<Kind>, state: &str, confidence: f64| {
-        samples.ratio(task, 0.0, &contender_name(filter, state), &baseline, confidence)
+    let ratio = |task: &str, filter: Option<Kind>, state: &str| {
+        samples.ratio(task, 0.0, &contender_name(filter, state), &baseline, CONFIDENCE)
     };
     let panel = |task: &str, title: &str| {
         let points = |state: &str, nudge: f64| {
             let point = |(i, filter): (usize, &Option<Kind>)| {
-                Some((i as f64 + nudge, ratio(task, *filter, state, CONFIDENCE)?))
+                Some((i as f64 + nudge, ratio(task, *filter, state)?))
             };
             FILTERS.iter().enumerate().filter_map(point).collect::<Vec<_>>()
         };
@@ -128,6 +131,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
             x: Axis::categories("", names.to_vec()),
             y: Axis::logarithmic("time over no filter, warm").with_format(Format::Ratio),
             series: vec![
+                Series::dashed(baseline.clone(), Hue::Limit, [(-0.4, 1.0), (3.4, 1.0)]),
                 Series::dots("file in the system’s cache", Hue::Cuckoo, points(WARM, -0.1)),
                 Series::dots("file forgotten", Hue::Bloom, points(COLD, 0.1)),
             ],
@@ -150,30 +154,32 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         ]);
     }
     // Cold against warm, without a filter, in the same rounds; and the filter's gain when cold.
-    let confidence = 1.0 - FALSE_ALARM / 2.0;
     let cold = contender_name(None, COLD);
-    let slower = ratio(OPEN, None, COLD, confidence);
     let behind = contender_name(Some(Kind::Bloom), COLD);
-    let gain = samples.ratio(FIRST, 0.0, &behind, &cold, confidence);
-    let (Some(slower), Some(gain)) = (slower, gain) else {
+    let compared = |task: &str, contender: &str, baseline: &str| {
+        let ratio = samples.ratio(task, 0.0, contender, baseline, CONFIDENCE)?;
+        let comparison = samples.compare(task, 0.0, contender, baseline, corrected(2))?;
+        Some((decimal(ratio.value, 3), comparison))
+    };
+    let (Some(slower), Some(gain)) =
+        (compared(OPEN, &cold, &baseline), compared(FIRST, &behind, &cold))
+    else {
         return Err(data.fault("times of opening are missing".to_string()));
     };
-    let effect = if slower.low > 1.0 {
-        format!("With the file forgotten, opening takes {} times as long", decimal(slower.value, 3))
-    } else {
-        "This sample shows no slower start with the file forgotten (perhaps the system, or the disk, keeps it)".to_string()
+    let effect = match slower {
+        (times, Comparison::Slower) => {
+            format!("With the file forgotten, opening takes {times} times as long")
+        }
+        _ => "This sample shows no slower start with the file forgotten (perhaps the system, or the disk, keeps it)".to_string(),
     };
-    let times = decimal(gain.value, 3);
-    let helps = if gain.high < 1.0 {
-        format!(
+    let helps = match gain {
+        (times, Comparison::Faster) => format!(
             "behind a Bloom filter at 1% the first words then take {times} of the time without one"
-        )
-    } else if gain.low > 1.0 {
-        format!(
+        ),
+        (times, Comparison::Slower) => format!(
             "behind a Bloom filter at 1% the first words then take {times} times as long as without one"
-        )
-    } else {
-        "whether a Bloom filter helps with the first words cannot be told".to_string()
+        ),
+        _ => "whether a Bloom filter helps with the first words cannot be told".to_string(),
     };
     Ok(Figure {
         id: "hyphenation-cold",
@@ -191,11 +197,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         verdict: Verdict {
             outcome: Outcome::Measured,
             sentence: format!("{effect}; {helps}."),
-            test: format!(
-                "Test: the interval of the median ratio does not hold 1, corrected for two statements \
-                 (Bonferroni); probability of a false alarm at most {}%.",
-                100.0 * FALSE_ALARM
-            ),
+            test: describe_comparisons(2, samples.rounds(FIRST)),
         },
     })
 }

@@ -1,5 +1,6 @@
 //! The measurement.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use crivo_hyphen::exceptions::{Counters, Guard, MemoryExceptions, StoredExceptio
 use crivo_hyphen::{Automaton, Breaks, Exception, Exceptions, Hyphenator, Language, fold};
 
 use super::{
-    CONSTRUCT, FEW_PERCENTS, FOLDED, Guarded, KINDS, LIST_MEMORY, LIST_STORED, LOOKUP, NO_FILTER,
-    PERCENTS, RULES, cold, name, stored_name,
+    CONSTRUCT, FEW_PERCENTS, FOLDED, Guarded, KINDS, LIST_MEMORY, LIST_STORED, LOOKUP, MEMORY,
+    NO_FILTER, PERCENTS, RULES, STORED, cold, name, stored_name,
 };
 use crate::StudyError;
 use crate::data::Dataset;
@@ -80,10 +81,14 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     // What comes out is the same whatever stands in between: the sum of all breaks is compared.
     let in_one = Hyphenator::from_automaton(Arc::clone(&folded));
     let right = sum_of_breaks(&in_one, &words);
+    // A later entry of a word replaces an earlier one.
+    let breaks: HashMap<&str, &Breaks> =
+        exceptions.iter().map(|each| (each.word(), each.breaks())).collect();
     let mut guarded = Vec::new();
     for pair in &pairs {
-        guarded.push(pair.row("memory", &pair.memory, &exceptions, &words, right, with)?);
-        guarded.push(pair.row("redb", &pair.stored, &exceptions, &words, right, with)?);
+        let checked = (&exceptions[..], &breaks);
+        guarded.push(pair.row(MEMORY, &pair.memory, checked, &words, right, with)?);
+        guarded.push(pair.row(STORED, &pair.stored, checked, &words, right, with)?);
     }
     data.add("guards", &guarded)?;
     context.step(25, steps);
@@ -91,28 +96,34 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     let mut samples = construct(&exceptions, &pairs, rounds)?;
     context.step(30, steps);
 
-    let list = |task: &'static str| Phase { task, operations: words.len(), expected: Some(right) };
-    let contender = |name: String, hyphenator: Hyphenator| {
+    // The rules alone divide the exceptions otherwise: each contender has its own right answer.
+    let list = |task: &'static str| Phase { task, operations: words.len(), expected: Some(0) };
+    let contender = |name: String, hyphenator: Hyphenator, right: u64| {
         let words = &words;
-        Contender::new(name, move |_| Ok(sum_of_breaks(&hyphenator, words)))
+        Contender::new(name, move |_| Ok(sum_of_breaks(&hyphenator, words).wrapping_sub(right)))
     };
-    let in_one = || contender(FOLDED.to_string(), Hyphenator::from_automaton(Arc::clone(&folded)));
-    let mut stored = vec![contender(NO_FILTER.to_string(), with(plain_stored.clone())), in_one()];
-    let mut memory = vec![contender(NO_FILTER.to_string(), with(plain_memory.clone())), in_one()];
+    let alone = Hyphenator::from_automaton(Arc::clone(&rules));
+    let by_rules = sum_of_breaks(&alone, &words);
+    let without_filter = |plain: Arc<dyn Exceptions>| {
+        vec![
+            contender(NO_FILTER.to_string(), with(plain), right),
+            contender(FOLDED.to_string(), in_one.clone(), right),
+            contender(RULES.to_string(), alone.clone(), by_rules),
+        ]
+    };
+    let mut stored = without_filter(plain_stored.clone());
+    let mut memory = without_filter(plain_memory.clone());
     for pair in &pairs {
-        stored.push(contender(name(pair.kind, pair.percent), with(pair.stored.clone())));
+        let name = name(pair.kind, pair.percent);
         if FEW_PERCENTS.contains(&pair.percent) {
-            memory.push(contender(name(pair.kind, pair.percent), with(pair.memory.clone())));
+            memory.push(contender(name.clone(), with(pair.memory.clone()), right));
         }
+        stored.push(contender(name, with(pair.stored.clone()), right));
     }
     samples.extend(interleave(Clock::Processor, 0.0, rounds, &[list(LIST_MEMORY)], &mut memory)?);
     context.step(45, steps);
     samples.extend(interleave(Clock::Processor, 0.0, rounds, &[list(LIST_STORED)], &mut stored)?);
     context.step(85, steps);
-    let without = Phase { task: LIST_STORED, operations: words.len(), expected: None };
-    let mut alone = [contender(RULES.to_string(), Hyphenator::from_automaton(Arc::clone(&rules)))];
-    samples.extend(interleave(Clock::Processor, 0.0, rounds, &[without], &mut alone)?);
-
     samples.extend(lookups(&words, &pairs, &plain_memory, &plain_stored, rounds, context)?);
     context.step(92, steps);
     drop((stored, memory, plain_stored));
@@ -165,7 +176,7 @@ impl Pair {
         &self,
         store: &str,
         list: &Arc<E>,
-        exceptions: &[Exception],
+        (exceptions, breaks): (&[Exception], &HashMap<&str, &Breaks>),
         words: &[&str],
         right: u64,
         with: impl Fn(Arc<dyn Exceptions>) -> Hyphenator,
@@ -179,17 +190,13 @@ impl Pair {
                 name(self.kind, self.percent)
             )));
         }
-        // A later entry of a word replaces an earlier one.
-        let last = |word: &str| -> Option<&Breaks> {
-            exceptions.iter().rev().find(|each| each.word() == word).map(Exception::breaks)
-        };
         let (mut checked, mut missed) = (0, 0);
         for exception in exceptions {
             let word = exception.word();
             let capital = word.to_uppercase();
             for form in [word, &capital, &mixed(word)] {
                 checked += 1;
-                missed += u64::from(list.find(&fold(form)).as_ref() != last(word));
+                missed += u64::from(list.find(&fold(form)).as_ref() != breaks.get(word).copied());
             }
         }
         if missed > 0 {
@@ -271,8 +278,8 @@ fn lookups(
         }
     };
     let mut contenders = vec![
-        Contender::new("memory", ask(memory.clone())),
-        Contender::new("redb", ask(stored.clone())),
+        Contender::new(MEMORY, ask(memory.clone())),
+        Contender::new(STORED, ask(stored.clone())),
     ];
     for pair in pairs {
         contenders.push(Contender::new(name(pair.kind, pair.percent), ask(pair.memory.clone())));

@@ -49,6 +49,10 @@ const NO_FILTER: &str = "no filter";
 const FOLDED: &str = "folded into the automaton";
 const RULES: &str = "rules without exceptions";
 
+/// Lookups without a filter, in a map and in the store.
+const MEMORY: &str = "memory";
+const STORED: &str = "redb";
+
 /// Tasks.
 const CONSTRUCT: &str = "construct";
 const LIST_STORED: &str = "whole list, redb";
@@ -140,7 +144,7 @@ impl Experiment for Hyphenation {
                 figures::rates(data, &guarded)?,
                 figures::space(data, &guarded)?,
                 cold::figure(data)?,
-                published::figure(data, &samples)?,
+                published::figure(data, &guarded, &samples)?,
             ],
         })
     }
