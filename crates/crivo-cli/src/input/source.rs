@@ -18,6 +18,14 @@ const COMPRESSED_BYTES: usize = 1 << 18;
 const GZIP: &[u8] = &[0x1f, 0x8b, 0x08];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
+/// What a file is compressed with, if it is.
+pub(crate) fn compression_of(mut file: impl Read) -> io::Result<Option<&'static str>> {
+    let first = first_bytes(&mut file)?;
+    Ok([(GZIP, "gzip"), (ZSTD, "zstd")]
+        .into_iter()
+        .find_map(|(magic, name)| (first == magic).then_some(name)))
+}
+
 /// An input that is being read.
 pub(super) struct Source {
     name: String,
