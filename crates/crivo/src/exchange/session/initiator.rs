@@ -183,8 +183,12 @@ impl Initiator {
         let estimate = self.decoder.estimate();
         let size = estimate.map_or(0.0, |estimate| estimate.size);
         let situation = self.situation(size);
+        let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
+        // The more is taken to differ, the less sending everything seems to cost: better not to
+        // believe too much of it.
+        let cautious = self.situation((size - error).max(0.0));
         // Decoding never costs more than what it is meant to save: all items.
-        let limit = situation.everything_cost().max(cost_of(FIRST_PULL));
+        let limit = cautious.everything_cost().max(cost_of(FIRST_PULL));
         if spent >= limit {
             return self.follow(Protocol::Everything);
         }
@@ -197,8 +201,7 @@ impl Initiator {
         let least = cost_of(more) - spent;
         let bytes = (situation.cost(Protocol::Rateless) - spent).max(least);
         let rest = Plan { protocol: Protocol::Rateless, bytes };
-        let other = situation.best_filters().cheaper(situation.priced_everything());
-        let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
+        let other = situation.best_filters().cheaper(cautious.priced_everything());
         if rest.bytes <= other.bytes {
             self.plan = Some(rest);
             // Where it is a close call, the next look comes sooner.
@@ -295,7 +298,9 @@ impl Initiator {
             left.cost(Protocol::Filters { here, there })
         };
         let best = (1..=MOST_WIDTH).min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
-        (cost(&best) < left.cost(Protocol::Rateless)).then(|| widths(best))
+        // Without it symbols would have to find all of it: everything is no way out any more.
+        let by_symbols = left.cost(Protocol::Filters { here: 0, there: 0 });
+        (cost(&best) < by_symbols).then(|| widths(best))
     }
 
     fn exchange_filters(&mut self, here: u32, there: u32) -> Result<(), ExchangeError> {
