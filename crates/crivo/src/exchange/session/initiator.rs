@@ -254,18 +254,20 @@ impl Initiator {
     }
 
     /// Of two filters the smaller set's goes first: it tells how many items are on either side only,
-    /// and so whether the other one pays at all.
+    /// and so whether the other one pays at all. The plan is for ours before the peer's.
     fn first_filter(&self, here: u32, there: u32) -> (u32, u32) {
-        let situation = self.situation(0.0);
-        match self.policy {
-            Policy::Cheapest if here > 0 && there > 0 => {
-                if situation.here < situation.there {
-                    (here, 0)
-                } else {
-                    (0, there)
-                }
-            }
-            _ => (here, there),
+        if self.policy != Policy::Cheapest || here == 0 || there == 0 {
+            return (here, there);
+        }
+        let size = self.decoder.estimate().map_or(0.0, |estimate| estimate.size);
+        let situation = self.situation(size);
+        if situation.here < situation.there {
+            return (here, 0);
+        }
+        let mirrored = Situation { here: situation.there, there: situation.here, ..situation };
+        match mirrored.best_filters().protocol {
+            Protocol::Filters { here: width @ 1.., .. } => (0, width),
+            _ => (0, there),
         }
     }
 
