@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use crivo::exchange::{ExchangeKey, Greeting, MAX_MESSAGE};
 
 use crate::outcome::{Error, plain};
@@ -28,10 +29,17 @@ pub(crate) struct PeerArgs {
     #[command(flatten)]
     way: WayArgs,
 
-    /// Give up if the peer is silent for so long
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// With --listen: give up if no peer comes for so long [default: wait until interrupted]
+    #[arg(long, value_name = "SECONDS", requires = "listen", value_parser = seconds())]
+    wait: Option<u64>,
+
+    /// Give up if the peer, once there, is silent for so long
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds())]
     timeout: u64,
+}
+
+fn seconds() -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=1_000_000)
 }
 
 #[derive(Debug, Args)]
@@ -63,7 +71,9 @@ impl PeerArgs {
     pub(crate) fn link(&self) -> Result<Link, Error> {
         let timeout = Duration::from_secs(self.timeout);
         match &self.way {
-            WayArgs { listen: Some(address), .. } => Link::listen(*address, timeout),
+            WayArgs { listen: Some(address), .. } => {
+                Link::listen(*address, self.wait.map(Duration::from_secs), timeout)
+            }
             WayArgs { connect: Some(address), .. } => Link::connect(address, timeout),
             WayArgs { run: Some(command), .. } => Link::run(command, timeout),
             _ => Ok(Link::standard(timeout)),
@@ -83,15 +93,28 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Waits for one peer, as long as it takes.
-    fn listen(address: SocketAddr, timeout: Duration) -> Result<Self, Error> {
+    /// Waits for one peer, as long as it takes if `wait` is none.
+    fn listen(
+        address: SocketAddr,
+        wait: Option<Duration>,
+        timeout: Duration,
+    ) -> Result<Self, Error> {
         let cannot = |error: io::Error| {
             Error::new(format_args!("cannot listen at {address}: {}", plain(&error)))
         };
         let listener = TcpListener::bind(address).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        output::say(format_args!("listening at {address}"));
-        let (stream, _) = listener.accept().map_err(cannot)?;
+        output::say(format_args!("listening at {address}; waiting for a peer"));
+        let accepted = match wait {
+            None => listener.accept(),
+            Some(wait) => accept_within(listener, wait).ok_or_else(|| {
+                let seconds = wait.as_secs();
+                Error::new(format_args!(
+                    "no peer came to {address} within {seconds} s; --wait allows for more"
+                ))
+            })?,
+        };
+        let (stream, _) = accepted.map_err(cannot)?;
         Self::over(stream, timeout).map_err(cannot)
     }
 
@@ -234,6 +257,17 @@ impl Link {
             let _ = child.wait();
         }
     }
+}
+
+/// The first to connect, if anybody does in time.
+fn accept_within(
+    listener: TcpListener,
+    wait: Duration,
+) -> Option<io::Result<(TcpStream, SocketAddr)>> {
+    let (send, accepted) = mpsc::channel();
+    // A listener cannot be told to give up; the thread that waits ends with the process.
+    thread::spawn(move || send.send(listener.accept()));
+    accepted.recv_timeout(wait).ok()
 }
 
 /// What two peers agree on first.

@@ -14,12 +14,8 @@ const CUSTOMERS: u32 = 100_000;
 fn main() -> Result<(), ExchangeError> {
     println!("{CUSTOMERS} customers at B; A wants those that have an order. Bytes sent:\n");
     println!("  matching  everything   semi-join  Bloom join  filter  rows sent in vain");
-    for matching in [10, 1_000, 10_000, 50_000, 95_000] {
-        // Ten orders in eleven are of customers that B does not have.
-        let customers = (0..matching).chain(CUSTOMERS..CUSTOMERS + 10_000);
-        let orders: HashSet<String> = customers.map(|number| format!("c{number:07}")).collect();
-        let report = join(&orders)?;
-        assert_eq!(report.rows_matched, u64::from(matching));
+    for matching in [10, 1_000, 10_000, 50_000, 95_000, CUSTOMERS] {
+        let report = join(&orders(matching, CUSTOMERS), CUSTOMERS)?;
         println!(
             "  {matching:>8} {:>11} {:>11} {:>11} {:>7} {:>18}",
             report.everything_bytes,
@@ -32,8 +28,16 @@ fn main() -> Result<(), ExchangeError> {
     Ok(())
 }
 
-fn join(orders: &HashSet<String>) -> Result<JoinReport, ExchangeError> {
-    let customers = || (0..CUSTOMERS).map(|number| format!("c{number:07} and a long address"));
+/// The keys of orders: so many of customers that B has, and a tenth as many as B has customers of
+/// others.
+fn orders(matching: u32, customers: u32) -> HashSet<String> {
+    let numbers = (0..matching).chain(customers..customers + customers / 10);
+    numbers.map(|number| format!("c{number:07}")).collect()
+}
+
+/// The customers at B that have one of the orders, and what it took to find them.
+fn join(orders: &HashSet<String>, customers: u32) -> Result<JoinReport, ExchangeError> {
+    let customers = || (0..customers).map(|number| format!("c{number:07} and a long address"));
     let key = |row: &str| row.as_bytes()[..8].to_vec();
     let seed = 7; // random, where someone else chooses the keys
     let (mut asker, mut answerer) = (Asker::new(seed), Answerer::new(seed));
@@ -58,4 +62,25 @@ fn join(orders: &HashSet<String>) -> Result<JoinReport, ExchangeError> {
         }
     }
     Ok(asker.report())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_customer_with_an_order_is_found() {
+        for matching in [0, 1, 300, 2_000, 5_000] {
+            let report = join(&orders(matching, 5_000), 5_000).unwrap();
+            assert_eq!((report.rows, report.rows_matched), (5_000, u64::from(matching)));
+        }
+    }
+
+    #[test]
+    fn a_filter_is_sent_where_it_pays_and_nowhere_else() {
+        let few = join(&orders(50, 5_000), 5_000).unwrap();
+        assert!(few.filter_bytes > 0 && few.bytes < few.semi_join_bytes, "{few:?}");
+        let all = join(&orders(5_000, 5_000), 5_000).unwrap();
+        assert_eq!((all.filter_bytes, all.rows_sent), (0, 5_000), "{all:?}");
+    }
 }

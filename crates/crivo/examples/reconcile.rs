@@ -14,20 +14,36 @@ fn main() -> Result<(), ExchangeError> {
     println!("Two sets of {ITEMS} items of 40 bytes; bytes sent beside the differing items\n");
     println!("  differing     symbols    filters  everything   chosen   by");
     for half in [1, 5, 50, 500, 1_000, 5_000, 50_000] {
-        let [here, there] = [0, half].map(|shift| items(shift..ITEMS + shift));
-        let difference = 2.0 * half as f64;
-        let filters = Situation { here: ITEMS, there: ITEMS, there_bytes: 40 * ITEMS, difference }
-            .best_filters();
-        let fixed = |protocol| reconcile(&here, &there, Policy::Fixed(protocol));
-        let (symbols, _) = fixed(Protocol::Rateless)?;
-        let (by_filters, _) = fixed(filters.protocol)?;
-        let (everything, _) = fixed(Protocol::Everything)?;
-        let (chosen, by) = reconcile(&here, &there, Policy::Cheapest)?;
+        let Costs { symbols, filters, everything, chosen, by } = costs(ITEMS, half)?;
+        let difference = 2 * half;
         println!(
-            "  {difference:>9}  {symbols:>10} {by_filters:>10}  {everything:>10} {chosen:>8}   {by}"
+            "  {difference:>9}  {symbols:>10} {filters:>10}  {everything:>10} {chosen:>8}   {by}"
         );
     }
     Ok(())
+}
+
+/// What every protocol costs, in bytes beside the differing items.
+struct Costs {
+    symbols: u64,
+    filters: u64,
+    everything: u64,
+    /// A session that begins knowing nothing, and what it decided on.
+    chosen: u64,
+    by: String,
+}
+
+/// The costs for two sets of `count` items, each with `half` items that the other lacks.
+fn costs(count: u64, half: u64) -> Result<Costs, ExchangeError> {
+    let [here, there] = [0, half].map(|shift| items(shift..count + shift));
+    let difference = 2.0 * half as f64;
+    let situation = Situation { here: count, there: count, there_bytes: 40 * count, difference };
+    let fixed = |protocol| reconcile(&here, &there, Policy::Fixed(protocol));
+    let (symbols, _) = fixed(Protocol::Rateless)?;
+    let (filters, _) = fixed(situation.best_filters().protocol)?;
+    let (everything, _) = fixed(Protocol::Everything)?;
+    let (chosen, by) = reconcile(&here, &there, Policy::Cheapest)?;
+    Ok(Costs { symbols, filters, everything, chosen, by })
 }
 
 fn items(numbers: std::ops::Range<u64>) -> Vec<String> {
@@ -65,4 +81,18 @@ fn reconcile(
         |plan| format!("{:?}, {:.0} more bytes expected", plan.protocol, plan.bytes),
     );
     Ok((traffic.sent + traffic.received - differing, by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_chooses_about_the_cheapest_protocol() {
+        for (count, half) in [(3_000, 1), (3_000, 30), (3_000, 900), (3_000, 3_000), (20, 3)] {
+            let Costs { symbols, filters, everything, chosen, by } = costs(count, half).unwrap();
+            let best = symbols.min(filters).min(everything) as f64;
+            assert!(chosen as f64 <= 1.3 * best + 1024.0, "{count}, {half}: {chosen} by {by}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use crivo::exchange::join::{Answerer, Asker, JoinReport};
-use crivo::exchange::{Action, ExchangeKey};
+use crivo::exchange::{Action, ExchangeKey, MAX_MESSAGE};
 
 use crate::human;
 use crate::input::{Chunk, FormatArgs, InputArgs, in_parallel};
@@ -20,8 +20,8 @@ use crate::output;
 /// One host asks, the other serves (--serve). Instead of all keys one way, or all records the
 /// other, a Bloom filter of the keys is sent, if a sample of the records says that this pays; a few
 /// records come in vain and are dropped. The answer is exact: the records are printed as they are, in
-/// their order, and without a CSV header. How much was sent, and how much it would have been without a filter, goes to
-/// standard error.
+/// their order, after the CSV header of the file that is served, if it has one. How much was sent,
+/// and how much it would have been without a filter, goes to standard error.
 ///
 /// It takes the memory of the different keys of FILE. The file that is served is read twice, and
 /// must be a regular one.
@@ -90,6 +90,8 @@ impl JoinArgs {
             Ok(())
         })?;
         let mut out = output::data();
+        // The header comes before everything else; none is an empty message.
+        out.write_all(&link.receive()?).map_err(Error::output)?;
         loop {
             match asker.action() {
                 Action::Send(message) => link.send(message)?,
@@ -107,10 +109,17 @@ impl JoinArgs {
 
     fn serve(&self, link: &mut Link) -> Result<(), Error> {
         let mut answerer = Answerer::new(seed(link.agree()?.key));
-        self.each_row(|key, row| {
+        let header = self.each_row(|key, row| {
             answerer.survey(key, row.len());
             Ok(())
         })?;
+        if header.len() > MAX_MESSAGE {
+            return Err(Error::new(format_args!(
+                "the header of {} is longer than {MAX_MESSAGE} bytes",
+                self.file.display()
+            )));
+        }
+        link.send(header)?;
         loop {
             match answerer.action() {
                 Action::Send(message) => link.send(message)?,
@@ -130,16 +139,17 @@ impl JoinArgs {
         }
     }
 
-    /// Visits every record with its key, as it is sent.
+    /// Visits every record with its key, as it is sent. The header, which is no record.
     fn each_row(
         &self,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut row = Vec::new();
+    ) -> Result<Vec<u8>, Error> {
+        let (mut header, mut row) = (Vec::new(), Vec::new());
         in_parallel(
             self.input().chunks()?,
             |_, (): &mut ()| (),
             |chunk: &Chunk, ()| {
+                header.extend_from_slice(chunk.header());
                 let mut result = Ok(());
                 chunk.each(|record, key| {
                     if result.is_ok() {
@@ -149,7 +159,11 @@ impl JoinArgs {
                 });
                 result.map(ControlFlow::Continue)
             },
-        )
+        )?;
+        if !header.is_empty() && !header.ends_with(b"\n") {
+            header.push(b'\n');
+        }
+        Ok(header)
     }
 }
 

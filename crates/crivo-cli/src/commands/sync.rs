@@ -19,13 +19,13 @@ use crate::output;
 /// Finds out which lines two files on two hosts do not share, and can exchange them
 ///
 /// Both hosts run this command, each with its own file; the order of lines and repeated lines do not
-/// matter. What is sent is in proportion to what is different, not to the files: about 40 bytes for
+/// matter. What is sent is in proportion to what is different, not to the files: about 35 bytes for
 /// each differing line, beside the lines themselves. Prints `+` and the line for each line that
 /// was missing here, then `-` and the line for each that was missing there. The bytes that were
 /// sent go to standard error.
 ///
 /// It takes 16 bytes of memory per line of FILE. FILE is only changed with --apply, in one step at
-/// the very end.
+/// the very end: whatever goes wrong before, Ctrl-C included, leaves it as it was.
 ///
 /// --listen and --connect use plain TCP: nobody is authenticated and nothing is encrypted. Whoever
 /// can reach the port can learn and add lines. Use them on networks that you trust, or let ssh carry
@@ -33,7 +33,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SyncArgs {
-    /// A file of lines
+    /// A file of lines, not compressed
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 

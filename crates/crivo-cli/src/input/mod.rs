@@ -41,7 +41,7 @@ pub(crate) use layout::Format;
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::Progress;
 pub(crate) use replay::Replay;
-pub(crate) use source::Text;
+pub(crate) use source::{Text, compression_of};
 
 use crate::outcome::Error;
 

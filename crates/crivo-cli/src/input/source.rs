@@ -12,6 +12,14 @@ use crate::outcome::{Error, plain};
 /// How compressed bytes are read, and about how much is decompressed before it is handed on.
 const COMPRESSED_BYTES: usize = 1 << 18;
 
+/// What a file is compressed with, if it is.
+pub(crate) fn compression_of(mut file: impl Read) -> io::Result<Option<&'static str>> {
+    let first = first_bytes(&mut file)?;
+    Ok([(GZIP, "gzip"), (ZSTD, "zstd")]
+        .into_iter()
+        .find_map(|(magic, name)| (first == magic).then_some(name)))
+}
+
 /// An input that is being read.
 pub(super) struct Source {
     name: String,

@@ -34,7 +34,8 @@ fn address_of(child: &mut Child) -> String {
         stderr.read_exact(&mut byte).unwrap();
         line.push(char::from(byte[0]));
     }
-    line.trim().strip_prefix("listening at ").unwrap().to_owned()
+    let address = line.trim().strip_prefix("listening at ").unwrap();
+    address.strip_suffix("; waiting for a peer").unwrap().to_owned()
 }
 
 struct Files {
@@ -229,6 +230,47 @@ fn a_silent_peer_and_a_stranger_are_errors() {
 }
 
 #[test]
+fn whoever_waits_in_vain_gives_up_or_can_be_interrupted() {
+    let files = Files::new();
+    let a = files.write("a", "ana\n");
+    let (listener, _) = listen(&["--wait", "1", "--apply"], &a);
+    let ended = listener.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    let words = stderr(&ended);
+    assert!(words.contains("no peer came") && words.contains("within 1 s"), "{words}");
+
+    // --wait is about --listen alone.
+    let ended = command(&["--wait", "1", "--stdio"], &a).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(stderr(&ended).contains("--listen"), "{}", stderr(&ended));
+
+    #[cfg(unix)]
+    {
+        let (listener, _) = listen(&["--apply"], &a);
+        let sent = Command::new("kill").args(["-INT", &listener.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        assert!(!listener.wait_with_output().unwrap().status.success());
+    }
+    assert_eq!(fs::read(&a).unwrap(), b"ana\n");
+    assert_eq!(files.names(), BTreeSet::from(["a".to_owned()]));
+}
+
+#[test]
+fn compressed_files_are_refused_before_anyone_waits() {
+    let files = Files::new();
+    for (name, first) in
+        [("gzip", &b"\x1f\x8b\x08\0 and so on"[..]), ("zstd", b"\x28\xb5\x2f\xfd and so on")]
+    {
+        let file = files.write(name, first);
+        let ended = command(&["--listen", "127.0.0.1:0"], &file).output().unwrap();
+        assert_eq!(ended.status.code(), Some(2));
+        let words = stderr(&ended);
+        assert!(words.contains(&format!("is compressed by {name}")), "{words}");
+        assert!(words.contains("decompress it first"), "{words}");
+    }
+}
+
+#[test]
 fn files_that_cannot_be_used_are_named() {
     let files = Files::new();
     for path in ["no-such-file", "."] {
@@ -277,7 +319,8 @@ fn a_join_prints_the_records_that_have_a_partner() {
     assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
     assert_eq!(
         String::from_utf8(ended.stdout.clone()).unwrap(),
-        "7,\"name \"\"7\"\"\",a long address in a city\n\
+        "id,name,address\n\
+         7,\"name \"\"7\"\"\",a long address in a city\n\
          19999,\"name \"\"19999\"\"\",a long address in a city\n"
     );
     assert!(stderr(&ended).contains("of 20,000 records came"), "{}", stderr(&ended));

@@ -66,9 +66,10 @@ const LRU: &str = "LRU";
 const DOOR: &str = "LRU, second request";
 
 /// The policies in the order of the data, with their colours.
-const POLICIES: [(&str, Hue); 5] = [
+const POLICIES: [(&str, Hue); 6] = [
     (LRU, Hue::Plain),
     (DOOR, Hue::Bloom),
+    ("LRU, ageing counts", Hue::Growing),
     ("W-TinyLFU", Hue::Counting),
     ("S3-FIFO", Hue::Cuckoo),
     ("S3-FIFO, second request", Hue::Blocked),
@@ -285,7 +286,8 @@ fn hit_figure(data: &Dataset, rows: &[Row]) -> Result<Figure, StudyError> {
             "{} traces. {} requests in each go to {} objects by Zipf’s law with exponent {exponent}; strewn \
              in are objects that come once, so that these are {} of all objects. A fifth of the requests \
              warm the cache up. The doorkeeper remembers {window} objects for each place in the cache, with \
-             filters of {}. Theory: the approximation of Che, by which an object stays for a fixed time, \
+             filters of {}; the one with ageing counts has them halved after every two such windows of \
+             misses. Theory: the approximation of Che, by which an object stays for a fixed time, \
              with the door and without. Bars: 95% intervals over traces.",
             of(rows, LRU, EXAMPLE).len(),
             thousands(REQUESTS * catalogue),

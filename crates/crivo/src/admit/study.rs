@@ -14,10 +14,10 @@
 //! # Ok::<(), crivo::BuildError>(())
 //! ```
 
-use super::SecondRequest;
 use super::policies::{Admitted, Lru, Policy, S3Fifo, WTinyLfu};
 use super::theory;
 use super::trace::{Trace, TracePlan};
+use super::{AgeingSketch, SecondRequest};
 use crate::theory::check::{check_open_unit, check_positive};
 use crate::{BuildError, KeyHasher, ParameterError};
 
@@ -78,8 +78,11 @@ pub struct AdmissionRow {
     pub filter_bytes: u64,
 }
 
-/// Plain LRU, LRU behind a doorkeeper, W-TinyLFU, S3-FIFO, and S3-FIFO behind a doorkeeper, all on
-/// the same trace.
+/// Plain LRU, LRU behind either doorkeeper, W-TinyLFU, S3-FIFO, and S3-FIFO behind a doorkeeper, all
+/// on the same trace.
+///
+/// The counts that fade are halved after every two windows of misses, so that they forget an object
+/// that came once after one window on average, and after two at most.
 ///
 /// # Errors
 /// If a parameter is out of its range, or there is no memory.
@@ -97,12 +100,14 @@ pub fn compare(plan: &AdmissionPlan) -> Result<Vec<AdmissionRow>, BuildError> {
     let window = ((capacity as f64 * plan.window_per_object) as u64).max(1);
     let hasher = KeyHasher::xxh3(plan.trace.seed);
     let door = SecondRequest::with_hasher(window, plan.rate, hasher)?;
+    // Half of a sample is left over when counts are halved.
+    let counts = AgeingSketch::with_sample(window, window.saturating_mul(4), hasher)?;
     let sketch_bytes = 8 * capacity as u64;
 
     let rates: Vec<f64> = trace.request_rates().collect();
     let plain = theory::lru(&rates, capacity as f64);
     let admitted = theory::second_request_lru(&rates, capacity as f64, window as f64, plan.rate);
-    let door_bytes = door.size_in_bits() / 8;
+    let (door_bytes, count_bytes) = (door.size_in_bits() / 8, counts.size_in_bits() / 8);
     let run = Run { plan, trace: &trace };
     Ok(vec![
         run.row("LRU", &mut Lru::new(capacity)?, Some(plain), 0),
@@ -111,6 +116,12 @@ pub fn compare(plan: &AdmissionPlan) -> Result<Vec<AdmissionRow>, BuildError> {
             &mut Admitted::new(door.clone(), Lru::new(capacity)?),
             Some(admitted),
             door_bytes,
+        ),
+        run.row(
+            "LRU, ageing counts",
+            &mut Admitted::new(counts, Lru::new(capacity)?),
+            None,
+            count_bytes,
         ),
         run.row("W-TinyLFU", &mut WTinyLfu::new(capacity)?, None, sketch_bytes),
         run.row("S3-FIFO", &mut S3Fifo::new(capacity)?, None, 0),
@@ -178,6 +189,9 @@ mod tests {
         let (plain, door) = (row("LRU"), row("LRU, second request"));
         assert!(door.hit_ratio > plain.hit_ratio);
         assert!(2 * door.bytes_written < plain.bytes_written);
+        let counts = row("LRU, ageing counts");
+        assert!(counts.hit_ratio > plain.hit_ratio);
+        assert!(2 * counts.bytes_written < plain.bytes_written);
         assert!(row("W-TinyLFU").hit_ratio > plain.hit_ratio);
         assert!(row("S3-FIFO").hit_ratio > plain.hit_ratio);
         for row in &rows {

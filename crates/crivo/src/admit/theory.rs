@@ -20,8 +20,23 @@
 //!   C = Σ h(i) + once · wrong · T           hit ratio = Σ p(i)·h(i)      writes = Σ p·(1 − h)·k
 //! ```
 //!
-//! where `wrong` is the rate at which the doorkeeper errs. What k is follows from its memory, of
-//! one to two turns of its filters, and from how long the object stayed in the cache meanwhile.
+//! where `wrong` is the rate at which the doorkeeper errs. What k is follows from its memory. Let
+//! filters change places every τ requests. At each of its misses an object is in the younger filter
+//! afterwards, whether it was there before or has just come; so at a part φ of a turn it is remembered
+//! for (2 − φ)·τ more, and the next miss is known if it comes by then. φ is taken to be uniform.
+//!
+//! ```text
+//!   after a refusal        the next miss is the next request:      P(D ≤ t) = 1 − e^(−p·t)
+//!   after an admission     it is the first request that the        P(D > t) = Σ_j (−p·e^(−p·T))^j·(t − j·T)^j / j!
+//!                          cache has not waited for: a gap > T     over all j with j·T < t
+//! ```
+//!
+//! (A miss at time t needs no miss before t − T, and then a gap of T and a request: the density of D
+//! is p·e^(−p·T)·P(D > t − T), of which the sum is the solution.)
+//!
+//! # Limits
+//! Formulas are about caches that have been at work for long, and have room for many objects. A
+//! cache of a few dozen objects, or a trace of a few turns, differ from them by some percent.
 //!
 //! # References
 //! - H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, JSAC 2002: the approximation.
@@ -76,6 +91,7 @@ pub fn lru(rates: &[f64], capacity: f64) -> Expected {
 /// ```
 pub fn second_request_lru(rates: &[f64], capacity: f64, window: f64, rate: f64) -> Expected {
     let once = once_share(rates);
+    let groups = grouped(rates);
     // The older filter is full. The younger one's rate grows like a high power of its fill: an
     // eighth of the full one's on average.
     let wrong = rate / 2.0 * 1.125;
@@ -83,16 +99,18 @@ pub fn second_request_lru(rates: &[f64], capacity: f64, window: f64, rate: f64) 
     let mut turn = window;
     let mut expected = Expected { hit_ratio: 0.0, write_ratio: 0.0, stay: 0.0 };
     for _ in 0..8 {
+        let visits = |rate, stay| Visits { rate, stay, turn, wrong };
         let stay = solve(|stay| {
-            let inside = rates.iter().map(|&rate| Visits::of(rate, stay, turn, wrong).hits);
+            let inside = groups.iter().map(|&(rate, count)| count * visits(rate, stay).hits());
             inside.sum::<f64>() + once * wrong * stay - capacity
         });
         let (mut entering, mut write_ratio, mut hit_ratio) = (once, once * wrong, 0.0);
-        for &rate in rates {
-            let visits = Visits::of(rate, stay, turn, wrong);
-            hit_ratio += rate * visits.hits;
-            write_ratio += rate * (1.0 - visits.hits) * visits.known;
-            entering += rate * (1.0 - visits.hits) * visits.entering;
+        for &(rate, count) in &groups {
+            let visits = visits(rate, stay);
+            let (requests, hits) = (rate * count, visits.hits());
+            hit_ratio += requests * hits;
+            write_ratio += requests * (1.0 - hits) * visits.known();
+            entering += requests * (1.0 - hits) * visits.entering();
         }
         turn = window / entering.max(f64::MIN_POSITIVE);
         expected = Expected { hit_ratio, write_ratio, stay };
@@ -100,42 +118,88 @@ pub fn second_request_lru(rates: &[f64], capacity: f64, window: f64, rate: f64) 
     expected
 }
 
+/// Rates that are alike, as their mean and their number: a few hundred for any catalogue. What
+/// follows is smooth in the rate, so that 1% makes no difference that could be seen.
+fn grouped(rates: &[f64]) -> Vec<(f64, f64)> {
+    let mut sorted: Vec<f64> = rates.iter().copied().filter(|&rate| rate > 0.0).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+        .chunk_by(|&one, &other| alike(one) == alike(other))
+        .map(|chunk| (chunk.iter().sum::<f64>() / chunk.len() as f64, chunk.len() as f64))
+        .collect()
+}
+
+fn alike(rate: f64) -> i64 {
+    (100.0 * rate.ln()) as i64
+}
+
 /// What becomes of the requests for one object behind a doorkeeper.
+#[derive(Debug, Clone, Copy)]
 struct Visits {
-    /// Hits over requests.
-    hits: f64,
-    /// Misses that the doorkeeper knows, over misses.
-    known: f64,
-    /// Misses that the younger filter does not know, so that it takes them in, over misses.
-    entering: f64,
+    /// Requests for the object over all requests.
+    rate: f64,
+    /// For how many requests it stays in the cache after its last one.
+    stay: f64,
+    /// After how many requests filters change places.
+    turn: f64,
+    /// How often the doorkeeper errs.
+    wrong: f64,
 }
 
 impl Visits {
-    /// An object with this rate of requests stays in the cache for `stay` requests after its last
-    /// one; filters change places every `turn` requests.
-    fn of(rate: f64, stay: f64, turn: f64, wrong: f64) -> Self {
-        let x = rate * turn;
-        let forgotten_in_a_turn = (-x).exp();
-        // The mean of e^(−rate·u) over the age u of the younger filter, from 0 to a turn.
-        let not_in_younger = if x > 0.0 { -(-x).exp_m1() / x } else { 1.0 };
-        let known_after_refusal = 1.0 - forgotten_in_a_turn * not_in_younger;
-        // After an admission the doorkeeper hears of the object only when it has left the cache: a
-        // stay at least, and then at random, such that the mean is that of all gaps up to the first
-        // which is longer than a stay.
-        let until_miss = (rate * stay).exp() / rate;
-        let known_after_admission = if 1.5 * turn > stay {
-            -(-(1.5 * turn - stay) / (until_miss - stay)).exp_m1()
-        } else {
-            0.0
-        };
-        let mistaken = |known: f64| known + (1.0 - known) * wrong;
-        let (first, again) = (mistaken(known_after_refusal), mistaken(known_after_admission));
-        let known = first / (1.0 - again + first);
-        let stays = -(-rate * stay).exp_m1();
-        let hits = known * stays / (1.0 - stays + known * stays);
-        let in_younger = (1.0 - not_in_younger).min(known_after_refusal);
-        let entering = 1.0 - known * in_younger / known_after_refusal.max(f64::MIN_POSITIVE);
-        Self { hits, known, entering }
+    /// Hits over requests.
+    fn hits(&self) -> f64 {
+        let stays = -(-self.rate * self.stay).exp_m1();
+        let known = self.known();
+        known * stays / (1.0 - stays + known * stays)
+    }
+
+    /// Misses that the doorkeeper knows, over misses.
+    fn known(&self) -> f64 {
+        let mistaken = |known: f64| known + (1.0 - known) * self.wrong;
+        let after_refusal = mistaken(self.mean(2.0, Self::again_after_refusal));
+        let after_admission = mistaken(self.mean(2.0, Self::again_after_admission));
+        after_refusal / (1.0 - after_admission + after_refusal)
+    }
+
+    /// Misses that the younger filter does not know, so that it takes them in, over misses.
+    fn entering(&self) -> f64 {
+        let known = self.known();
+        1.0 - (1.0 - known) * self.mean(1.0, Self::again_after_refusal)
+            - known * self.mean(1.0, Self::again_after_admission)
+    }
+
+    /// The mean of a probability over times from `turns` − 1 to `turns` turns.
+    fn mean(&self, turns: f64, probability: fn(&Self, f64) -> f64) -> f64 {
+        const POINTS: u32 = 8;
+        let at = |point: u32| (turns - (f64::from(point) + 0.5) / f64::from(POINTS)) * self.turn;
+        (0..POINTS).map(|point| probability(self, at(point))).sum::<f64>() / f64::from(POINTS)
+    }
+
+    /// The probability that a miss follows within this time on one that was refused.
+    fn again_after_refusal(&self, time: f64) -> f64 {
+        -(-self.rate * time).exp_m1()
+    }
+
+    /// The probability that a miss follows within this time on one that was admitted.
+    fn again_after_admission(&self, time: f64) -> f64 {
+        let Self { rate, stay, .. } = *self;
+        let pace = rate * (-rate * stay).exp();
+        // Beyond this it is certain, but for 1e-8, and the sum would lose its digits.
+        if pace * time > 20.0 {
+            return 1.0;
+        }
+        let (mut not_yet, mut factorial) = (1.0, 1.0);
+        for j in 1..100 {
+            let left = time - f64::from(j) * stay;
+            if left <= 0.0 {
+                break;
+            }
+            factorial *= f64::from(j);
+            let term = (pace * left).powi(j) / factorial;
+            not_yet += if j % 2 == 0 { term } else { -term };
+        }
+        (1.0 - not_yet).clamp(0.0, 1.0)
     }
 }
 
@@ -170,8 +234,37 @@ mod tests {
         let rates: Vec<f64> = (1..200).map(|rank| 0.1 / f64::from(rank)).collect();
         let plain = lru(&rates, 20.0);
         let open = second_request_lru(&rates, 20.0, 1e9, 2.0 / 1.125);
-        assert!((plain.hit_ratio - open.hit_ratio).abs() < 1e-9);
-        assert!((plain.write_ratio - open.write_ratio).abs() < 1e-9);
+        // Rates are taken together where they are alike.
+        assert!((plain.hit_ratio - open.hit_ratio).abs() < 1e-5);
+        assert!((plain.write_ratio - open.write_ratio).abs() < 1e-5);
+    }
+
+    /// 200,000 times from one miss to the next, drawn request by request: standard errors are below
+    /// 0.0012, and six of them are allowed.
+    #[test]
+    fn the_time_to_the_next_miss_is_what_the_sum_says() {
+        let mut random = crate::random::Random::new(5);
+        let runs = 200_000;
+        for (rate, stay) in [(1.0, 0.3), (1.0, 1.0), (1.0, 2.5)] {
+            let visits = Visits { rate, stay, turn: 1.0, wrong: 0.0 };
+            let until_miss: Vec<f64> = (0..runs)
+                .map(|_| {
+                    let mut time = 0.0;
+                    loop {
+                        let gap = -(1.0 - random.unit()).ln() / rate;
+                        time += gap;
+                        if gap > stay {
+                            break time;
+                        }
+                    }
+                })
+                .collect();
+            for time in [0.2, 0.8, 1.5, 3.0, 6.0, 20.0] {
+                let seen = until_miss.iter().filter(|&&until| until <= time).count();
+                let off = seen as f64 / f64::from(runs) - visits.again_after_admission(time);
+                assert!(off.abs() < 0.007, "{stay}, {time}: {off}");
+            }
+        }
     }
 
     #[test]

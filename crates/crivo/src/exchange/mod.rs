@@ -11,7 +11,7 @@
 //! | question | module | what it costs |
 //! |---|---|---|
 //! | all of it, exactly, at the least cost | [`Session`] | chosen by a [`Plan`] |
-//! | what is different, exactly | [`rateless`] | about 35 bytes per differing item, whatever the size of the sets |
+//! | what is different, exactly | [`rateless`] | about 29 bytes per differing item, whatever the size of the sets |
 //! | what is missing or common, in one message | [`Offer`], [`Sieve`] | some bits per item of the set; a known rate of error |
 //! | which rows have a partner there? | [`join`] | some bits per key |
 //! | how large is the difference? | [`rateless::Decoder::estimate`] | nothing beside the symbols |

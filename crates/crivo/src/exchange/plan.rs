@@ -3,7 +3,7 @@
 //! Three ways to make two sets equal, by what they send beside the differing items themselves:
 //!
 //! ```text
-//!   rateless     1.35 to 1.8 symbols of 25 bytes for each of d differing items, and 8 bytes for
+//!   rateless     1.35 to 1.8 symbols of 21 bytes for each of d differing items, and 8 bytes for
 //!                each that is asked for
 //!   filters      a filter of one set or of both finds all but a share 2^−w of the differing items,
 //!                at about 1.1·w bits per item of the set; symbols find the rest
@@ -15,13 +15,17 @@
 //! one has little that the other lacks.
 
 use super::offer::{MOST_WIDTH, offer_bytes, rate};
-use super::rateless::{expected_symbols, mapping::density};
+use super::rateless::codec::symbols_bytes;
+use super::rateless::expected_symbols;
 use super::wire::number_length;
 
-/// How many symbols are asked for first: 400 bytes, and a first idea of the difference.
+/// How many symbols are asked for first: 340 bytes, and a first idea of the difference.
 pub(super) const FIRST_PULL: u64 = 16;
 /// What an item costs that the initiator must ask for: the upper half of its id.
 pub(super) const WANTED_BYTES: f64 = 8.0;
+
+/// What every session sends: summaries, ends of items, seals.
+const AROUND: f64 = 85.0;
 
 /// What is known of two sets before it is decided how to go on.
 ///
@@ -33,11 +37,11 @@ pub(super) const WANTED_BYTES: f64 = 8.0;
 /// let sets = Situation { here: 1_000_000, there: 1_000_000, there_bytes: 40_000_000, difference: 1_000.0 };
 /// let plan = sets.plan();
 /// assert_eq!(plan.protocol, Protocol::Rateless);
-/// assert!(plan.bytes < 40_000.0);
+/// assert!(plan.bytes < 35_000.0); // 29,300 for symbols, 4,000 to ask for items
 ///
 /// let plan = Situation { difference: 200_000.0, ..sets }.plan();
 /// assert!(matches!(plan.protocol, Protocol::Filters { .. }));
-/// assert!(plan.bytes < 3_000_000.0); // 35 bytes each by symbols alone: 7,000,000
+/// assert!(plan.bytes < 3_000_000.0); // 34 bytes each by symbols alone: 6,800,000
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Situation {
@@ -114,9 +118,15 @@ impl Situation {
         let Shares { only_here, only_there } = self.shares();
         let mean = self.there_bytes / self.there.max(1);
         let lengths = (only_here + only_there) * number_length(mean) as f64;
-        lengths
+        AROUND
+            + lengths
             + match protocol {
-                Protocol::Rateless => symbols_cost(self.there as f64, only_here, only_there),
+                // Symbols that cost as much as everything are given up for everything.
+                Protocol::Rateless => {
+                    let symbols = symbols_cost(self.there as f64, only_here, only_there);
+                    let everything = self.everything_cost();
+                    if symbols > everything { 2.0 * everything } else { symbols }
+                }
                 Protocol::Filters { here, there } => {
                     let missed =
                         |width: u32, all: f64| if width == 0 { all } else { all * rate(width) };
@@ -129,10 +139,17 @@ impl Situation {
                         + bytes(there, left_there)
                         + symbols_cost(left_there, missed(there, only_here), missed_there)
                 }
-                Protocol::Everything => {
-                    (self.there as f64 - only_there).max(0.0) * self.item_cost()
-                }
+                Protocol::Everything => self.everything_cost(),
             }
+    }
+
+    /// What it costs to send all items there, beside the differing ones: those that both have, and the
+    /// news which were new, as how many known ones came before each.
+    pub(super) fn everything_cost(&self) -> f64 {
+        let only_there = self.shares().only_there;
+        let common = (self.there as f64 - only_there).max(0.0);
+        let gap = common / only_there.max(1.0);
+        common * self.item_cost() + only_there * number_length(gap as u64) as f64
     }
 
     /// What an item there takes in a message, on average.
@@ -168,14 +185,5 @@ impl Situation {
 /// What it costs to find a difference by symbols, and to ask for what lacks here.
 fn symbols_cost(there: f64, only_here: f64, only_there: f64) -> f64 {
     let symbols = expected_symbols(only_here + only_there).max(FIRST_PULL as f64);
-    symbols * symbol_bytes(there, symbols) + only_there * WANTED_BYTES
-}
-
-/// The bytes of one symbol among `symbols`: sum, checksum, and the count less its mean, which takes
-/// one byte up to ±63 and two up to ±8191.
-pub(super) fn symbol_bytes(set: f64, symbols: f64) -> f64 {
-    let p = density((symbols / 2.0) as u64);
-    let deviation = (set * p * (1.0 - p)).sqrt().max(1e-9);
-    let beyond = |limit: f64| (-limit / deviation).exp();
-    16.0 + 8.0 + 1.0 + beyond(64.0) + beyond(8192.0)
+    symbols_bytes(there, symbols) + only_there * WANTED_BYTES
 }

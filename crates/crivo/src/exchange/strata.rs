@@ -11,13 +11,13 @@
 //!                                                                estimate: 32 · 2^5 = 1,024
 //! ```
 //!
-//! Its error is that of counting what was decoded, about 1/√20 = 20%. It costs 26 bytes times 32
-//! symbols for each stratum that is not empty, so 15 KB for a million items. A
+//! Its error is that of counting what was decoded, about 1/√20 = 20%. It costs 32
+//! symbols, about 710 bytes, for each stratum that is not empty, so 15 KB for a million items. A
 //! [`Session`](super::Session) does without: the counts of the first 20 symbols of the whole set
 //! ([`Decoder::estimate`]) say as much in 500 bytes. Strata are for whom only the size matters, and
 //! who wants it exact where it is small.
 
-use super::rateless::mapping::expected_count;
+use super::rateless::codec::{put_symbol, read_symbol, with_count, with_surplus};
 use super::rateless::{CodedSymbol, Decoder, DifferenceEstimate, Encoder, Progress};
 use super::wire::{self, Reader};
 use super::{ExchangeError, ExchangeKey, Id, IdSet};
@@ -83,11 +83,8 @@ impl Strata {
         bytes.extend(self.key.check_value().to_le_bytes());
         for Stratum { item_count, symbols } in &self.strata {
             wire::put_number(&mut bytes, *item_count);
-            for (index, symbol) in (0..).zip(symbols) {
-                bytes.extend(symbol.sum.to_le_bytes());
-                bytes.extend(symbol.check.to_le_bytes());
-                let surplus = symbol.count.wrapping_sub(expected_count(*item_count, index));
-                wire::put_signed(&mut bytes, surplus);
+            for symbol in with_surplus(symbols, 0, *item_count) {
+                put_symbol(&mut bytes, &symbol);
             }
         }
         bytes
@@ -146,16 +143,9 @@ impl Strata {
 
 fn read_stratum(reader: &mut Reader<'_>) -> Result<Stratum, ExchangeError> {
     let item_count = reader.number_up_to("number of items", 1 << 44)?;
-    let mut symbols = Vec::new();
-    let count = if item_count == 0 { 0 } else { SYMBOLS as u64 };
-    for index in 0..count {
-        symbols.push(CodedSymbol {
-            sum: u128::from_le_bytes(reader.array()?),
-            check: u64::from_le_bytes(reader.array()?),
-            count: reader.signed()?.wrapping_add(expected_count(item_count, index)),
-        });
-    }
-    Ok(Stratum { item_count, symbols })
+    let count = if item_count == 0 { 0 } else { SYMBOLS };
+    let symbols: Vec<_> = (0..count).map(|_| read_symbol(reader)).collect::<Result<_, _>>()?;
+    Ok(Stratum { item_count, symbols: with_count(&symbols, 0, item_count) })
 }
 
 /// The ids of a stratum: those whose hash ends in so many zeros; in the last, in so many or more.

@@ -189,7 +189,7 @@ fn fill_by_bins(digests: impl IntoIterator<Item = Digest>, values: &mut [u64]) -
 /// depends on the empty bin alone. Two sets that both lack a bin thus look in the same places.
 ///
 /// At least one bin is filled, and each try hits it with probability 1/k: about k/filled tries.
-fn lender(bin: u64, is_filled: &[bool]) -> usize {
+pub(super) fn lender(bin: u64, is_filled: &[bool]) -> usize {
     let length = is_filled.len() as u64;
     let start = Digest::new(bin).remix().get();
     let mut attempt = 0;

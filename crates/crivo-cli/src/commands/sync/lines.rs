@@ -8,6 +8,7 @@ use crivo::exchange::{ExchangeKey, Id, IdSet};
 use memchr::memchr_iter;
 use tempfile::NamedTempFile;
 
+use crate::input::compression_of;
 use crate::outcome::Error;
 
 /// How much is read at once.
@@ -46,7 +47,14 @@ impl LineFile {
             )));
         }
         // So that an error comes before anyone is kept waiting.
-        File::open(path).map_err(Error::reading(path))?;
+        let file = File::open(path).map_err(Error::reading(path))?;
+        if let Some(compression) = compression_of(file).map_err(Error::reading(path))? {
+            return Err(Error::new(format_args!(
+                "{} is compressed by {compression}, and only plain lines can be compared and added \
+                 to; decompress it first",
+                path.display()
+            )));
+        }
         Ok(Self { path: path.to_owned(), metadata })
     }
 

@@ -29,8 +29,20 @@ pub(super) struct Joined {
 }
 
 const SELECTIVITIES: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0];
-/// Rows of the side that answers, for each key of the side that asks.
-const ROWS_PER_KEY: u64 = 10;
+/// Few keys and many rows, as filters like it; and many keys and few rows, where a filter may cost
+/// more than it spares.
+const SHAPES: [Shape; 2] = [
+    Shape { title: "ten rows for each key", keys: 1, rows: 10 },
+    Shape { title: "ten keys for each row", keys: 10, rows: 1 },
+];
+
+/// How many keys the side that asks has, and rows the other, over the lesser of both.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    title: &'static str,
+    keys: u64,
+    rows: u64,
+}
 const ROW_BYTES: usize = 64;
 const KEY_BYTES: usize = 16;
 
@@ -83,22 +95,24 @@ fn join(keys: u64, rows: &[u64], seed: u64) -> Result<JoinReport, StudyError> {
 }
 
 /// The keys of rows, of which about a share has a partner.
-fn row_keys(keys: u64, selectivity: f64, random: &mut Random) -> Vec<u64> {
+fn row_keys(keys: u64, rows: u64, selectivity: f64, random: &mut Random) -> Vec<u64> {
     let threshold = (selectivity * (1u64 << 32) as f64) as u64;
     let one = |number: u64| {
         if random.below(1 << 32) < threshold { random.below(keys) } else { keys + number }
     };
-    (0..keys * ROWS_PER_KEY).map(one).collect()
+    (0..rows).map(one).collect()
 }
 
 pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
     let mut random = context.random("exchange joins");
-    let keys: u64 = context.pick(200, 2_000, 20_000);
+    let unit: u64 = context.pick(200, 2_000, 20_000);
     let repetitions = context.pick(2, 4, 10);
     let mut joins = Vec::new();
     for (step, selectivity) in (1..).zip(SELECTIVITIES) {
-        for _ in 0..repetitions {
-            let rows = row_keys(keys, selectivity, &mut random);
+        for (shape, _) in SHAPES.iter().flat_map(|shape| (0..repetitions).map(move |n| (shape, n)))
+        {
+            let keys = shape.keys * unit;
+            let rows = row_keys(keys, shape.rows * unit, selectivity, &mut random);
             let report = join(keys, &rows, random.number())?;
             let situation = JoinSituation {
                 keys,
@@ -125,17 +139,91 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     data.add("joins", &joins)
 }
 
-pub(super) fn figure(joins: &[Joined]) -> Figure {
-    let groups: Vec<(f64, Vec<&Joined>)> = SELECTIVITIES
-        .iter()
-        .map(|&share| (share, joins.iter().filter(|join| join.selectivity == share).collect()))
-        .collect();
-    let of_everything = |group: &[&Joined], column: fn(&Joined) -> f64| -> Estimate {
+/// The joins of one shape and selectivity.
+struct Group<'a> {
+    shape: Shape,
+    selectivity: f64,
+    joins: Vec<&'a Joined>,
+}
+
+impl Group<'_> {
+    /// The mean of a column, of the bytes of all rows.
+    fn of_everything(&self, column: fn(&Joined) -> f64) -> Estimate {
         let sample: Vec<f64> =
-            group.iter().map(|join| column(join) / join.everything_bytes as f64).collect();
+            self.joins.iter().map(|join| column(join) / join.everything_bytes as f64).collect();
         mean_interval(&sample, CONFIDENCE)
-    };
+    }
+
+    fn mean(&self, column: fn(&Joined) -> f64) -> f64 {
+        mean(&self.joins.iter().map(|join| column(join)).collect::<Vec<f64>>())
+    }
+
+    fn bytes(&self) -> Estimate {
+        self.of_everything(|join| join.bytes as f64)
+    }
+
+    fn semi_join(&self) -> f64 {
+        self.of_everything(|join| join.semi_join_bytes as f64).value
+    }
+
+    fn theory(&self) -> f64 {
+        self.of_everything(|join| join.theory).value
+    }
+
+    /// Bytes beyond the better of semi-join and everything, over these.
+    fn lost(&self) -> f64 {
+        self.bytes().value / self.semi_join().min(1.0) - 1.0
+    }
+
+    fn is_off(&self) -> bool {
+        self.joins.iter().all(|join| join.filter_bytes == 0)
+    }
+}
+
+fn groups(joins: &[Joined]) -> Vec<Group<'_>> {
+    let mut groups = Vec::new();
+    for shape in SHAPES {
+        for selectivity in SELECTIVITIES {
+            let is_own = |join: &&Joined| {
+                join.selectivity == selectivity && join.keys * shape.rows == join.rows * shape.keys
+            };
+            groups.push(Group { shape, selectivity, joins: joins.iter().filter(is_own).collect() });
+        }
+    }
+    groups
+}
+
+fn panel(groups: &[Group<'_>], shape: Shape) -> Panel {
+    let own = || groups.iter().filter(|group| group.shape.title == shape.title);
+    Panel::Chart(Chart {
+        title: shape.title.to_string(),
+        x: Axis::logarithmic("selectivity").with_format(Format::Percent),
+        y: Axis::logarithmic("bytes, of all rows").with_format(Format::Percent),
+        series: vec![
+            Series::dashed("everything", Hue::Limit, SELECTIVITIES.map(|share| (share, 1.0))),
+            Series::dashed(
+                "exact semi-join",
+                Hue::Plain,
+                own().map(|group| (group.selectivity, group.semi_join())),
+            ),
+            Series::line(
+                "theory",
+                Hue::Theory,
+                own().map(|group| (group.selectivity, group.theory())),
+            ),
+            Series::dots(
+                "Bloom join",
+                Hue::Bloom,
+                own().map(|group| (group.selectivity, group.bytes())),
+            ),
+        ],
+    })
+}
+
+pub(super) fn figure(joins: &[Joined]) -> Figure {
+    let groups = groups(joins);
     let mut table = Table::new(&[
+        "keys and rows",
         "selectivity",
         "theory",
         "Bloom join",
@@ -144,38 +232,36 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
         "filter, bytes",
         "rows in vain",
     ]);
-    let (mut cheapest, mut lost) = (0, 0.0f64);
-    let mut off: Vec<f64> = Vec::new();
-    for (share, group) in &groups {
-        let seen = of_everything(group, |join| join.bytes as f64);
-        let semi = of_everything(group, |join| join.semi_join_bytes as f64).value;
-        let theory = of_everything(group, |join| join.theory).value;
-        cheapest += usize::from(seen.value <= semi.min(1.0));
-        lost = lost.max(seen.value / semi.min(1.0) - 1.0);
-        off.push(seen.value / theory - 1.0);
-        let in_vain: Vec<f64> =
-            group.iter().map(|join| (join.rows_sent - join.rows_matched) as f64).collect();
-        let filter: Vec<f64> = group.iter().map(|join| join.filter_bytes as f64).collect();
+    for group in &groups {
+        let seen = group.bytes();
         table.row([
-            percent(*share, 1),
-            percent(theory, 3),
+            group.shape.title.to_string(),
+            percent(group.selectivity, 1),
+            percent(group.theory(), 3),
             percent(seen.value, 3),
             format!("{}–{}", percent(seen.low, 3), percent(seen.high, 3)),
-            percent(semi, 3),
-            thousands(mean(&filter).round() as u64),
-            decimal(mean(&in_vain), 2),
+            percent(group.semi_join(), 3),
+            match group.is_off() {
+                true => "none".to_string(),
+                false => thousands(group.mean(|join| join.filter_bytes as f64).round() as u64),
+            },
+            decimal(group.mean(|join| (join.rows_sent - join.rows_matched) as f64), 2),
         ]);
     }
-    let column = |column: fn(&Joined) -> f64| {
-        groups.iter().map(move |(share, group)| (*share, of_everything(group, column)))
-    };
-    let exactly = |(share, mean): (f64, Estimate)| (share, mean.value);
-    let without: Vec<String> = groups
+    let cheapest = groups.iter().filter(|group| group.lost() <= 0.0).count();
+    let lost = groups.iter().map(Group::lost).fold(0.0, f64::max);
+    let beyond_theory = |group: &Group<'_>| group.bytes().value / group.theory() - 1.0;
+    let off: Vec<String> = groups
         .iter()
-        .filter(|(_, group)| group.iter().all(|join| join.filter_bytes == 0))
-        .map(|(share, _)| percent(*share, 1))
+        .filter(|group| group.is_off())
+        .map(|group| format!("{} with {}", percent(group.selectivity, 1), group.shape.title))
         .collect();
-    let first = joins.first();
+    let sizes: Vec<String> = SHAPES
+        .iter()
+        .filter_map(|shape| groups.iter().find(|group| group.shape.title == shape.title))
+        .filter_map(|group| group.joins.first())
+        .map(|join| format!("{} keys and {} rows", thousands(join.keys), thousands(join.rows)))
+        .collect();
     Figure {
         id: "exchange-join",
         title: "Bytes of a join".to_string(),
@@ -183,47 +269,32 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
             "What does a filter of the keys save, for rows of which a given share finds a partner?"
                 .to_string(),
         method: format!(
-            "{} joins for each selectivity. One side has {} keys of {KEY_BYTES} bytes, the other {} rows of \
-             {ROW_BYTES}. It begins with a sample of its keys, by which the first decides on a filter or \
+            "{} joins for each selectivity, of {}: keys of {KEY_BYTES} bytes on one side, rows of {ROW_BYTES} \
+             on the other. That begins with a sample of its keys, by which the first decides on a filter or \
              none. Theory: filter and rows at the best rate, if the selectivity were known and telling it \
              cost nothing. The exact semi-join sends all keys. All over the bytes of all rows. Every \
              result is exact. Bars: 95% intervals.",
-            groups.first().map_or(0, |(_, group)| group.len()),
-            thousands(first.map_or(0, |join| join.keys)),
-            thousands(first.map_or(0, |join| join.rows)),
+            groups.first().map_or(0, |group| group.joins.len()),
+            sizes.join(", and of "),
         ),
-        panels: vec![Panel::Chart(Chart {
-            title: String::new(),
-            x: Axis::logarithmic("selectivity").with_format(Format::Percent),
-            y: Axis::logarithmic("bytes, of all rows").with_format(Format::Percent),
-            series: vec![
-                Series::dashed("everything", Hue::Limit, SELECTIVITIES.map(|share| (share, 1.0))),
-                Series::dashed(
-                    "exact semi-join",
-                    Hue::Plain,
-                    column(|join| join.semi_join_bytes as f64).map(exactly),
-                ),
-                Series::line("theory", Hue::Theory, column(|join| join.theory).map(exactly)),
-                Series::dots("Bloom join", Hue::Bloom, column(|join| join.bytes as f64)),
-            ],
-        })],
+        panels: SHAPES.map(|shape| panel(&groups, shape)).into(),
         table: Some(table),
         verdict: Verdict {
             outcome: Outcome::Measured,
             sentence: format!(
-                "The Bloom join takes the fewest bytes at {cheapest} of {} selectivities{}, and at most {} more \
-                 than theory, which needs no sample.{}",
+                "The Bloom join takes the fewest bytes in {cheapest} of {} cases{}, and at most {} more \
+                 than theory, which needs no sample. {}",
                 groups.len(),
                 if lost > 0.0 {
                     format!(", elsewhere at most {} more than the best", percent(lost, 2))
                 } else {
                     String::new()
                 },
-                percent(off.iter().copied().fold(0.0, f64::max), 2),
-                if without.is_empty() {
-                    String::new()
+                percent(groups.iter().map(beyond_theory).fold(0.0, f64::max), 2),
+                if off.is_empty() {
+                    "The filter paid everywhere.".to_string()
                 } else {
-                    format!(" The filter switched itself off at {}.", without.join(", "))
+                    format!("The filter switched itself off at {}.", off.join(", "))
                 },
             ),
             test: String::new(),

@@ -97,15 +97,20 @@ impl Pair {
 
 pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
     let mut random = context.random("exchange sessions");
-    let items: u64 = context.pick(300, 2_000, 50_000);
+    let least_items: u64 = context.pick(300, 2_000, 50_000);
+    let most_items: u64 = context.pick(3_000, 200_000, 1_000_000);
     let keys = context.pick(2, 4, 5);
     let mut rows = Vec::new();
-    let shares = [4e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 2e-2, 3e-2, 5e-2, 0.1, 0.3, 1.0];
+    let shares: [f64; 13] =
+        [1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 2e-2, 3e-2, 5e-2, 0.1, 0.3, 1.0];
     for (step, share) in (1..).zip(shares) {
-        let half = (share * items as f64 / 2.0).round() as u64;
-        if half == 0 {
+        // So small a share of few items is none: the sets are as large as it takes.
+        let least_half: f64 = context.pick(1.0, 1.0, 5.0);
+        let items = least_items.max((2.0 * least_half / share).round() as u64);
+        if items > most_items {
             continue;
         }
+        let half = (share * items as f64 / 2.0).round() as u64;
         let difference = 2 * half;
         let situation = Situation {
             here: items,
@@ -147,6 +152,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
 /// The exchanges of one difference.
 struct Group<'a> {
     share: f64,
+    items: u64,
     difference: u64,
     rows: Vec<&'a Exchanged>,
 }
@@ -155,6 +161,13 @@ impl Group<'_> {
     fn bytes(&self, protocol: &str) -> Vec<f64> {
         let own = self.rows.iter().filter(|row| row.protocol == protocol);
         own.map(|row| row.bytes as f64).collect()
+    }
+
+    /// The mean of that for each item of a set.
+    fn bytes_per_item(&self, protocol: &str) -> Estimate {
+        let sample: Vec<f64> =
+            self.bytes(protocol).iter().map(|bytes| bytes / self.items as f64).collect();
+        mean_interval(&sample, CONFIDENCE)
     }
 
     fn expected(&self, protocol: &str) -> f64 {
@@ -187,35 +200,46 @@ impl Group<'_> {
 }
 
 fn groups(rows: &[Exchanged]) -> Vec<Group<'_>> {
-    let mut differences: Vec<u64> = rows.iter().map(|row| row.difference).collect();
-    differences.sort_unstable();
-    differences.dedup();
-    let group = |difference: u64| {
-        let rows: Vec<&Exchanged> =
-            rows.iter().filter(|row| row.difference == difference).collect();
-        let items = rows.first().map_or(1, |row| row.items);
-        Group { share: difference as f64 / items as f64, difference, rows }
-    };
-    differences.into_iter().map(group).collect()
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for row in rows {
+        let Exchanged { items, difference, .. } = *row;
+        match groups.iter_mut().find(|group| (group.items, group.difference) == (items, difference))
+        {
+            Some(group) => group.rows.push(row),
+            None => {
+                let share = difference as f64 / items as f64;
+                groups.push(Group { share, items, difference, rows: vec![row] });
+            }
+        }
+    }
+    groups
 }
 
-fn method(rows: &[Exchanged], groups: &[Group<'_>]) -> String {
+fn method(groups: &[Group<'_>]) -> String {
+    let least = groups.iter().map(|group| group.items).min().unwrap_or(0);
+    let most = groups.iter().map(|group| group.items).max().unwrap_or(0);
     format!(
-        "{} exchanges for each difference and protocol, between sets of {} items of {ITEM_BYTES} bytes each; \
+        "{} exchanges for each difference and protocol, between sets of {} items of {ITEM_BYTES} bytes each{}; \
          half of the difference d is on either side. Bytes are those of all messages in both directions, \
          less the differing items themselves, which any protocol must send.",
         groups.first().map_or(0, |group| group.bytes(SESSION).len()),
-        thousands(rows.first().map_or(0, |row| row.items)),
+        thousands(least),
+        if most > least {
+            format!(", and up to {} where the difference is a smaller share", thousands(most))
+        } else {
+            String::new()
+        },
     )
 }
 
 pub(super) fn cost_figure(rows: &[Exchanged]) -> Figure {
     let groups = groups(rows);
-    let mut table = Table::new(&["d", "d/n", "protocol", "expected", "bytes", "95% interval"]);
+    let mut table = Table::new(&["n", "d", "d/n", "protocol", "expected", "bytes", "95% interval"]);
     for group in &groups {
         for (name, _) in PROTOCOLS.into_iter().chain([(SESSION, Hue::Cuckoo)]) {
             let seen = mean_interval(&group.bytes(name), CONFIDENCE);
             table.row([
+                thousands(group.items),
                 thousands(group.difference),
                 percent(group.share, 2),
                 name.to_string(),
@@ -231,12 +255,13 @@ pub(super) fn cost_figure(rows: &[Exchanged]) -> Figure {
     }
     let mut series = Vec::new();
     for (name, hue) in PROTOCOLS {
-        let expected = groups.iter().map(|group| (group.share, group.expected(name)));
+        let expected =
+            groups.iter().map(|group| (group.share, group.expected(name) / group.items as f64));
         series.push(Series::line("expected", Hue::Theory, expected));
-        let seen = |group: &Group<'_>| (group.share, mean_interval(&group.bytes(name), CONFIDENCE));
+        let seen = |group: &Group<'_>| (group.share, group.bytes_per_item(name));
         series.push(Series::dots(name, hue, groups.iter().map(seen)));
     }
-    let seen = |group: &Group<'_>| (group.share, mean_interval(&group.bytes(SESSION), CONFIDENCE));
+    let seen = |group: &Group<'_>| (group.share, group.bytes_per_item(SESSION));
     series.push(Series::trace("a session of its own", Hue::Cuckoo, groups.iter().map(seen)));
     let off = groups
         .iter()
@@ -271,12 +296,12 @@ pub(super) fn cost_figure(rows: &[Exchanged]) -> Figure {
         method: format!(
             "{} Expected: what the planner computes for each protocol, from the sizes and d. Bars: 95% \
              intervals.",
-            method(rows, &groups)
+            method(&groups)
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("difference, of a set’s size").with_format(Format::Percent),
-            y: Axis::logarithmic("bytes beside the items"),
+            y: Axis::logarithmic("bytes beside the differing items, per item of a set"),
             series,
         })],
         table: Some(table),
@@ -303,6 +328,7 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
     let too_dear: usize = groups.iter().map(Group::too_dear).sum();
     let sessions: usize = groups.iter().map(|group| group.bytes(SESSION).len()).sum();
     let mut table = Table::new(&[
+        "n",
         "d",
         "d/n",
         "best",
@@ -315,6 +341,7 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
         let (planned, session) =
             (group.ratio(group.planned(), CONFIDENCE), group.ratio(SESSION, CONFIDENCE));
         table.row([
+            thousands(group.items),
             thousands(group.difference),
             percent(group.share, 2),
             group.best().0.to_string(),
@@ -341,7 +368,7 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
              judges the difference by them, and decides on the way. Both over the mean of the best \
              protocol at that difference. Dashes: the goals, {PLANNER_GOAL} for the plan, {} and 1 KB for \
              the session. Bars: 95% intervals.",
-            method(rows, &groups),
+            method(&groups),
             SESSION_GOAL.0,
         ),
         panels: vec![Panel::Chart(Chart {

@@ -1,25 +1,55 @@
 //! A doorkeeper before any policy.
 
 use super::{Outcome, Policy};
-use crate::admit::SecondRequest;
+use crate::admit::{AgeingSketch, SecondRequest};
+
+/// Who says whether an object was asked for before.
+#[derive(Debug, Clone)]
+pub enum Doorkeeper {
+    /// A pair of filters that take turns.
+    Filters(SecondRequest),
+    /// Counts that fade: from two on, an object was asked for before.
+    Counts(AgeingSketch),
+}
+
+impl Doorkeeper {
+    fn admit(&mut self, object: u64) -> bool {
+        match self {
+            Self::Filters(door) => door.admit(&object),
+            Self::Counts(sketch) => sketch.observe(&object) >= 2,
+        }
+    }
+}
+
+impl From<SecondRequest> for Doorkeeper {
+    fn from(door: SecondRequest) -> Self {
+        Self::Filters(door)
+    }
+}
+
+impl From<AgeingSketch> for Doorkeeper {
+    fn from(sketch: AgeingSketch) -> Self {
+        Self::Counts(sketch)
+    }
+}
 
 /// Another policy that sees a miss only from the object's second request on.
 #[derive(Debug, Clone)]
 pub struct Admitted<P> {
-    door: SecondRequest,
+    door: Doorkeeper,
     cache: P,
 }
 
 impl<P: Policy> Admitted<P> {
     /// `cache`, with this doorkeeper before it.
-    pub fn new(door: SecondRequest, cache: P) -> Self {
-        Self { door, cache }
+    pub fn new(door: impl Into<Doorkeeper>, cache: P) -> Self {
+        Self { door: door.into(), cache }
     }
 }
 
 impl<P: Policy> Policy for Admitted<P> {
     fn request(&mut self, object: u64) -> Outcome {
-        if self.cache.contains(object) || self.door.admit(&object) {
+        if self.cache.contains(object) || self.door.admit(object) {
             self.cache.request(object)
         } else {
             Outcome::REFUSED
@@ -46,8 +76,14 @@ mod tests {
 
     #[test]
     fn a_trace_by_hand() {
-        let door = SecondRequest::new(1_000, 1e-6).unwrap();
-        let mut cache = Admitted::new(door, Lru::new(2).unwrap());
+        let filters: Doorkeeper = SecondRequest::new(1_000, 1e-6).unwrap().into();
+        let counts = AgeingSketch::new(1_000).unwrap().into();
+        for door in [filters, counts] {
+            check_by_hand(Admitted::new(door, Lru::new(2).unwrap()));
+        }
+    }
+
+    fn check_by_hand(mut cache: impl Policy) {
         let (miss, write, hit) = (Outcome::REFUSED, Outcome::WRITTEN, Outcome::HIT);
         for (object, expected) in [
             (1, miss),

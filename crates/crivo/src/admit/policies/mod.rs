@@ -29,7 +29,7 @@ mod recency;
 mod s3fifo;
 mod tinylfu;
 
-pub use admitted::Admitted;
+pub use admitted::{Admitted, Doorkeeper};
 pub use lru::Lru;
 pub use s3fifo::S3Fifo;
 pub use tinylfu::WTinyLfu;
@@ -79,13 +79,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::admit::SecondRequest;
+    use crate::admit::{AgeingSketch, SecondRequest};
 
     fn all(capacity: usize) -> Vec<(&'static str, Box<dyn Policy>)> {
         let door = SecondRequest::new(100, 0.01).unwrap();
         vec![
             ("LRU", Box::new(Lru::new(capacity).unwrap())),
             ("admitted", Box::new(Admitted::new(door, Lru::new(capacity).unwrap()))),
+            (
+                "counted",
+                Box::new(Admitted::new(
+                    AgeingSketch::new(100).unwrap(),
+                    Lru::new(capacity).unwrap(),
+                )),
+            ),
             ("W-TinyLFU", Box::new(WTinyLfu::new(capacity).unwrap())),
             ("S3-FIFO", Box::new(S3Fifo::new(capacity).unwrap())),
         ]

@@ -107,8 +107,9 @@ impl Decoder {
     /// Takes the next symbols of the peer, from the number [`received`](Self::received) on.
     ///
     /// # Errors
-    /// If the symbols cannot be those of any set: damage, malice, or another key. The decoder is
-    /// then of no further use.
+    /// If the symbols cannot be those of any set: there are more ids in them than symbols. The decoder
+    /// is then of no further use. Most symbols that are damaged or forged are no error; they are just
+    /// never decoded.
     pub fn receive(&mut self, symbols: &[CodedSymbol]) -> Result<Progress, ExchangeError> {
         let end = self.received + symbols.len();
         let Self { set, table, found, .. } = self;
@@ -132,17 +133,15 @@ impl Decoder {
                 continue;
             }
             let Some((id, count)) = self.table.only_id(index) else { continue };
-            if (count < 0) != self.set.contains(id) {
-                return Err(ExchangeError::Inconsistent("a symbol has an id that cannot be there"));
-            }
             // Each id that is found empties a symbol for good.
             if self.found.size() >= self.received as u64 {
                 return Err(ExchangeError::Inconsistent("there are more ids than symbols"));
             }
-            if count > 0 {
-                self.found.only_there.push(id);
-            } else {
-                self.found.only_here.push(id);
+            match (count > 0, self.set.contains(id)) {
+                (true, false) => self.found.only_there.push(id),
+                (false, true) => self.found.only_here.push(id),
+                // Several ids that look like one: it cannot be there.
+                _ => continue,
             }
             self.table.add(id, -count, candidates);
         }
@@ -154,10 +153,10 @@ impl Decoder {
         self.received as u64
     }
 
-    /// The difference, if it is known: nothing is left in symbol 0, which takes in every id.
+    /// The difference, if it is known: nothing is left in any symbol.
     pub fn difference(&self) -> Option<&Difference> {
-        let is_decoded = self.received > 0 && self.table.symbols()[0].is_empty();
-        is_decoded.then_some(&self.found)
+        let mut symbols = self.table.symbols()[..self.received].iter();
+        (self.received > 0 && symbols.all(CodedSymbol::is_empty)).then_some(&self.found)
     }
 
     /// How large the difference is, judged by the counts of the symbols that have been received;

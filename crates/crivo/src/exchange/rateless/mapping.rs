@@ -32,20 +32,19 @@ pub(super) fn block_range(block: Block) -> Range<u64> {
     }
 }
 
+/// The block that a symbol is in.
+fn block_of(index: u64) -> Block {
+    u64::BITS - index.leading_zeros()
+}
+
 /// The fewest blocks with at least `symbols` symbols.
 pub(super) fn blocks_for(symbols: u64) -> Block {
     symbols.max(1).next_power_of_two().trailing_zeros()
 }
 
 /// The probability that symbol `index` takes in an id.
-pub(crate) fn density(index: u64) -> f64 {
+pub(super) fn density(index: u64) -> f64 {
     2.0 / (index as f64 + 2.0)
-}
-
-/// How many of `count` ids symbol `index` is expected to have, rounded down: what the count in a
-/// message is relative to.
-pub(crate) fn expected_count(count: u64, index: u64) -> i64 {
-    (2 * u128::from(count) / (u128::from(index) + 2)) as i64
 }
 
 /// The places and the checksum of ids, under the key of an exchange.
@@ -66,8 +65,8 @@ impl Mapping {
     /// The checksum of an id. The sum of checksums is not the checksum of a sum, so that it tells
     /// one id from a sum of many.
     #[inline]
-    pub(super) fn check(&self, id: Id) -> u64 {
-        self.checks.digest(&id.get()).get()
+    pub(super) fn check(&self, id: Id) -> u32 {
+        self.checks.digest(&id.get()).get() as u32
     }
 
     /// What the places of an id follow from.
@@ -100,6 +99,13 @@ impl Places {
             visit(next as usize);
             next += 1;
         }
+    }
+
+    /// Whether a symbol takes the id in.
+    pub(super) fn includes(self, symbol: usize) -> bool {
+        let mut is_included = false;
+        self.for_each(block_of(symbol as u64), |index| is_included |= index == symbol);
+        is_included
     }
 }
 
@@ -141,6 +147,7 @@ mod tests {
             let range = block_range(block);
             assert_eq!(range.start, end);
             assert_eq!((blocks_for(range.start + 1), blocks_for(range.end)), (block, block));
+            assert_eq!((block_of(range.start), block_of(range.end - 1)), (block, block));
             end = range.end;
         }
     }

@@ -12,7 +12,7 @@ pub struct CodedSymbol {
     /// The xor of the ids.
     pub sum: u128,
     /// The xor of the ids' checksums under the exchange's key.
-    pub check: u64,
+    pub check: u32,
     /// How many ids there are; in a difference, how many more there than here.
     pub count: i64,
 }
@@ -20,7 +20,7 @@ pub struct CodedSymbol {
 impl CodedSymbol {
     /// Adds (or takes away) an id that counts `weight`.
     #[inline]
-    pub(super) fn add(&mut self, id: Id, check: u64, weight: i64) {
+    pub(super) fn add(&mut self, id: Id, check: u32, weight: i64) {
         self.sum ^= id.get();
         self.check ^= check;
         // Hostile counts may be anything; honest ones are far from the end of the range.
@@ -95,12 +95,14 @@ impl Table {
         }
     }
 
-    /// The id of a symbol that has just one, and whether it counts +1 or −1.
+    /// The id of a symbol that seems to have just one, and whether it counts +1 or −1.
     pub(super) fn only_id(&self, index: usize) -> Option<(Id, i64)> {
         let symbol = &self.symbols[index];
         let id = Id::new(symbol.sum);
-        let is_alone = symbol.count.unsigned_abs() == 1 && self.mapping.check(id) == symbol.check;
-        is_alone.then_some((id, symbol.count))
+        let seems_alone = symbol.count.unsigned_abs() == 1
+            && self.mapping.check(id) == symbol.check
+            && self.mapping.places(id).includes(index);
+        seems_alone.then_some((id, symbol.count))
     }
 }
 

@@ -121,7 +121,7 @@ fn it_takes_as_many_symbols_as_the_table_says() {
 }
 
 #[test]
-fn symbols_of_no_set_are_errors_or_never_decoded() {
+fn symbols_of_no_set_are_never_decoded() {
     let key = ExchangeKey::new([5; 16]);
     let (here, _) = sets(key, 0, 20, 0);
     let forged = CodedSymbol { sum: 1, check: 2, count: 3 };
@@ -129,10 +129,36 @@ fn symbols_of_no_set_are_errors_or_never_decoded() {
     assert_eq!(decoder.receive(&[forged; 100]), Ok(Progress::More));
     // Alone by every sign, but the decoder's own set does not have it.
     let foreign = IdSet::of_items(key, ["nobody's"]);
-    let symbol = Encoder::new(foreign, 0).symbols(0..1)[0];
-    let negative = CodedSymbol { count: -1, ..symbol };
-    let empty = IdSet::of_ids(key, Vec::new(), 0);
-    assert!(Decoder::new(empty, 0).receive(&[negative]).is_err());
+    let mut symbols = Encoder::new(foreign, 0).symbols(0..16).to_vec();
+    symbols.iter_mut().for_each(|symbol| symbol.count = -symbol.count);
+    let mut decoder = Decoder::new(IdSet::of_ids(key, Vec::new(), 0), 0);
+    assert_eq!(decoder.receive(&symbols), Ok(Progress::More));
+    assert!(decoder.difference().is_none());
+}
+
+/// One flipped bit in any part of a symbol, and the difference is never taken for known.
+#[test]
+fn a_damaged_symbol_is_never_decoded() {
+    let key = ExchangeKey::new([7; 16]);
+    let (here, there) = sets(key, 50, 5, 5);
+    let symbols = Encoder::new(there, 0).symbols(0..64).to_vec();
+    let decoded = |symbols: &[CodedSymbol]| {
+        Decoder::new(here.clone(), 0).receive(symbols) == Ok(Progress::Decoded)
+    };
+    assert!(decoded(&symbols));
+    for index in 0..symbols.len() {
+        for bit in [0, 1, 31] {
+            let mut damaged = symbols.clone();
+            damaged[index].sum ^= 1 << bit;
+            assert!(!decoded(&damaged));
+            damaged[index] = symbols[index];
+            damaged[index].check ^= 1 << bit;
+            assert!(!decoded(&damaged));
+            damaged[index] = symbols[index];
+            damaged[index].count ^= 1 << bit;
+            assert!(!decoded(&damaged));
+        }
+    }
 }
 
 #[test]

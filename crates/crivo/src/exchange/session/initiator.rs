@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::message::{MOST_WANTED, Message, absolute};
+use super::message::{MOST_WANTED, Message};
 use super::transfer::{Transfer, Wanted};
 use super::{FIRST_ROUND, Policy, SECOND_ROUND};
-use crate::exchange::plan::{FIRST_PULL, symbol_bytes};
+use crate::exchange::offer::{MOST_WIDTH, rate};
+use crate::exchange::plan::FIRST_PULL;
+use crate::exchange::rateless::codec::{FIXED_BYTES, symbols_bytes, with_count};
 use crate::exchange::rateless::{Decoder, expected_symbols};
 use crate::exchange::{ExchangeError, Id, IdSet, Offer, Plan, Protocol, Sieve, Situation};
 
@@ -33,8 +35,8 @@ pub(super) struct Initiator {
     outbox: VecDeque<Vec<u8>>,
     /// Our filter, as long as it is being sent.
     offer: Option<Offer>,
-    /// Filters are exchanged at most once.
-    has_filtered: bool,
+    /// The widths of the filters that have been sent, ours and the peer's; 0 for none.
+    filtered: (u32, u32),
     /// Ids that the peer certainly lacks, and that are no longer in the decoder's set.
     lacked_there: Vec<Id>,
     plan: Option<Plan>,
@@ -71,7 +73,7 @@ impl Initiator {
             awaits: Awaits::Summary,
             outbox: VecDeque::from([summary.to_bytes()]),
             offer: None,
-            has_filtered: false,
+            filtered: (0, 0),
             lacked_there: Vec::new(),
             plan: None,
             wanted: None,
@@ -121,7 +123,7 @@ impl Initiator {
                 if start != received || symbols.is_empty() || start + symbols.len() as u64 > up_to {
                     return Err(ExchangeError::Inconsistent("symbols are out of order"));
                 }
-                self.decoder.receive(&absolute(&symbols, start, self.coded_there))?;
+                self.decoder.receive(&with_count(&symbols, start, self.coded_there))?;
                 if self.decoder.received() == up_to {
                     self.decide()?;
                 }
@@ -143,7 +145,10 @@ impl Initiator {
                 set.remove_all(&self.lacked_there);
                 self.decoder = Decoder::new(set, SECOND_ROUND);
                 self.offer = None;
-                self.pull(FIRST_PULL);
+                match self.second_filter() {
+                    Some((here, there)) => self.exchange_filters(here, there)?,
+                    None => self.pull(FIRST_PULL),
+                }
                 Ok(())
             }
             (awaits, message) => Err(message.instead_of(awaits.name())),
@@ -173,26 +178,30 @@ impl Initiator {
             return Ok(());
         }
         let received = self.decoder.received();
-        let one = symbol_bytes(self.coded_there as f64, received as f64);
-        let spent = received as f64 * one;
+        let cost_of = |symbols: u64| symbols_bytes(self.coded_there as f64, symbols as f64);
+        let spent = cost_of(received);
         let estimate = self.decoder.estimate();
         let size = estimate.map_or(0.0, |estimate| estimate.size);
         let situation = self.situation(size);
-        // Decoding never costs more than what it is meant to save: the items that both have.
-        let limit = situation.cost(Protocol::Everything).max(FIRST_PULL as f64 * one);
-        if spent > limit {
+        let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
+        // The more is taken to differ, the less sending everything seems to cost: better not to
+        // believe too much of it.
+        let cautious = self.situation((size - error).max(0.0));
+        // Decoding never costs more than what it is meant to save: all items.
+        let limit = cautious.everything_cost().max(cost_of(FIRST_PULL));
+        if spent >= limit {
             return self.follow(Protocol::Everything);
         }
-        let more = next_pull(received, size);
-        if self.policy != Policy::Cheapest || self.has_filtered {
+        let affordable = (limit / (FIXED_BYTES + 1) as f64) as u64;
+        let more = next_pull(received, size).min(affordable.max(received + LEAST_PULL));
+        if self.policy != Policy::Cheapest || self.filtered != (0, 0) {
             self.pull(more);
             return Ok(());
         }
-        let least = (more - received) as f64 * one;
+        let least = cost_of(more) - spent;
         let bytes = (situation.cost(Protocol::Rateless) - spent).max(least);
         let rest = Plan { protocol: Protocol::Rateless, bytes };
-        let other = situation.best_filters().cheaper(situation.priced_everything());
-        let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
+        let other = situation.best_filters().cheaper(cautious.priced_everything());
         if rest.bytes <= other.bytes {
             self.plan = Some(rest);
             // Where it is a close call, the next look comes sooner.
@@ -216,7 +225,10 @@ impl Initiator {
     fn follow(&mut self, protocol: Protocol) -> Result<(), ExchangeError> {
         match protocol {
             Protocol::Rateless => self.pull(FIRST_PULL),
-            Protocol::Filters { here, there } => self.exchange_filters(here, there)?,
+            Protocol::Filters { here, there } => {
+                let (here, there) = self.first_filter(here, there);
+                self.exchange_filters(here, there)?;
+            }
             Protocol::Everything => {
                 self.outbox.push_back(Message::WantAll.to_bytes());
                 self.finish(Wanted::Everything);
@@ -241,8 +253,61 @@ impl Initiator {
         self.awaits = Awaits::Symbols { up_to };
     }
 
+    /// Of two filters the smaller set's goes first: it tells how many items are on either side only,
+    /// and so whether the other one pays at all. The plan is for ours before the peer's.
+    fn first_filter(&self, here: u32, there: u32) -> (u32, u32) {
+        if self.policy != Policy::Cheapest || here == 0 || there == 0 {
+            return (here, there);
+        }
+        let size = self.decoder.estimate().map_or(0.0, |estimate| estimate.size);
+        let situation = self.situation(size);
+        if situation.here < situation.there {
+            return (here, 0);
+        }
+        let mirrored = Situation { here: situation.there, there: situation.here, ..situation };
+        match mirrored.best_filters().protocol {
+            Protocol::Filters { here: width @ 1.., .. } => (0, width),
+            _ => (0, there),
+        }
+    }
+
+    /// After one filter: the widths of another one, if that pays.
+    fn second_filter(&self) -> Option<(u32, u32)> {
+        let There { item_count, item_bytes } = self.there?;
+        // Of the ids that the filter was asked for, these were found missing on the other side.
+        let (width, found) = match self.filtered {
+            (here, 0) => (here, item_count.saturating_sub(self.coded_there)),
+            (0, there) => (there, self.lacked_there.len() as u64),
+            _ => return None,
+        };
+        if self.policy != Policy::Cheapest {
+            return None;
+        }
+        let missed = found as f64 * rate(width) / (1.0 - rate(width));
+        // Both sides have as many in common: what one lacks less what the other lacks is known.
+        let here = self.decoder.set().item_count();
+        let surplus = here as f64 - self.coded_there as f64;
+        let others = if self.filtered.0 > 0 { missed + surplus } else { missed - surplus };
+        let left = Situation {
+            here,
+            there: self.coded_there,
+            there_bytes: mean_bytes(item_bytes, item_count, self.coded_there),
+            difference: missed + others.max(0.0),
+        };
+        let widths = |width| if self.filtered.0 > 0 { (0, width) } else { (width, 0) };
+        let cost = |&width: &u32| {
+            let (here, there) = widths(width);
+            left.cost(Protocol::Filters { here, there })
+        };
+        let best = (1..=MOST_WIDTH).min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
+        // Without it symbols would have to find all of it: everything is no way out any more.
+        let by_symbols = left.cost(Protocol::Filters { here: 0, there: 0 });
+        (cost(&best) < by_symbols).then(|| widths(best))
+    }
+
     fn exchange_filters(&mut self, here: u32, there: u32) -> Result<(), ExchangeError> {
-        self.has_filtered = true;
+        self.filtered.0 += here;
+        self.filtered.1 += there;
         self.outbox.push_back(Message::Filters { here, there }.to_bytes());
         if here > 0 {
             self.offer = Some(Offer::new(self.decoder.set(), here, FIRST_ROUND)?);
@@ -271,6 +336,11 @@ impl Initiator {
         self.awaits = Awaits::Nothing;
         self.wanted = Some(wanted);
     }
+}
+
+/// The length of `left` of so many items, if all are alike.
+fn mean_bytes(item_bytes: u64, item_count: u64, left: u64) -> u64 {
+    (item_bytes as f64 / item_count.max(1) as f64 * left as f64) as u64
 }
 
 /// How far to ask for symbols: carefully while the estimate is rough, up to where decoding may

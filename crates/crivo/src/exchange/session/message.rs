@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | 1 | summary | numbers of items and of their bytes, check of the key (8 bytes) |
 //! | 2 | pull | number of symbols to have sent altogether |
-//! | 3 | symbols | number of the first, how many (≤ 16384); for each: sum (16), checksum (8), count less ⌊2n/(i+2)⌋ as a zigzag number |
+//! | 3 | symbols | number of the first, how many (≤ 16384); for each: sum (16), checksum (4), count less ⌊2n/(i+2)⌋ as a zigzag number |
 //! | 4 | filters | widths of the initiator's filter and of the responder's, 0 for none |
 //! | 5 | filter | how many parts, which, a filter in the format of files, or nothing for no items |
 //! | 6 | remaining | number of items that the second round is about |
@@ -20,7 +20,7 @@
 //! | 12 | seal | number of items of the union, sum of their ids modulo 2^128 (16) |
 
 use crate::exchange::rateless::CodedSymbol;
-use crate::exchange::rateless::mapping::expected_count;
+use crate::exchange::rateless::codec::{FIXED_BYTES, put_symbol, read_symbol};
 use crate::exchange::wire::{self, Reader};
 use crate::exchange::{ExchangeError, MAX_MESSAGE, offer};
 
@@ -32,8 +32,6 @@ pub(super) const MOST_WANTED: usize = 1 << 16;
 const MOST_ITEMS: u64 = 1 << 44;
 /// No items together are longer.
 const MOST_BYTES: u64 = 1 << 60;
-/// The bytes of the fixed part of a symbol.
-const SYMBOL_BYTES: usize = 24;
 
 /// What one peer says to the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +40,7 @@ pub(super) enum Message<'a> {
     Summary { item_count: u64, item_bytes: u64, check: u64 },
     /// Send the symbols up to this number.
     Pull { up_to: u64 },
-    /// Coded symbols. Their counts are relative to what is expected.
+    /// Coded symbols. Their counts are a surplus over what is expected.
     Symbols { start: u64, symbols: Vec<CodedSymbol> },
     /// Filters of these widths follow: mine, then yours; 0 for none.
     Filters { here: u32, there: u32 },
@@ -120,11 +118,7 @@ impl Message<'_> {
             Self::Pull { up_to } => numbers(&mut bytes, &[*up_to]),
             Self::Symbols { start, symbols } => {
                 numbers(&mut bytes, &[*start, symbols.len() as u64]);
-                for symbol in symbols {
-                    bytes.extend(symbol.sum.to_le_bytes());
-                    bytes.extend(symbol.check.to_le_bytes());
-                    wire::put_signed(&mut bytes, symbol.count);
-                }
+                symbols.iter().for_each(|symbol| put_symbol(&mut bytes, symbol));
             }
             Self::Filters { here, there } => {
                 numbers(&mut bytes, &[u64::from(*here), u64::from(*there)]);
@@ -166,18 +160,13 @@ impl<'a> Message<'a> {
             3 => {
                 let start = reader.number_up_to("number of a symbol", MOST_ITEMS)?;
                 let count = reader.number_up_to("number of symbols", MOST_SYMBOLS)?;
-                // Each takes more bytes than this, so that no more memory is asked for than has come.
-                let count = count as usize;
-                if count > reader.remaining() / SYMBOL_BYTES {
+                // Each takes more bytes than this: memory is asked for in proportion to what has come.
+                if count as usize > reader.remaining() / FIXED_BYTES {
                     return Err(ExchangeError::Truncated);
                 }
-                let mut symbols = Vec::with_capacity(count);
+                let mut symbols = Vec::with_capacity(count as usize);
                 for _ in 0..count {
-                    symbols.push(CodedSymbol {
-                        sum: u128::from_le_bytes(reader.array()?),
-                        check: u64::from_le_bytes(reader.array()?),
-                        count: reader.signed()?,
-                    });
+                    symbols.push(read_symbol(&mut reader)?);
                 }
                 Self::Symbols { start, symbols }
             }
@@ -223,24 +212,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The symbols from number `start` on, with their counts relative to a set of `item_count` items.
-pub(super) fn relative(symbols: &[CodedSymbol], start: u64, item_count: u64) -> Vec<CodedSymbol> {
-    shifted(symbols, start, |index| expected_count(item_count, index).wrapping_neg())
-}
-
-/// The reverse of [`relative`].
-pub(super) fn absolute(symbols: &[CodedSymbol], start: u64, item_count: u64) -> Vec<CodedSymbol> {
-    shifted(symbols, start, |index| expected_count(item_count, index))
-}
-
-fn shifted(symbols: &[CodedSymbol], start: u64, by: impl Fn(u64) -> i64) -> Vec<CodedSymbol> {
-    let shift = |(index, symbol): (u64, &CodedSymbol)| CodedSymbol {
-        count: symbol.count.wrapping_add(by(index)),
-        ..*symbol
-    };
-    (start..).zip(symbols).map(shift).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;
@@ -249,7 +220,7 @@ mod tests {
     use super::*;
 
     fn any_message() -> impl Strategy<Value = Message<'static>> {
-        let symbol = (any::<u128>(), any::<u64>(), any::<i64>())
+        let symbol = (any::<u128>(), any::<u32>(), any::<i64>())
             .prop_map(|(sum, check, count)| CodedSymbol { sum, check, count });
         let item_count = 0..MOST_ITEMS;
         prop_oneof![

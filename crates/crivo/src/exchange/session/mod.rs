@@ -7,7 +7,8 @@
 //!             ─── pull 16, 64, … ───────────→
 //!             ←── symbols ───────────────────          until the difference is decoded, or …
 //!             ─── filters, filter … ────────→
-//!             ←── filter … , remaining ──────          … filters are cheaper, once; then symbols …
+//!             ←── filter … , remaining ──────          … filters are cheaper: one, then the other if that
+//!                                                      still pays; then symbols …
 //!             ─── wanted, or everything ────→          … or everything is cheapest, or symbols
 //!             ←── items ─────────────────────              have cost as much
 //!             ─── items, seal ──────────────→

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::message::{MOST_SYMBOLS, Message, relative};
+use super::message::{MOST_SYMBOLS, Message};
 use super::transfer::Transfer;
 use super::{FIRST_ROUND, SECOND_ROUND};
 use crate::exchange::rateless::Encoder;
+use crate::exchange::rateless::codec::{FIXED_BYTES, with_surplus};
 use crate::exchange::wire::check_limit;
 use crate::exchange::{ExchangeError, Id, IdSet, Offer, Sieve};
 
@@ -19,6 +20,9 @@ pub(super) struct Responder {
     asked: u64,
     /// Our filter, as long as it is being sent.
     offer: Option<Offer>,
+    /// Whether the peer's filter and ours may still be announced: each is used once.
+    may_sift: bool,
+    may_offer: bool,
     /// Whether it must still be said how many items are left.
     owes_residual: bool,
     /// Ids that the peer certainly lacks, and that are no longer in the encoder's set.
@@ -29,7 +33,7 @@ pub(super) struct Responder {
 #[derive(Debug)]
 enum Awaits {
     Summary,
-    Request { may_filter: bool },
+    Request,
     Filter { sieve: Sieve, width: u32 },
     Wanted,
     Nothing,
@@ -44,6 +48,8 @@ impl Responder {
             sent: 0,
             asked: 0,
             offer: None,
+            may_sift: true,
+            may_offer: true,
             owes_residual: false,
             lacked_there: Vec::new(),
             wants_all: false,
@@ -69,7 +75,7 @@ impl Responder {
         }
         let start = self.sent;
         self.sent = self.asked.min(start + MOST_SYMBOLS);
-        let symbols = relative(self.encoder.symbols(start..self.sent), start, item_count);
+        let symbols = with_surplus(self.encoder.symbols(start..self.sent), start, item_count);
         Ok(Some(Message::Symbols { start, symbols }.to_bytes()))
     }
 
@@ -101,19 +107,23 @@ impl Responder {
                 let (item_count, item_bytes) = (set.item_count(), set.item_bytes());
                 self.outbox
                     .push_back(Message::Summary { item_count, item_bytes, check }.to_bytes());
-                self.awaits = Awaits::Request { may_filter: true };
+                self.awaits = Awaits::Request;
             }
-            (Awaits::Request { .. }, Message::Pull { up_to }) => {
+            (Awaits::Request, Message::Pull { up_to }) => {
                 if up_to <= self.asked {
                     return Err(ExchangeError::Inconsistent("no new symbols are asked for"));
                 }
                 check_limit("number of wanted symbols", up_to, self.most_symbols())?;
                 self.asked = up_to;
             }
-            (Awaits::Request { may_filter: true }, Message::Filters { here, there }) => {
-                let set = self.encoder.set();
+            (Awaits::Request, Message::Filters { here, there }) => {
+                if (here > 0 && !self.may_sift) || (there > 0 && !self.may_offer) {
+                    return Err(ExchangeError::Inconsistent("a filter is announced twice"));
+                }
+                self.may_sift &= here == 0;
+                self.may_offer &= there == 0;
                 if here > 0 {
-                    let sieve = Sieve::new(set.key(), FIRST_ROUND);
+                    let sieve = Sieve::new(self.encoder.set().key(), FIRST_ROUND);
                     self.awaits = Awaits::Filter { sieve, width: there };
                 } else {
                     self.answer_with_filter(there)?;
@@ -127,7 +137,7 @@ impl Responder {
                     self.answer_with_filter(width)?;
                 }
             }
-            (Awaits::Request { .. } | Awaits::Wanted, Message::Wanted { halves, is_last }) => {
+            (Awaits::Request | Awaits::Wanted, Message::Wanted { halves, is_last }) => {
                 for half in halves {
                     let [id] = *self.encoder.set().with_upper_half(half) else {
                         return Err(ExchangeError::Inconsistent(
@@ -138,7 +148,7 @@ impl Responder {
                 }
                 self.awaits = if is_last { Awaits::Nothing } else { Awaits::Wanted };
             }
-            (Awaits::Request { .. }, Message::WantAll) => {
+            (Awaits::Request, Message::WantAll) => {
                 self.wants_all = true;
                 self.awaits = Awaits::Nothing;
             }
@@ -159,16 +169,16 @@ impl Responder {
         self.encoder = Encoder::new(set, SECOND_ROUND);
         self.owes_residual = true;
         (self.sent, self.asked) = (0, 0);
-        self.awaits = Awaits::Request { may_filter: false };
+        self.awaits = Awaits::Request;
         Ok(())
     }
 
     /// An honest peer stops when symbols cost as much as all items.
     fn most_symbols(&self) -> u64 {
         const SPARE: u64 = 4096;
-        const LEAST_SYMBOL: u64 = 8;
         let set = self.encoder.set();
-        (set.item_bytes() + 2 * set.item_count()) / LEAST_SYMBOL + SPARE
+        // The items, with lengths before them that take ten bytes at most.
+        (set.item_bytes() + 10 * set.item_count()) / FIXED_BYTES as u64 + SPARE
     }
 }
 
@@ -176,7 +186,7 @@ impl Awaits {
     fn name(&self) -> &'static str {
         match self {
             Self::Summary => "a summary",
-            Self::Request { .. } => "a request",
+            Self::Request => "a request",
             Self::Filter { .. } => "a filter",
             Self::Wanted => "more of the wanted items",
             Self::Nothing => "nothing",

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sketch::sketcher::lender;
 
 /// Bins of a tenth.
 fn tenths() -> Vec<(f64, f64)> {
@@ -21,6 +22,53 @@ fn lies_within(tolerance: f64, setup: &Setup, bins: &[(f64, f64)]) {
     }
 }
 
+/// Holds signatures of which many bins borrow to the curve of the order in which these look for a
+/// lender, instead of the mean over all orders. The pairs have this union.
+///
+/// That curve has no formula that could be summed up: it is drawn, 600,000 times, from what theory
+/// says of bins, without any digest or signature. Both together have a standard error of at most
+/// 0.145 points, so that half a point is exceeded with a probability of 5.6e-4 in a bin at worst.
+fn lies_on_the_curve_of_its_order(setup: &Setup, bins: &[(f64, f64)]) {
+    let (union, mut random) = (*setup.union.end(), Random(99));
+    for &bin in bins {
+        let shapes = Shape::within(&setup.union, bin.0, bin.1).unwrap();
+        for shape in shapes {
+            let narrow = shape.similarity() - 1e-9..shape.similarity() + 1e-9;
+            let row = candidate_rates(setup, &[(narrow.start, narrow.end)]).unwrap()[0];
+            let draws = 600_000;
+            let found = (0..draws)
+                .filter(|_| draw_candidate(setup.banding, shape.common, union, &mut random))
+                .count();
+            let off = row.observed() - found as f64 / draws as f64;
+            assert!(off.abs() < 0.005, "{row:?} is off by {off}");
+        }
+    }
+}
+
+/// Throws `union` balls into bins, of which `common` are common to both sets: the lowest of a bin is
+/// the first that fell into it. Empty bins borrow; whether some band is all common then.
+fn draw_candidate(banding: Banding, common: u64, union: u64, random: &mut Random) -> bool {
+    let length = banding.value_count();
+    let mut is_filled = vec![false; length as usize];
+    let mut agrees = vec![false; length as usize];
+    let (mut left_common, mut left) = (common, union);
+    while left > 0 {
+        let is_common = random.below(left) < left_common;
+        left_common -= u64::from(is_common);
+        left -= 1;
+        let bin = random.below(u64::from(length)) as usize;
+        if !is_filled[bin] {
+            (is_filled[bin], agrees[bin]) = (true, is_common);
+        }
+    }
+    let agrees_in = |bin: usize| match is_filled[bin] {
+        true => agrees[bin],
+        false => agrees[lender(bin as u64, &is_filled)],
+    };
+    let rows = banding.rows() as usize;
+    (0..banding.bands() as usize).any(|band| (band * rows..(band + 1) * rows).all(agrees_in))
+}
+
 /// Ten bins, of which eight are far from ½: the chance of failing is below 3e-4.
 #[test]
 fn classic_signatures_lie_on_the_s_curve() {
@@ -36,9 +84,8 @@ fn other_forms_lie_on_their_own_curves() {
     for union in [256, 40] {
         lies_on_its_curve(&Setup::one_permutation(8, 4, union).unwrap(), &bins);
     }
-    // Half of the bins borrow, always in the same order, of which the curve is the mean: six
-    // random orders in a simulation were up to 1.6 points off.
-    lies_within(0.02, &Setup::one_permutation(8, 4, 20).unwrap(), &bins);
+    // Half of the bins borrow.
+    lies_on_the_curve_of_its_order(&Setup::one_permutation(8, 4, 20).unwrap(), &bins);
     for (bits, rows) in [(1, 8), (2, 6), (4, 4), (8, 4)] {
         let bits = SignatureBits::new(bits).unwrap();
         let setup = Setup { union: 20..=20, ..Setup::classic(8, rows).unwrap() };
