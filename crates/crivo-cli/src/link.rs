@@ -22,6 +22,8 @@ use crate::output;
 const HEAD: usize = 4;
 /// Messages that are read ahead.
 const AHEAD: usize = 2;
+/// The ways to a peer that is not waited for.
+const NOT_LISTENING: [&str; 3] = ["connect", "stdio", "run"];
 
 /// How the other side is reached, and for how long.
 #[derive(Debug, Args)]
@@ -30,7 +32,7 @@ pub(crate) struct PeerArgs {
     way: WayArgs,
 
     /// With --listen: give up if no peer comes for so long [default: wait until interrupted]
-    #[arg(long, value_name = "SECONDS", requires = "listen", value_parser = seconds())]
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = NOT_LISTENING, value_parser = seconds())]
     wait: Option<u64>,
 
     /// Give up if the peer, once there, is silent for so long

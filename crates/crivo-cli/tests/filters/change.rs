@@ -293,7 +293,7 @@ fn what_cannot_be_merged_says_why() {
     }
     folder.numbers("many", 0..1_000);
     folder.ok("build -o q --kind quotient many");
-    folder.fails("merge -o c q q", &["no room", "larger --keys"]);
+    folder.fails("merge -o c q q", &["2000 keys", "made for 1000", "larger --keys"]);
     folder.fails("merge -o c a", &["2"]);
     assert!(!folder.names().contains(&"c".to_owned()));
     // Past the capacity it warns.
