@@ -1,9 +1,10 @@
 //! How everything here is measured.
 //!
-//! All contenders live in one process and take turns, round after round, each round starting with
-//! another one, so that what the machine does in the meantime falls on all nearly alike; under a
-//! heavy load of other work nothing helps but to repeat. A result is the median over the rounds, and what counts is its ratio to the reference; absolute times mean little on a
-//! shared machine. Every answer is checked.
+//! All contenders live in one process and take turns, round after round, each round in another
+//! order, so that what the machine does in the meantime, and what a contender leaves behind in the
+//! caches, falls on all nearly alike; under a heavy load of other work nothing helps but to repeat. A
+//! result is the median over the rounds, and what counts is its ratio to the reference; absolute
+//! times mean little on a shared machine. Every answer is checked.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -33,9 +34,10 @@ pub fn interleave(
     expected: Option<u64>,
 ) -> Vec<f64> {
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
+    let mut order: Vec<usize> = (0..contenders.len()).collect();
     for round in 0..rounds + 1 {
-        for turn in 0..contenders.len() {
-            let i = (round + turn) % contenders.len();
+        shuffle_by(round as u64, &mut order);
+        for &i in &order {
             let start = Instant::now();
             let reading = std::hint::black_box((contenders[i].work)());
             let elapsed = start.elapsed();
@@ -67,8 +69,14 @@ pub fn number(position: u64) -> u64 {
 
 /// Shuffles in place, always in the same way.
 pub fn shuffle<T>(items: &mut [T]) {
+    shuffle_by(0, items);
+}
+
+/// Shuffles in place, for each seed in another way.
+fn shuffle_by<T>(seed: u64, items: &mut [T]) {
     for i in (1..items.len()).rev() {
-        items.swap(i, (number(i as u64) % (i as u64 + 1)) as usize);
+        let random = number((seed << 32) + i as u64);
+        items.swap(i, (random % (i as u64 + 1)) as usize);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Times that can be compared.
 //!
-//! All contenders live in one process and take turns, round after round, each round starting with
-//! another one, so that whatever the machine does in the meantime falls on all alike. What counts
-//! is the ratio to a baseline *within a round*; the raw samples go into the data files.
+//! All contenders live in one process and take turns, round after round, each round in another order,
+//! so that whatever the machine does in the meantime, and whatever a contender leaves behind in the
+//! caches, falls on all alike. What counts is the ratio to a baseline *within a round*; the raw
+//! samples go into the data files.
 //!
 //! Where the system tells it, time is the processor's time of this thread ([`Clock::Processor`]):
 //! what other programs take in between does not count.
@@ -14,11 +15,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::StudyError;
 use crate::plot::percent;
 use crate::statistics::{
     CONFIDENCE, Estimate, FALSE_ALARM, mean_interval, median_interval, median_miss,
 };
+use crate::{Random, StudyError};
 
 /// Something measured: a name, and the work. It is told which phase to do and gives a reading to
 /// be checked.
@@ -75,8 +76,8 @@ pub enum Clock {
     Day,
 }
 
-/// Lets the contenders take turns for `rounds` rounds, after one that warms up. In its turn a
-/// contender does all phases, each timed by itself.
+/// Lets the contenders take turns for `rounds` rounds, each in an order of its own, after one that
+/// warms up. In its turn a contender does all phases, each timed by itself.
 ///
 /// # Errors
 /// If a contender fails, or its reading is not the expected one, or not that of its first round.
@@ -90,9 +91,12 @@ pub fn interleave(
     let count = contenders.len();
     let mut samples = vec![Vec::with_capacity(phases.len() * rounds as usize); count];
     let mut readings = vec![None; count * phases.len()];
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut random = Random::new(0, "turns");
     for round in 0..=rounds {
-        for turn in 0..count {
-            let place = (round as usize + turn) % count;
+        // Who comes after somebody that fills the caches pays for it: not always the same one.
+        random.shuffle(&mut order);
+        for &place in &order {
             let contender = &mut contenders[place];
             for (number, phase) in phases.iter().enumerate() {
                 let start = clock.now();
