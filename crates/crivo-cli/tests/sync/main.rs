@@ -247,7 +247,8 @@ fn whoever_waits_in_vain_gives_up_or_can_be_interrupted() {
     #[cfg(unix)]
     {
         let (listener, _) = listen(&["--apply"], &a);
-        let sent = Command::new("kill").args(["-INT", &listener.id().to_string()]).status();
+        // Not SIGINT, which shells let programs in the background ignore.
+        let sent = Command::new("kill").args(["-TERM", &listener.id().to_string()]).status();
         assert!(sent.unwrap().success());
         assert!(!listener.wait_with_output().unwrap().status.success());
     }
