@@ -312,20 +312,33 @@ mod tests {
             })
         });
         let phase = Phase { task: "task", operations: 10, expected: Some(7) };
-        let samples = interleave(Clock::Processor, 1.0, 2, &[phase], &mut contenders).unwrap();
-        assert_eq!(order.borrow().as_str(), "abcbcacab");
-        assert_eq!(samples.len(), 6);
+        let samples = interleave(Clock::Processor, 1.0, 20, &[phase], &mut contenders).unwrap();
+        // All in every round, and nobody always behind the same one.
+        let order = order.take();
+        for round in order.as_bytes().chunks(3) {
+            assert!(b"abc".iter().all(|name| round.contains(name)), "{order}");
+        }
+        for pair in ["ab", "ac", "ba", "bc", "ca", "cb"] {
+            assert!(
+                order
+                    .as_bytes()
+                    .chunks(3)
+                    .any(|round| { std::str::from_utf8(round).unwrap().contains(pair) }),
+                "{order}"
+            );
+        }
+        assert_eq!(samples.len(), 60);
         let samples = Samples(&samples);
         assert_eq!(samples.xs("task"), [1.0]);
-        assert_eq!(samples.times("task", 1.0, "b").len(), 2);
+        assert_eq!(samples.times("task", 1.0, "b").len(), 20);
         assert!(samples.ratio("task", 1.0, "a", "a", 0.95).unwrap().holds(1.0));
         assert!(samples.mean("task", 2.0, "b").is_none());
 
-        assert_eq!(samples.rounds("task"), 2);
+        assert_eq!(samples.rounds("task"), 20);
 
         let wrong = Phase { expected: Some(8), ..phase };
         let error = interleave(Clock::Processor, 1.0, 2, &[wrong], &mut contenders).unwrap_err();
-        assert!(error.to_string().contains("a read 7 in \"task\", where 8 is right"), "{error}");
+        assert!(error.to_string().contains("read 7 in \"task\", where 8 is right"), "{error}");
 
         // Without an expected reading the first one counts.
         let (free, mut reading) = (Phase { expected: None, ..phase }, 0);
