@@ -2,7 +2,7 @@
 """The command beside its rivals: dedup, query, hyphenate.
 
     cargo build --release
-    bench/cli.py                                ten million generated lines, about five minutes
+    bench/cli.py                                ten million generated lines, about four minutes
     bench/cli.py --words /usr/share/dict/words  and a list of words
     bench/cli.py --lines 1_000_000              a minute
 

@@ -202,8 +202,8 @@ impl DigestSet {
         }
     }
 
-    /// The same in one table: all digests to the front, in order; from there to the end; and from there, in order, to their
-    /// new places, which are never behind where they are read.
+    /// The same in one table: all digests to the front, in order; from there to the end; and from
+    /// there, in order, to their new places, which are never behind where they are read.
     fn grow_in_place(&mut self, homes: usize) {
         let mut count = 0;
         for slot in 0..self.slots.len() {
