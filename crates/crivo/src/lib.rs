@@ -25,7 +25,6 @@
 //! ```
 
 mod error;
-mod memory;
 mod random;
 
 pub mod admit;
@@ -35,6 +34,7 @@ pub mod exact;
 pub mod exchange;
 pub mod filter;
 pub mod hash;
+pub mod memory;
 pub mod route;
 pub mod sketch;
 pub mod theory;

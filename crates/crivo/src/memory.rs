@@ -1,11 +1,20 @@
-//! What large tables ask of the machine.
+//! What large tables ask of the machine: huge pages, and cache lines before they are needed.
+//!
+//! Both are wishes. Where a system or a processor does not know them, nothing happens.
 
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
 
-/// An empty vector with room for `length` elements, on huge pages if it is large.
-pub(crate) fn reserved<T>(length: usize) -> Option<Vec<T>> {
+/// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
+/// is not so much memory.
+///
+/// ```
+/// let mut table = crivo::memory::reserved::<u64>(1 << 20).expect("8 MB");
+/// table.resize(1 << 20, 0);
+/// # assert_eq!(table.capacity(), 1 << 20);
+/// ```
+pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).ok()?;
     ask_for_huge_pages(vector.spare_capacity_mut());
@@ -15,8 +24,7 @@ pub(crate) fn reserved<T>(length: usize) -> Option<Vec<T>> {
 /// Asks that memory, not yet touched, be laid on huge pages: a table of many megabytes that is
 /// read at random is slowed down by page-table walks more than by anything else.
 ///
-/// It is a wish. Small memory, a system that does not know it or does not grant it: nothing
-/// happens.
+/// Nothing happens if there is little of it.
 pub(crate) fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
@@ -36,9 +44,14 @@ pub(crate) fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
     let _ = memory;
 }
 
-/// Asks the processor to fetch a cache line that will be read soon.
+/// Asks the processor to fetch a cache line that will be read soon. Any address may be named.
+///
+/// ```
+/// let table = [0_u64; 1000];
+/// crivo::memory::prefetch(&table[123]);
+/// ```
 #[inline(always)]
-pub(crate) fn prefetch<T>(address: *const T) {
+pub fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: SSE is part of every x86-64 processor, and a prefetch may name any address.
     unsafe {

@@ -24,7 +24,6 @@
 mod files;
 mod join;
 mod marks;
-mod pages;
 mod set;
 mod sieve;
 

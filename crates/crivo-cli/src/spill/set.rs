@@ -18,11 +18,13 @@
 //!
 //! Reference: O. Amble, D. Knuth, *Ordered hash tables*, Computer Journal 1974.
 
-use std::hint::black_box;
+use std::mem;
 
 use crivo::hash::reduce;
+use crivo::memory::{prefetch, reserved};
 
-use super::pages::zeros;
+/// An empty slot: smaller than all digests.
+const EMPTY: u128 = 0;
 
 /// 85% as a fraction.
 const LOAD: (usize, usize) = (17, 20);
@@ -38,18 +40,18 @@ const MOST_EXPECTED_HOMES: usize = 1 << 21;
 /// How many slots are added where the last run passes the end.
 const TAIL: usize = 64;
 
-/// How many digests are looked up together.
-const BATCH: usize = 32;
+/// How many digests before its turn a digest's cache line is asked for.
+const AHEAD: usize = 24;
 
 /// A set of digests that takes no more memory than it is allowed.
 #[derive(Debug)]
 pub(crate) struct DigestSet {
-    /// 0 is an empty slot.
     slots: Vec<u128>,
     homes: usize,
     key_count: usize,
+    /// With so many digests it grows.
+    most_keys: usize,
     most_slots: usize,
-    is_full: bool,
 }
 
 /// What became of a digest.
@@ -67,13 +69,15 @@ impl DigestSet {
     /// An empty set that may take this much memory, but always has room for some digests.
     pub(crate) fn with_memory(bytes: u64) -> Self {
         let most_slots = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<u128>();
-        Self {
-            slots: vec![0; LEAST_HOMES + TAIL],
-            homes: LEAST_HOMES,
+        let mut set = Self {
+            slots: vec![EMPTY; LEAST_HOMES + TAIL],
+            homes: 0,
             key_count: 0,
+            most_keys: 0,
             most_slots: most_slots.max(LEAST_HOMES + TAIL),
-            is_full: false,
-        }
+        };
+        set.set_homes(LEAST_HOMES);
+        set
     }
 
     /// Makes room for so many digests, within reason.
@@ -95,14 +99,25 @@ impl DigestSet {
     #[inline]
     pub(crate) fn insert(&mut self, digest: u128) -> Inserted {
         let digest = occupied(digest);
-        let place = self.search(digest);
-        if self.slots[place] == digest {
+        let home = self.home(digest);
+        let slots = &mut self.slots[..];
+        let (mut place, mut found) = search(slots, home, digest);
+        if found == digest {
             return Inserted::Known;
         }
-        if self.is_full {
-            return Inserted::Full;
+        if self.key_count >= self.most_keys {
+            return self.insert_into_larger(digest);
         }
-        self.put(place, digest);
+        self.key_count += 1;
+        slots[place] = digest;
+        // What was there and those behind it move on, up to the next gap.
+        while found != EMPTY {
+            place += 1;
+            found = mem::replace(&mut slots[place], found);
+        }
+        if place + 1 == slots.len() {
+            self.lengthen();
+        }
         Inserted::New
     }
 
@@ -113,12 +128,11 @@ impl DigestSet {
         digests: &[u128],
         mut became: impl FnMut(usize, Inserted) -> Result<(), E>,
     ) -> Result<(), E> {
-        for (batch, digests) in digests.chunks(BATCH).enumerate() {
-            // Their cache lines arrive together, instead of one after another.
-            black_box(digests.iter().fold(0, |all, digest| all ^ self.slots[self.home(*digest)]));
-            for (index, digest) in digests.iter().enumerate() {
-                became(batch * BATCH + index, self.insert(*digest))?;
+        for (index, digest) in digests.iter().enumerate() {
+            if let Some(next) = digests.get(index + AHEAD) {
+                prefetch(&raw const self.slots[self.home(*next)]);
             }
+            became(index, self.insert(*digest))?;
         }
         Ok(())
     }
@@ -127,8 +141,8 @@ impl DigestSet {
     #[inline]
     pub(crate) fn find(&self, digest: u128) -> Option<usize> {
         let digest = occupied(digest);
-        let place = self.search(digest);
-        (self.slots[place] == digest).then_some(place)
+        let (place, found) = search(&self.slots, self.home(digest), digest);
+        (found == digest).then_some(place)
     }
 
     #[inline]
@@ -136,66 +150,55 @@ impl DigestSet {
         reduce(!(digest >> 64) as u64, self.homes as u64) as usize
     }
 
-    /// Where a digest is, or belongs.
-    #[inline]
-    fn search(&self, digest: u128) -> usize {
-        let home = self.home(digest);
-        // The last slot is always empty, so that every search ends.
-        home + self.slots[home..].iter().take_while(|slot| **slot > digest).count()
+    /// Inserts a new digest after growing, if that is allowed.
+    #[cold]
+    #[inline(never)]
+    fn insert_into_larger(&mut self, digest: u128) -> Inserted {
+        if self.grow() { self.insert(digest) } else { Inserted::Full }
     }
 
-    /// Puts a new digest into its place; those behind it move on to the next gap.
-    #[inline]
-    fn put(&mut self, place: usize, digest: u128) {
-        if self.slots[place] != 0 {
-            let run = self.slots[place..].iter().take_while(|slot| **slot != 0).count();
-            self.slots.copy_within(place..place + run, place + 1);
-            self.grow_tail(place + run);
-        } else {
-            self.grow_tail(place);
-        }
-        self.slots[place] = digest;
-        self.key_count += 1;
-        if self.key_count * LOAD.1 >= self.homes * LOAD.0 {
-            self.grow();
-        }
-    }
-
-    /// If this slot, which is being taken, is the last: another becomes the last.
-    #[inline]
-    fn grow_tail(&mut self, taken: usize) {
-        if taken + 1 == self.slots.len() {
-            self.slots.resize(taken + 1 + TAIL, 0);
-        }
+    /// Adds slots behind the last one, which has been taken.
+    #[cold]
+    #[inline(never)]
+    fn lengthen(&mut self) {
+        self.slots.resize(self.slots.len() + TAIL, EMPTY);
     }
 
     fn most_homes(&self) -> usize {
         self.most_slots.saturating_sub(TAIL)
     }
 
+    fn set_homes(&mut self, homes: usize) {
+        self.homes = homes;
+        self.most_keys = homes / LOAD.1 * LOAD.0;
+    }
+
     /// A third more homes, or while there are few twice as many, or as many as are allowed; if those
-    /// are hardly more, the set is full.
-    #[cold]
-    fn grow(&mut self) {
+    /// are hardly more, the set is full, and nothing changes. Whether it has grown.
+    fn grow(&mut self) -> bool {
         let is_small = self.homes < SMALL_HOMES;
         let more = if is_small { self.homes } else { self.homes / 3 };
         let homes = (self.homes + more).min(self.most_homes());
         if homes < self.homes + self.homes / 16 {
-            self.is_full = true;
-        } else if is_small {
+            return false;
+        }
+        if is_small {
             self.grow_aside(homes);
         } else {
             self.grow_in_place(homes);
         }
+        true
     }
 
-    /// Gives every digest its place in a second table, whose memory the system gives as zeros.
+    /// Gives every digest its place in a second table.
     fn grow_aside(&mut self, homes: usize) {
-        self.homes = homes;
+        self.set_homes(homes);
         let length = self.least_length(&self.slots);
-        let old = std::mem::replace(&mut self.slots, zeros(length));
+        // Without so much memory, the program ends here as it does wherever there is too little.
+        let mut slots = reserved(length).unwrap_or_default();
+        slots.resize(length, EMPTY);
         let mut next = 0;
-        for digest in old.into_iter().filter(|slot| *slot != 0) {
+        for digest in mem::replace(&mut self.slots, slots).into_iter().filter(|d| *d != EMPTY) {
             let place = self.home(digest).max(next);
             self.slots[place] = digest;
             next = place + 1;
@@ -207,38 +210,51 @@ impl DigestSet {
     fn grow_in_place(&mut self, homes: usize) {
         let mut count = 0;
         for slot in 0..self.slots.len() {
-            if self.slots[slot] != 0 {
+            if self.slots[slot] != EMPTY {
                 self.slots[count] = self.slots[slot];
                 count += 1;
             }
         }
-        self.homes = homes;
+        self.set_homes(homes);
         let length = self.least_length(&self.slots[..count]);
         self.slots.truncate(count);
         self.slots.reserve_exact(length - count);
-        self.slots.resize(length, 0);
+        self.slots.resize(length, EMPTY);
         self.slots.copy_within(..count, length - count);
         let mut next = 0;
         for source in length - count..length {
             let digest = self.slots[source];
             let place = self.home(digest).max(next);
-            self.slots[next..place].fill(0);
+            self.slots[next..place].fill(EMPTY);
             self.slots[place] = digest;
             next = place + 1;
         }
-        self.slots[next..].fill(0);
+        self.slots[next..].fill(EMPTY);
     }
 
     /// How many slots these sorted digests take at their homes, and an empty one at the end.
     fn least_length(&self, sorted: &[u128]) -> usize {
         let place = |next: usize, digest: &u128| self.home(*digest).max(next) + 1;
-        let end = sorted.iter().filter(|slot| **slot != 0).fold(0, place);
+        let end = sorted.iter().filter(|slot| **slot != EMPTY).fold(0, place);
         (end + 1).max(self.homes + TAIL)
     }
 }
 
-/// 0 marks an empty slot, and is taken for 1.
+/// Where a digest is, or belongs, and what is there. The last slot is always empty, so that every
+/// search ends.
+#[inline]
+fn search(slots: &[u128], home: usize, digest: u128) -> (usize, u128) {
+    let mut place = home;
+    let mut found = slots[place];
+    while found > digest {
+        place += 1;
+        found = slots[place];
+    }
+    (place, found)
+}
+
+/// What no digest is: [`EMPTY`] is taken for the next number.
 #[inline]
 fn occupied(digest: u128) -> u128 {
-    digest.max(1)
+    digest.max(EMPTY + 1)
 }
