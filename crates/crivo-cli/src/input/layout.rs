@@ -7,7 +7,9 @@
 use std::ops::Range;
 
 use csv_core::ReadFieldResult;
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memrchr};
+
+use super::scan::each_end;
 
 /// The format of all inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,23 +89,16 @@ impl Layout {
         match *self {
             Self::Terminated { terminator, field } => {
                 let mut start = 0;
-                let mut record = |end: usize, content_end: usize| {
+                each_end(terminator, bytes, |content_end| {
                     let content = without_return(&bytes[start..content_end], terminator);
                     let key = match field {
                         None => content,
                         Some((number, delimiter)) => nth_field(content, number, delimiter),
                     };
+                    let end = bytes.len().min(content_end + 1);
                     visit(start..end, key);
                     start = end;
-                };
-                let mut last = 0;
-                for end in memchr_iter(terminator, bytes) {
-                    record(end + 1, end);
-                    last = end + 1;
-                }
-                if last < bytes.len() {
-                    record(bytes.len(), bytes.len());
-                }
+                });
             }
             Self::Csv { delimiter, column } => {
                 let mut scanner = Scanner::new(delimiter);

@@ -28,6 +28,7 @@ mod layout;
 mod pipeline;
 mod progress;
 mod replay;
+mod scan;
 mod source;
 
 use std::ops::ControlFlow;
