@@ -12,7 +12,7 @@ use super::source::{Input, Source};
 use crate::outcome::Error;
 
 /// How much is read at once: much against the cost of handing it over, little against the caches.
-pub(super) const CHUNK_BYTES: usize = 1 << 18;
+pub(super) const CHUNK_BYTES: usize = 1 << 17;
 
 /// How much is read first: a short input is not worth the memory of a whole chunk.
 const FIRST_CHUNK_BYTES: usize = 1 << 16;

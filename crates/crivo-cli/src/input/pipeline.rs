@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The reader sends a chunk to whoever is free, and at the same time the other end of the answer's
-//! channel to the caller, who waits for the answers in that order. Chunks go around: the caller
-//! gives them back, and the reader waits for one when enough memory is under way.
+//! channel to the caller, who waits for the answers in that order, and works while it would wait.
+//! Chunks go around: the caller gives them back, and the reader waits for one when enough memory is
+//! under way.
 //!
 //! Before all that the caller works alone for a while: a short input is done sooner than threads are
 //! started.
@@ -23,10 +24,10 @@ use super::chunks::{CHUNK_BYTES, Chunk, Chunks};
 use crate::outcome::Error;
 
 /// How much of the input the caller works on alone.
-const ALONE: usize = CHUNK_BYTES / 2;
+const ALONE: usize = CHUNK_BYTES / 4;
 
 /// How many chunks may be under way before the reader waits, beside one for each worker.
-const SPARE_CHUNKS: usize = 4;
+const SPARE_CHUNKS: usize = 3;
 
 /// Buffers that grew beyond this for a long record are not kept.
 const KEPT: usize = 2 * CHUNK_BYTES;
@@ -59,10 +60,10 @@ pub(crate) fn run<T: Default + Send + 'static>(
         }
         done += alone.chunk.bytes().len();
     }
-    drop(alone);
 
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let pool = Arc::new(Pool::of((workers + SPARE_CHUNKS) * CHUNK_BYTES));
+    // One of the cores is the caller's.
+    let workers = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
+    let pool = Arc::new(Pool::of(alone, (workers + SPARE_CHUNKS) * CHUNK_BYTES));
     let (send_jobs, jobs) = mpsc::channel();
     let (send_answers, answers) = mpsc::channel();
     let reader_pool = Arc::clone(&pool);
@@ -75,10 +76,7 @@ pub(crate) fn run<T: Default + Send + 'static>(
     }
 
     for answer in answers {
-        let answer: Receiver<Result<Task<T>, Error>> = answer;
-        // A worker that panicked has said so itself.
-        let Ok(task) = answer.recv() else { return Err(Error::new("a thread stopped too early")) };
-        let mut task = task?;
+        let mut task = wait(&answer, &jobs, &*work)?;
         if consume(&task.chunk, &mut task.product)?.is_break() {
             break;
         }
@@ -87,14 +85,16 @@ pub(crate) fn run<T: Default + Send + 'static>(
     Ok(())
 }
 
-type Answer<T> = SyncSender<Result<Task<T>, Error>>;
+/// A task to be done, and where it is expected.
+type Job<T> = (Task<T>, SyncSender<Answer<T>>);
+type Answer<T> = Result<Task<T>, Error>;
 
 /// The reader: until the input ends, or nobody listens.
 fn read<T: Default>(
     mut chunks: Chunks,
     pool: &Pool<T>,
-    jobs: &Sender<(Task<T>, Answer<T>)>,
-    answers: &Sender<Receiver<Result<Task<T>, Error>>>,
+    jobs: &Sender<Job<T>>,
+    answers: &Sender<Receiver<Answer<T>>>,
 ) {
     loop {
         let mut task = pool.take();
@@ -120,14 +120,36 @@ fn read<T: Default>(
 }
 
 /// A worker: until there is no more work.
-fn labour<T>(jobs: &Mutex<Receiver<(Task<T>, Answer<T>)>>, work: &impl Fn(&Chunk, &mut T)) {
+fn labour<T>(jobs: &Mutex<Receiver<Job<T>>>, work: &impl Fn(&Chunk, &mut T)) {
     loop {
         let job = locked(jobs).recv();
-        let Ok((mut task, answer)) = job else { return };
-        work(&task.chunk, &mut task.product);
-        // If nobody waits for it, the caller has stopped.
-        let _ = answer.send(Ok(task));
+        let Ok(job) = job else { return };
+        finish(job, work);
     }
+}
+
+fn finish<T>((mut task, answer): Job<T>, work: &impl Fn(&Chunk, &mut T)) {
+    work(&task.chunk, &mut task.product);
+    // If nobody waits for it, the caller has stopped.
+    let _ = answer.send(Ok(task));
+}
+
+/// The caller: until this answer is there. While it is not, and tasks wait for a worker, it is one.
+fn wait<T>(
+    answer: &Receiver<Answer<T>>,
+    jobs: &Mutex<Receiver<Job<T>>>,
+    work: &impl Fn(&Chunk, &mut T),
+) -> Answer<T> {
+    loop {
+        if let Ok(answer) = answer.try_recv() {
+            return answer;
+        }
+        // A worker that waits for work holds the lock: then there is none.
+        let Some(job) = jobs.try_lock().ok().and_then(|jobs| jobs.try_recv().ok()) else { break };
+        finish(job, work);
+    }
+    // A worker that panicked has said so itself.
+    answer.recv().unwrap_or_else(|_| Err(Error::new("a thread stopped too early")))
 }
 
 /// Chunks that go around.
@@ -144,8 +166,8 @@ struct State<T> {
 }
 
 impl<T: Default> Pool<T> {
-    fn of(most: usize) -> Self {
-        let state = State { idle: Vec::new(), under_way: 0, most };
+    fn of(first: Task<T>, most: usize) -> Self {
+        let state = State { idle: vec![first], under_way: 0, most };
         Self { state: Mutex::new(state), given_back: Condvar::new() }
     }
 

@@ -19,10 +19,15 @@ pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
     let mut sieve = Sieve::with_memory(memory);
     let mut aside = Aside::default();
     let mut summary = Summary::default();
+    let mut expected = None;
     let chunks = input.chunks_to_print()?;
     let length = chunks.length();
     sift_chunks(chunks, |chunk, hashed| {
         kept.clear();
+        if let Some(count) = expected.take() {
+            // From the second chunk on others are being hashed while memory is made ready.
+            sieve.expect(count);
+        }
         sieve.sift(&hashed.digests, |index, sifted| {
             let record = hashed.records[index].clone();
             match sifted {
@@ -36,7 +41,7 @@ pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
             // If the rest is as the beginning: so many.
             let new = hashed.digests.len() as u64 - summary.dropped;
             let share = length / chunk.bytes().len().max(1) as u64;
-            sieve.expect(new.saturating_mul(share));
+            expected = Some(new.saturating_mul(share));
         }
         summary.records += hashed.digests.len() as u64;
         printer.print(chunk, &kept)
