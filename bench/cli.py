@@ -6,8 +6,8 @@
     bench/cli.py --words /usr/share/dict/words  and a list of words
     bench/cli.py --lines 1_000_000              a minute
 
-Contestants take turns, once to warm up and then several times; what takes longer than three seconds
-runs fewer times. All read a file on their standard input and write to a file; every output is
+Contestants take turns, once to warm up and then several times, every time in another order; what takes
+longer than three seconds runs fewer times, and what takes less than half a second more often. All read a file on their standard input and write to a file; every output is
 compared with crivo's. The median time counts; the memory is what GNU time tells, if it is there.
 Rivals are looked for on the PATH (cargo install runiq huniq) and left out with a word if they are not
 there. The table at the end is that of the README: below a rival's name stands its time over crivo's,
@@ -27,8 +27,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A contestant that takes longer runs half as often.
+# If a contestant takes longer it runs half as often; if none does, all run as many times as often.
 SLOW_SECONDS = 3
+SHORT_SECONDS, SHORT_TIMES = 0.5, 8
 
 RIVALS = {
     "runiq": ["runiq", "-"],
@@ -110,12 +111,17 @@ class Contest:
                 for command, output in zip(self.commands, outputs)]
         self.check(outputs, folder)
         self.memory = [memory for _, memory in warm]
+        if all(seconds < SHORT_SECONDS for seconds, _ in warm):
+            runs *= SHORT_TIMES
         left = [runs if seconds < SLOW_SECONDS else (runs + 1) // 2 for seconds, _ in warm]
         self.times = [[] for _ in self.names]
+        order = list(range(len(self.names)))
+        shuffler = random.Random(1)
         for turn in range(runs):
-            for index, command in enumerate(self.commands):
+            shuffler.shuffle(order)
+            for index in order:
                 if turn < left[index]:
-                    self.times[index].append(run(command, source, outputs[index]))
+                    self.times[index].append(run(self.commands[index], source, outputs[index]))
         for output in outputs:
             output.unlink()
         for name, times, memory in zip(self.names, self.times, self.memory):

@@ -4,17 +4,9 @@
 
 #![allow(unsafe_code)]
 
-use std::mem::MaybeUninit;
-
 /// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
 /// is not so much memory.
-///
-/// ```
-/// let mut table = crivo::memory::reserved::<u64>(1 << 20).expect("8 MB");
-/// table.resize(1 << 20, 0);
-/// # assert_eq!(table.capacity(), 1 << 20);
-/// ```
-pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
+pub(crate) fn reserved<T>(length: usize) -> Option<Vec<T>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).ok()?;
     ask_for_huge_pages(vector.spare_capacity_mut());
@@ -25,7 +17,13 @@ pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
 /// read at random is slowed down by page-table walks more than by anything else.
 ///
 /// Nothing happens if there is little of it.
-pub(crate) fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+///
+/// ```
+/// // The system gives zeros without touching them.
+/// let mut table = vec![0_u64; 1 << 20];
+/// crivo::memory::ask_for_huge_pages(&mut table);
+/// ```
+pub fn ask_for_huge_pages<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
         const PAGE: usize = 4096;

@@ -18,10 +18,11 @@
 //!
 //! Reference: O. Amble, D. Knuth, *Ordered hash tables*, Computer Journal 1974.
 
+use std::hint::black_box;
 use std::mem;
 
 use crivo::hash::reduce;
-use crivo::memory::{prefetch, reserved};
+use crivo::memory::{ask_for_huge_pages, prefetch};
 
 /// An empty slot: smaller than all digests.
 const EMPTY: u128 = 0;
@@ -194,9 +195,7 @@ impl DigestSet {
     fn grow_aside(&mut self, homes: usize) {
         self.set_homes(homes);
         let length = self.least_length(&self.slots);
-        // Without so much memory, the program ends here as it does wherever there is too little.
-        let mut slots = reserved(length).unwrap_or_default();
-        slots.resize(length, EMPTY);
+        let slots = empty_slots(length);
         let mut next = 0;
         for digest in mem::replace(&mut self.slots, slots).into_iter().filter(|d| *d != EMPTY) {
             let place = self.home(digest).max(next);
@@ -238,6 +237,17 @@ impl DigestSet {
         let end = sorted.iter().filter(|slot| **slot != EMPTY).fold(0, place);
         (end + 1).max(self.homes + TAIL)
     }
+}
+
+/// A table without digests, on huge pages if it is large.
+fn empty_slots(length: usize) -> Vec<u128> {
+    const SLOTS_OF_A_SMALL_PAGE: usize = 4096 / size_of::<u128>();
+    let mut slots = vec![EMPTY; length];
+    ask_for_huge_pages(&mut slots);
+    // A page that is read first is one of zeros that all share, and is exchanged when it is written
+    // to: twice the work.
+    slots.iter_mut().step_by(SLOTS_OF_A_SMALL_PAGE).for_each(|slot| *slot = black_box(EMPTY));
+    slots
 }
 
 /// Where a digest is, or belongs, and what is there. The last slot is always empty, so that every
