@@ -17,22 +17,43 @@ const MANY_RECORDS: usize = 1 << 15;
 pub(crate) struct Hashed {
     pub(crate) digests: Vec<u128>,
     pub(crate) records: Vec<Range<usize>>,
+    /// Whether there is something between two of the records.
+    has_gaps: bool,
 }
 
 impl Hashed {
     /// Becomes that of this chunk.
     pub(crate) fn hash(&mut self, chunk: &Chunk, hasher: RecordHasher) {
-        let Self { digests, records } = self;
+        let Self { digests, records, has_gaps } = self;
         digests.clear();
         records.clear();
         // Growing little by little would touch twice the memory.
         let estimate = (chunk.bytes().len() / SHORT_RECORD).min(MANY_RECORDS);
         digests.reserve(estimate);
         records.reserve(estimate);
+        *has_gaps = false;
+        let mut last_end = None;
         chunk.each(|record, key| {
+            *has_gaps |= last_end.is_some_and(|end| end != record.start);
+            last_end = Some(record.end);
             digests.push(hasher.digest(key));
             records.push(record);
         });
+    }
+
+    /// All records but those with these indices, which ascend.
+    pub(crate) fn without(&self, left_out: &[usize], kept: &mut Pieces) {
+        kept.clear();
+        let mut first = 0;
+        for end in left_out.iter().copied().chain([self.records.len()]) {
+            match &self.records[first..end] {
+                records if self.has_gaps => records.iter().for_each(|r| kept.push(r.clone())),
+                [first, .., last] => kept.push(first.start..last.end),
+                [only] => kept.push(only.clone()),
+                [] => {}
+            }
+            first = end + 1;
+        }
     }
 }
 

@@ -20,6 +20,7 @@
 
 use std::hint::black_box;
 use std::mem;
+use std::thread::{self, JoinHandle};
 
 use crivo::hash::reduce;
 use crivo::memory::{ask_for_huge_pages, prefetch};
@@ -53,6 +54,8 @@ pub(crate) struct DigestSet {
     /// With so many digests it grows.
     most_keys: usize,
     most_slots: usize,
+    /// A table for what is expected, being made ready.
+    coming: Option<JoinHandle<Vec<u128>>>,
 }
 
 /// What became of a digest.
@@ -76,18 +79,21 @@ impl DigestSet {
             key_count: 0,
             most_keys: 0,
             most_slots: most_slots.max(LEAST_HOMES + TAIL),
+            coming: None,
         };
         set.set_homes(LEAST_HOMES);
         set
     }
 
-    /// Makes room for so many digests, within reason.
+    /// Makes room for so many digests, within reason. That takes a while, in which others may be
+    /// inserted: the room is taken when it is there and the set grows.
     pub(crate) fn expect(&mut self, count: u64) {
         // More than the load allows: runs stay short, and a small mistake does not make it grow.
         let homes = usize::try_from(count.saturating_add(count / 2)).unwrap_or(usize::MAX);
         let homes = homes.min(MOST_EXPECTED_HOMES).min(self.most_homes());
         if homes > self.homes {
-            self.grow_aside(homes);
+            // Without a thread there is no such room, and the set grows step by step.
+            self.coming = thread::Builder::new().spawn(move || empty_slots(homes + TAIL)).ok();
         }
     }
 
@@ -177,6 +183,13 @@ impl DigestSet {
     /// A third more homes, or while there are few twice as many, or as many as are allowed; if those
     /// are hardly more, the set is full, and nothing changes. Whether it has grown.
     fn grow(&mut self) -> bool {
+        if let Some(slots) = self.coming.take_if(|coming| coming.is_finished())
+            && let Ok(slots) = slots.join()
+            && slots.len() - TAIL > self.homes
+        {
+            self.move_to(slots);
+            return true;
+        }
         let is_small = self.homes < SMALL_HOMES;
         let more = if is_small { self.homes } else { self.homes / 3 };
         let homes = (self.homes + more).min(self.most_homes());
@@ -193,12 +206,18 @@ impl DigestSet {
 
     /// Gives every digest its place in a second table.
     fn grow_aside(&mut self, homes: usize) {
-        self.set_homes(homes);
-        let length = self.least_length(&self.slots);
-        let slots = empty_slots(length);
+        self.move_to(empty_slots(homes + TAIL));
+    }
+
+    /// Gives every digest its place in an empty table that is larger.
+    fn move_to(&mut self, slots: Vec<u128>) {
+        self.set_homes(slots.len() - TAIL);
         let mut next = 0;
         for digest in mem::replace(&mut self.slots, slots).into_iter().filter(|d| *d != EMPTY) {
             let place = self.home(digest).max(next);
+            if place + 1 >= self.slots.len() {
+                self.slots.resize(place + 1 + TAIL, EMPTY);
+            }
             self.slots[place] = digest;
             next = place + 1;
         }

@@ -53,6 +53,9 @@ fn keys_decide_and_records_are_printed() {
     let csv = ["dedup", "--csv", "--column", "k"];
     let input = b"v,k\r\n1,a\r\n2,\"a\"\r\n3,\"x\r\ny\"\r\n4,\"x\r\ny\"";
     assert_eq!(bench.run_with(csv, input).text(), "v,k\r\n1,a\r\n3,\"x\r\ny\"\r\n");
+    // A blank line is no record of CSV, and is not printed between two that are.
+    let input = b"v,k\n\n1,a\n\n\n2,b\n3,a\n4,c\n\n5,d\n";
+    assert_eq!(bench.run_with(csv, input).text(), "v,k\n1,a\n2,b\n4,c\n5,d\n");
 }
 
 #[test]

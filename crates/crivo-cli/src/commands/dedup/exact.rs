@@ -16,32 +16,29 @@ const READ_BYTES: usize = 1 << 18;
 pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
     let mut printer = Printer::new();
     let mut kept = Pieces::default();
+    let mut left_out = Vec::new();
     let mut sieve = Sieve::with_memory(memory);
     let mut aside = Aside::default();
     let mut summary = Summary::default();
-    let mut expected = None;
     let chunks = input.chunks_to_print()?;
     let length = chunks.length();
     sift_chunks(chunks, |chunk, hashed| {
-        kept.clear();
-        if let Some(count) = expected.take() {
-            // From the second chunk on others are being hashed while memory is made ready.
-            sieve.expect(count);
-        }
+        left_out.clear();
         sieve.sift(&hashed.digests, |index, sifted| {
-            let record = hashed.records[index].clone();
             match sifted {
-                Sifted::First => kept.push(record),
+                Sifted::First => return Ok(()),
                 Sifted::Repeated => summary.dropped += 1,
-                Sifted::Later => aside.push(&chunk.bytes()[record])?,
+                Sifted::Later => aside.push(&chunk.bytes()[hashed.records[index].clone()])?,
             }
+            left_out.push(index);
             Ok(())
         })?;
+        hashed.without(&left_out, &mut kept);
         if summary.records == 0 {
             // If the rest is as the beginning: so many.
             let new = hashed.digests.len() as u64 - summary.dropped;
             let share = length / chunk.bytes().len().max(1) as u64;
-            expected = Some(new.saturating_mul(share));
+            sieve.expect(new.saturating_mul(share));
         }
         summary.records += hashed.digests.len() as u64;
         printer.print(chunk, &kept)
