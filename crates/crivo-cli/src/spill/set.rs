@@ -194,6 +194,8 @@ impl DigestSet {
         let more = if is_small { self.homes } else { self.homes / 3 };
         let homes = (self.homes + more).min(self.most_homes());
         if homes < self.homes + self.homes / 16 {
+            // Room that is ready later must not open it again.
+            self.coming = None;
             return false;
         }
         if is_small {
