@@ -199,16 +199,11 @@ impl DigestSet {
             return false;
         }
         if is_small {
-            self.grow_aside(homes);
+            self.move_to(empty_slots(homes + TAIL));
         } else {
             self.grow_in_place(homes);
         }
         true
-    }
-
-    /// Gives every digest its place in a second table.
-    fn grow_aside(&mut self, homes: usize) {
-        self.move_to(empty_slots(homes + TAIL));
     }
 
     /// Gives every digest its place in an empty table that is larger.
