@@ -12,6 +12,7 @@
 //! | [`exact`] | dictionaries: chaining, linear probing, cuckoo hashing, hash compaction |
 //! | [`route`] | requests that find their way through a tree, or to a moving device, by filters |
 //! | [`admit`] | what a cache should keep: admission on the second request, and policies compared |
+//! | [`memory`] | what large tables ask of the machine: huge pages, cache lines ahead of their use |
 //!
 //! ```
 //! use crivo::exact::CuckooMap;
