@@ -6,12 +6,12 @@
     bench/cli.py --words /usr/share/dict/words  and a list of words
     bench/cli.py --lines 1_000_000              a minute
 
-Contestants take turns, once to warm up and then several times, every time in another order; what takes
-longer than three seconds runs fewer times, and what takes less than half a second more often. All read a file on their standard input and write to a file; every output is
-compared with crivo's. The median time counts; the memory is what GNU time tells, if it is there.
-Rivals are looked for on the PATH (cargo install runiq huniq) and left out with a word if they are not
-there. The table at the end is that of the README: below a rival's name stands its time over crivo's,
-so that above 1 crivo is faster.
+Contestants take turns, once to warm up and then several times, every time in another order. Who takes
+three seconds or more runs half as often; where all take less than half a second, all run more often.
+All read a file on their standard input and write to a file; every output is compared with crivo's. The
+median time counts; the memory is what GNU time tells, if it is there. Rivals are looked for on the PATH
+(cargo install runiq huniq) and left out with a word if they are not there. The table at the end is that
+of the README: below a rival's name stands its time over crivo's, so that above 1 crivo is faster.
 """
 
 import argparse
@@ -27,7 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# If a contestant takes longer it runs half as often; if none does, all run as many times as often.
+# A contestant that takes so long runs half as often; if all take less than the other, all run so many
+# times as often.
 SLOW_SECONDS = 3
 SHORT_SECONDS, SHORT_TIMES = 0.5, 8
 

@@ -19,27 +19,20 @@ use crivo::filter::AnyFilter;
 use crate::outcome::{Error, plain};
 use crate::output;
 
-/// Reads a filter, changes it, and writes it back, alone. It is written only if `change` says so.
-pub(crate) fn update<T>(
+/// Reads a filter, changes it, and writes it back, alone. `change` answers how many keys it has
+/// changed; if none, nothing is written.
+pub(crate) fn update(
     path: &Path,
     open: Open,
-    change: impl FnOnce(&mut AnyFilter) -> Result<Changed<T>, Error>,
-) -> Result<(AnyFilter, T), Error> {
+    change: impl FnOnce(&mut AnyFilter) -> Result<u64, Error>,
+) -> Result<(AnyFilter, u64), Error> {
     let _lock = lock(path)?;
     let mut filter: AnyFilter = open.load(path)?;
-    let Changed { is_changed, report } = change(&mut filter)?;
-    if is_changed {
+    let changed = change(&mut filter)?;
+    if changed > 0 {
         filter.save(path)?;
     }
-    Ok((filter, report))
-}
-
-/// What came of a change.
-pub(crate) struct Changed<T> {
-    /// Whether there is anything to be written.
-    pub(crate) is_changed: bool,
-    /// What to tell about it.
-    pub(crate) report: T,
+    Ok((filter, changed))
 }
 
 /// Writes a filter to a new file, or in the place of an old one, which nobody is changing then.

@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 pub(crate) mod build;
+mod change;
 pub(crate) mod common;
 mod compare;
 pub(crate) mod completions;

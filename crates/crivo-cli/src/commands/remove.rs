@@ -1,22 +1,16 @@
 //! `crivo remove`: keys out of a filter file.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueHint};
-use crivo::codec::{Header, Kind};
+use clap::Args;
+use crivo::codec::Header;
+use crivo::filter::Filter;
 use crivo::filter::choose::Abilities;
-use crivo::filter::{AnyFilter, Filter};
 use serde::Serialize;
 
-use super::insert::check_unchanged;
+use super::change::{Change, ChangeArgs};
 use crate::describe::{Facts, kinds_that};
-use crate::distinct::{Distinct, gather};
 use crate::human;
-use crate::input::InputArgs;
 use crate::outcome::{Error, Outcome};
 use crate::output;
-use crate::secret::KeyFileArgs;
-use crate::update::{self, Changed};
 
 /// Removes keys from a filter file, in place
 ///
@@ -27,19 +21,8 @@ use crate::update::{self, Changed};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RemoveArgs {
-    /// The filter
-    #[arg(value_hint = ValueHint::FilePath)]
-    file: PathBuf,
-
     #[command(flatten)]
-    input: InputArgs,
-
-    #[command(flatten)]
-    key: KeyFileArgs,
-
-    /// Print the summary to standard output, as JSON
-    #[arg(long)]
-    json: bool,
+    args: ChangeArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -50,34 +33,29 @@ Examples:
 
 impl RemoveArgs {
     pub(crate) fn run(self) -> Result<Outcome, Error> {
-        let header = Header::load(&self.file)?;
+        let ChangeArgs { file, json, .. } = &self.args;
+        let header = Header::load(file)?;
         let kind = header.kind();
         if !Abilities::of(kind).remove {
             return Err(Error::new(format_args!(
                 "{} is a {kind} filter, from which nothing can be removed; {} filters give keys back",
-                self.file.display(),
+                file.display(),
                 kinds_that(|can| can.remove)
             )));
         }
-        let hasher = self.key.hasher(&header)?;
-        match kind {
-            Kind::Counting => self.remove(gather::<2>(&self.input, hasher)?, &header),
-            _ => self.remove(gather::<1>(&self.input, hasher)?, &header),
-        }
-    }
-
-    fn remove<const W: usize>(&self, keys: Distinct<W>, header: &Header) -> Result<Outcome, Error> {
-        let total = keys.total;
-        let (filter, (removed, absent)) = update::update(&self.file, self.key.open()?, |filter| {
-            check_unchanged(filter, header)?;
-            let (removed, absent) = remove_all(filter, keys)?;
-            Ok(Changed { is_changed: removed > 0, report: (removed, absent) })
+        let mut absent = 0;
+        let change = self.args.run(&header, |filter, digest, copies| {
+            let Some(filter) = filter.as_removable_mut() else { return Ok(0) };
+            let removals = (0..copies).take_while(|_| filter.remove_digest(digest).is_ok());
+            let removed = removals.count() as u64;
+            absent += copies - removed;
+            Ok(removed)
         })?;
-        let file = self.file.display();
-        if self.json {
-            let facts = Facts::of(&filter);
-            let file = file.to_string();
-            output::print_json(&Summary { file, input_keys: total, removed, absent, facts })?;
+        let Change { filter, input_keys, changed: removed, .. } = change;
+        let file = file.display();
+        if *json {
+            let (file, facts) = (file.to_string(), Facts::of(&filter));
+            output::print_json(&Summary { file, input_keys, removed, absent, facts })?;
         } else {
             let rest = match absent {
                 0 => String::new(),
@@ -92,26 +70,6 @@ impl RemoveArgs {
         }
         Ok(if removed > 0 { Outcome::Done } else { Outcome::Nothing })
     }
-}
-
-/// How many were removed, and how many were not there.
-fn remove_all<const W: usize>(
-    filter: &mut AnyFilter,
-    keys: Distinct<W>,
-) -> Result<(u64, u64), Error> {
-    let Some(filter) = filter.as_removable_mut() else { return Ok((0, 0)) };
-    let (mut removed, mut absent) = (0, 0);
-    keys.each(|digest, copies| {
-        for copy in 0..copies {
-            if filter.remove_digest(digest).is_err() {
-                absent += copies - copy;
-                break;
-            }
-            removed += 1;
-        }
-        Ok(())
-    })?;
-    Ok((removed, absent))
 }
 
 #[derive(Serialize)]

@@ -226,8 +226,8 @@ impl Chunks {
         self.chunk_bytes = CHUNK_BYTES.min(2 * self.chunk_bytes);
         buffer[..end].copy_from_slice(&self.rest);
         self.rest.clear();
-        // Where it is worth looking for the end of a record again: a long one that comes in small
-        // pieces must not be searched from its beginning for each of them.
+        // Where it is worth looking for the end of a record of CSV again: a long one that comes in
+        // small pieces must not be searched from its beginning for each of them.
         let mut searched = 0;
         let mut worthwhile = 0;
         loop {
@@ -239,7 +239,7 @@ impl Chunks {
                 break;
             }
             end += count;
-            if end < worthwhile {
+            if is_csv && end < worthwhile {
                 continue;
             }
             let whole = layout.whole(&buffer[..end], searched);

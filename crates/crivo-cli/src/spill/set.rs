@@ -194,7 +194,8 @@ impl DigestSet {
         let more = if is_small { self.homes } else { self.homes / 3 };
         let homes = (self.homes + more).min(self.most_homes());
         if homes < self.homes + self.homes / 16 {
-            // Room that is ready later must not open it again.
+            // Somebody is told that there is no room: none may come later.
+            self.most_slots = self.homes + TAIL;
             self.coming = None;
             return false;
         }

@@ -79,6 +79,20 @@ fn a_full_set_keeps_what_it_has_and_takes_nothing_more() {
     assert!((count..2 * count).all(|number| set.insert(digest(number)) == Inserted::Full));
 }
 
+#[test]
+fn room_that_comes_too_late_is_not_taken() {
+    // Enough for 2,048 homes, and for few more: so many are made at once, but not grown into.
+    let mut set = DigestSet::with_memory(16 * 2_150);
+    assert!((0..1_700).all(|number| set.insert(digest(number)) == Inserted::New));
+    set.expect(u64::MAX);
+    let first = (1_700..).find(|number| set.insert(digest(*number)) == Inserted::Full).unwrap();
+    for _ in 0..2 {
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(set.insert(digest(first)), Inserted::Full);
+        set.expect(u64::MAX);
+    }
+}
+
 /// The indices of first occurrences, by a sieve with this much memory.
 fn first_occurrences(digests: &[u128], memory: u64) -> Result<Vec<usize>, Error> {
     let mut sieve = Sieve::with_memory(memory);

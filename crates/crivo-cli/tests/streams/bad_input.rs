@@ -234,11 +234,12 @@ fn a_slow_pipe_is_answered_line_by_line() {
     let bench = Bench::new();
     let mut child = bench.command(["dedup", "--quiet"]).stdin(Stdio::piped()).spawn().unwrap();
     let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    for line in [b"ana\n", b"bob\n"] {
+    let long = [&[b'x'; 200_000][..], b"\n"].concat();
+    for line in [b"ana\n", &long[..], b"bob\n"] {
         input.write_all(line).unwrap();
-        let mut answer = [0; 4];
+        let mut answer = vec![0; line.len()];
         output.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, line);
+        assert!(answer == line);
     }
     drop(input);
     let ended = super::Ended::from(child.wait_with_output().unwrap());
