@@ -27,9 +27,7 @@ impl KeyFileArgs {
             None => Open::new(),
         })
     }
-}
 
-impl KeyFileArgs {
     /// The hash function of a filter file, by its header.
     pub(crate) fn hasher(&self, header: &Header) -> Result<KeyHasher, Error> {
         match &self.key_file {

@@ -59,7 +59,7 @@ Examples:
   crivo dedup --field 7 -d ' ' access.log      the first line of each address
   crivo dedup --memory 4GB huge.txt.zst        more memory, less work on disk
   tail -f urls | crivo dedup --rate 0.001      for ever, in little memory
-  crivo dedup --rate 1e-6 --keys 100M huge.txt constant memory
+  crivo dedup --rate 1e-6 --keys 100M big.txt  constant memory
 ";
 
 /// What was done.

@@ -20,7 +20,7 @@ pub(crate) struct ManArgs {
     #[arg(conflicts_with = "output")]
     command: Option<String>,
 
-    /// Write a page for every command to this folder
+    /// Write a page for every command to this folder, which is made if need be
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 }
@@ -38,6 +38,7 @@ impl ManArgs {
         // Gives subcommands their full names.
         cli.build();
         if let Some(folder) = self.output {
+            fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
             for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
                 let path = folder.join(page_of(command).get_filename());
                 render(command)

@@ -21,7 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::chunks::{CHUNK_BYTES, Chunk, Chunks};
-use crate::outcome::Error;
+use crate::outcome::{Error, plain};
 
 /// How much of the input the caller works on alone.
 const ALONE: usize = CHUNK_BYTES / 4;
@@ -67,12 +67,12 @@ pub(crate) fn run<T: Default + Send + 'static>(
     let (send_jobs, jobs) = mpsc::channel();
     let (send_answers, answers) = mpsc::channel();
     let reader_pool = Arc::clone(&pool);
-    thread::spawn(move || read(chunks, &reader_pool, &send_jobs, &send_answers));
+    start(move || read(chunks, &reader_pool, &send_jobs, &send_answers))?;
     let jobs = Arc::new(Mutex::new(jobs));
     let work = Arc::new(work);
     for _ in 0..workers {
         let (jobs, work) = (Arc::clone(&jobs), Arc::clone(&work));
-        thread::spawn(move || labour(&jobs, &*work));
+        start(move || labour(&jobs, &*work))?;
     }
 
     for answer in answers {
@@ -83,6 +83,13 @@ pub(crate) fn run<T: Default + Send + 'static>(
         pool.give_back(task);
     }
     Ok(())
+}
+
+fn start(thread: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    thread::Builder::new().spawn(thread).map(drop).map_err(|error| {
+        let error = plain(&error);
+        Error::new(format_args!("cannot start a thread: {error}; `ulimit -a` shows the limits"))
+    })
 }
 
 /// A task to be done, and where it is expected.

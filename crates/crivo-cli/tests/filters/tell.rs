@@ -121,10 +121,10 @@ fn shells_complete_and_there_is_a_manual() {
     let page = folder.ok("man build").out;
     assert!(page.contains(".TH crivo-build 1") && page.contains(".SH EXAMPLES"), "{page}");
     folder.fails("man bake", &["no command", "bake"]);
-    folder.fails("man -o nowhere", &["cannot write nowhere"]);
-    std::fs::create_dir(folder.path("man1")).unwrap();
-    folder.ok("man -o man1");
-    let count = std::fs::read_dir(folder.path("man1")).unwrap().count();
+    folder.write("file", "");
+    folder.fails("man -o file", &["cannot write file"]);
+    folder.ok("man -o share/man1");
+    let count = std::fs::read_dir(folder.path("share/man1")).unwrap().count();
     let help = folder.ok("--help").out;
     let commands = help.lines().filter(|line| {
         line.starts_with("  ")
@@ -134,7 +134,10 @@ fn shells_complete_and_there_is_a_manual() {
             && !line.starts_with("  -")
     });
     assert_eq!(count, 1 + commands.count());
-    assert!(folder.path("man1/crivo-merge.1").exists() && folder.path("man1/crivo.1").exists());
+    assert!(
+        folder.path("share/man1/crivo-merge.1").exists()
+            && folder.path("share/man1/crivo.1").exists()
+    );
 }
 
 /// As `man` shows it, where there is one.
