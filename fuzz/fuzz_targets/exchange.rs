@@ -2,13 +2,21 @@
 //!
 //! The input is cut into messages: two bytes of length, then the bytes. The first byte of the input
 //! chooses who is attacked. Version and key check are made right, which a fuzzer would never guess.
+//! Checksums of symbols it would not guess either: two kinds of attack let honest peers talk over a
+//! line that spoils a byte here and there.
 
 #![no_main]
 
+use std::collections::BTreeSet;
+
 use crivo::exchange::join::{Answerer, Asker};
-use crivo::exchange::{Action, ExchangeKey, Greeting, IdSet, Session, Sieve, Strata};
+use crivo::exchange::{
+    Action, ExchangeKey, Greeting, IdSet, Policy, Protocol, Session, Sieve, Strata,
+};
 use libfuzzer_sys::fuzz_target;
 
+const FILTERS: Policy = Policy::Fixed(Protocol::Filters { here: 8, there: 8 });
+const SYMBOLS: Policy = Policy::Fixed(Protocol::Rateless);
 const ITEMS: [&[u8]; 5] = [b"ana", b"rui", b"eva", b"", b"ivo"];
 
 fuzz_target!(|input: &[u8]| {
@@ -22,10 +30,15 @@ fuzz_target!(|input: &[u8]| {
         messages.push([&[1], body].concat());
         rest = behind;
     }
-    match who % 5 {
-        0 => attack(Session::initiator(set.clone()), summary(set), &messages),
-        1 => attack(Session::responder(set.clone()), summary(set), &messages),
-        2 => {
+    match who % 9 {
+        0 => attack(Session::responder(set.clone()), summary(set), &messages),
+        1 => attack(Session::initiator(set.clone()), summary(set), &messages),
+        // So few items are worth no symbols and no filters, unless somebody asks for them.
+        2 => attack(Session::initiator_with(set.clone(), SYMBOLS), summary(set), &messages),
+        3 => attack(Session::initiator_with(set.clone(), FILTERS), summary(set), &messages),
+        4 => talk(SYMBOLS, &input[1..]),
+        5 => talk(FILTERS, &input[1..]),
+        6 => {
             let (mut asker, mut answerer) = (Asker::new(1), Answerer::new(1));
             ITEMS.iter().for_each(|item| asker.insert(item));
             ITEMS.iter().for_each(|item| answerer.survey(item, 100));
@@ -38,7 +51,7 @@ fuzz_target!(|input: &[u8]| {
                 while let Action::Send(_) = answerer.action() {}
             }
         }
-        3 => {
+        7 => {
             let mut sieve = Sieve::new(key, 0);
             for message in &messages {
                 let _ = sieve.receive(message, &set);
@@ -68,22 +81,65 @@ fn summary(set: IdSet) -> Vec<u8> {
 }
 
 fn attack(mut session: Session, summary: Vec<u8>, messages: &[Vec<u8>]) {
-    let mut step = |message: &[u8]| {
-        let taken = session.receive(message, |_| {});
-        loop {
-            match session.action() {
-                Ok(Action::Send(_)) => {}
-                Ok(Action::Provide) => {
-                    ITEMS.iter().for_each(|item| session.provide(item));
-                    if session.provided().is_err() {
-                        return;
-                    }
+    let items = ITEMS.iter().map(|item| item.to_vec()).collect();
+    for message in std::iter::once(&summary).chain(messages) {
+        let _ = session.receive(message, |_| {});
+        say(&mut session, &items);
+    }
+}
+
+/// What a session has to say before it needs a message.
+fn say(session: &mut Session, items: &BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
+    let mut messages = Vec::new();
+    loop {
+        match session.action() {
+            Ok(Action::Send(message)) => messages.push(message),
+            Ok(Action::Provide) => {
+                items.iter().for_each(|item| session.provide(item));
+                if session.provided().is_err() {
+                    return messages;
                 }
-                _ => break,
             }
+            _ => return messages,
         }
-        let _ = taken;
-    };
-    step(&summary);
-    messages.iter().for_each(|message| step(message));
+    }
+}
+
+/// Lets two honest peers talk. Of each message a byte is changed, if it has one at the place that the
+/// next three bytes tell: two for the place, one for the change. Those who come to the end without
+/// an error have the same set.
+fn talk(policy: Policy, mut changes: &[u8]) {
+    let is_quiet = changes.is_empty();
+    let key = ExchangeKey::new([7; 16]);
+    let mut sets =
+        [0..60, 6..66].map(|items| items.map(|item| vec![item; 40]).collect::<BTreeSet<_>>());
+    let mut news = [BTreeSet::new(), BTreeSet::new()];
+    let mut sessions = [
+        Session::initiator_with(IdSet::of_items(key, &sets[0]), policy),
+        Session::responder(IdSet::of_items(key, &sets[1])),
+    ];
+    let (mut speaker, mut silences) = (0, 0);
+    while silences < 2 {
+        let messages = say(&mut sessions[speaker], &sets[speaker]);
+        silences = if messages.is_empty() { silences + 1 } else { 0 };
+        speaker = 1 - speaker;
+        for mut message in messages {
+            if let Some((&[low, high, change], rest)) = changes.split_first_chunk() {
+                if let Some(byte) = message.get_mut(usize::from(u16::from_le_bytes([low, high]))) {
+                    *byte ^= change;
+                }
+                changes = rest;
+            }
+            let new = &mut news[speaker];
+            let _ = sessions[speaker].receive(&message, |item| {
+                new.insert(item.to_vec());
+            });
+        }
+    }
+    let are_finished = sessions.each_mut().map(|session| session.action() == Ok(Action::Finished));
+    assert!(are_finished == [true; 2] || !is_quiet);
+    if are_finished == [true; 2] {
+        sets.iter_mut().zip(news).for_each(|(set, new)| set.extend(new));
+        assert_eq!(sets[0], sets[1]);
+    }
 }

@@ -19,7 +19,7 @@
 
 use crate::bits::Words;
 use crate::hash::{Points, reduce};
-use crate::{BuildError, Digest, ParameterError};
+use crate::{BuildError, Digest};
 
 /// Up to this many words (2 MiB) a table is taken to lie in a cache of the core.
 const CACHED_WORDS: usize = 1 << 18;
@@ -89,8 +89,8 @@ pub(super) struct BitTable {
 impl BitTable {
     /// `bits` bits, rounded up to whole words, all clear.
     pub(super) fn zeroed(bits: u64) -> Result<Self, BuildError> {
-        let word_count = usize::try_from(bits.div_ceil(64))
-            .map_err(|_| ParameterError::new("size in bits", bits, "what memory can hold"))?;
+        // A length beyond the address space is more than any allocator has.
+        let word_count = usize::try_from(bits.div_ceil(64)).unwrap_or(usize::MAX);
         Ok(Self { words: Words::zeroed(word_count.max(1))? })
     }
 

@@ -56,8 +56,8 @@ impl Table {
     /// # Errors
     /// As [`word_count`](Self::word_count), or if there is no memory.
     pub(super) fn new(buckets: u64, width: u32) -> Result<Self, BuildError> {
-        let words = Self::word_count(buckets, width)?;
-        let words = usize::try_from(words).map_err(|_| too_many(buckets))?;
+        // A length beyond the address space is more than any allocator has.
+        let words = usize::try_from(Self::word_count(buckets, width)?).unwrap_or(usize::MAX);
         Ok(Self { words: Words::zeroed(words)?, buckets, fields: Fields::new(width) })
     }
 

@@ -40,14 +40,17 @@ impl Geometry {
     pub(super) fn new(slots: u64, remainder_bits: u32) -> Result<Self, ParameterError> {
         check_range("remainder bits", remainder_bits, 1..=62, "from 1 to 62")?;
         check_positive("slots", slots)?;
-        let too_large = || ParameterError::new("slots", slots, "below 2^63 with all remainders");
         let range = slots.checked_mul(1 << remainder_bits).filter(|&range| range <= 1 << 63);
-        let range = range.ok_or_else(too_large)?;
+        let range = range.ok_or_else(|| {
+            ParameterError::new("slots", slots, "at most 2^63 with all remainders")
+        })?;
         let blocks = (slots + overflow_slots(slots)).div_ceil(BLOCK as u64);
         // In 128 bits, and far below: `range` has bounded both factors.
         let words = u128::from(blocks) * (BITMAPS as u128 + u128::from(remainder_bits) + 1);
+        // With 64-bit addresses `range` has seen to this; with fewer the words may be too many.
         if words > (isize::MAX as usize / size_of::<u64>()) as u128 {
-            return Err(too_large());
+            let allowed = "such that this machine can address the table";
+            return Err(ParameterError::new("slots", slots, allowed));
         }
         let per_word = u64::BITS / remainder_bits;
         let ones = (0..per_word).fold(0, |ones, field| ones | 1 << (field * remainder_bits));
@@ -193,7 +196,9 @@ mod tests {
 
     #[test]
     fn as_many_slots_as_the_load_asks_for_and_no_more() {
-        for keys in (1..2000).chain([1 << 20, 10_000_000_019, 1 << 50]) {
+        // The last two are large on machines whose addresses are.
+        let addresses = isize::MAX as u64;
+        for keys in (1..2000).chain([1 << 20, addresses / 1000, (addresses >> 13) + 1]) {
             let slots = Geometry::slots_for(keys).unwrap();
             let capacity = |slots| Geometry::new(slots, 1).unwrap().capacity();
             assert!(capacity(slots) >= keys && slots * 95 / 100 >= keys, "{keys}");
@@ -212,7 +217,9 @@ mod tests {
 
     #[test]
     fn parts_lie_side_by_side() {
-        for (slots, bits) in [(1, 1), (64, 7), (1000, 13), (1 << 33, 30), (1, 62)] {
+        for (slots, bits) in
+            [(1, 1), (64, 7), (1000, 13), (1 << (usize::BITS / 2 + 1), 30), (1, 62)]
+        {
             let geometry = Geometry::new(slots, bits).unwrap();
             let last = geometry.blocks() - 1;
             assert_eq!(geometry.occupieds_word(0), 0);
@@ -237,5 +244,15 @@ mod tests {
             assert_eq!(parameter(slots, bits), Err("slots"));
         }
         assert!(Geometry::new(2, 62).is_ok());
+        let beyond_32_bits = Geometry::new(1 << 40, 5);
+        if cfg!(target_pointer_width = "32") {
+            let said = beyond_32_bits.unwrap_err().to_string();
+            assert!(
+                said.ends_with("must be such that this machine can address the table"),
+                "{said}"
+            );
+        } else {
+            assert!(beyond_32_bits.is_ok());
+        }
     }
 }

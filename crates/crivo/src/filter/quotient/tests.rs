@@ -438,7 +438,12 @@ fn impossible_wishes_are_named() {
     for rate in [0.0, 1.0, -1.0, f64::NAN, 1e-17, 1e-300] {
         assert_eq!(parameter(1000, rate), "rate");
     }
-    assert!(matches!(Quotient::new(1 << 50, 0.1), Err(BuildError::OutOfMemory { .. })));
+    if cfg!(target_pointer_width = "32") {
+        // What the addresses cannot reach is refused before any memory is asked for.
+        assert_eq!(parameter(1 << 50, 0.1), "slots");
+    } else {
+        assert!(matches!(Quotient::new(1 << 50, 0.1), Err(BuildError::OutOfMemory { .. })));
+    }
     // As far as 64 bits of digest go.
     assert!(Quotient::new(1000, 1e-15).is_ok());
 }
