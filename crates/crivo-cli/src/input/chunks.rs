@@ -106,6 +106,8 @@ pub(crate) struct Chunks {
     header: Option<Header>,
     /// Whether all files must have the same header.
     has_one_header: bool,
+    /// [`LONGEST_CSV_RECORD`], but in tests.
+    pub(super) longest_csv_record: usize,
 }
 
 /// The input that is being read.
@@ -164,6 +166,7 @@ impl Chunks {
             chunk_bytes: FIRST_CHUNK_BYTES,
             header: None,
             has_one_header: false,
+            longest_csv_record: LONGEST_CSV_RECORD,
         }
     }
 
@@ -255,7 +258,7 @@ impl Chunks {
             if end > CHUNK_BYTES {
                 worthwhile = end + end / 4;
             }
-            if end > LONGEST_CSV_RECORD {
+            if end > self.longest_csv_record {
                 current.check_quotes(&buffer[..end])?;
             }
         }

@@ -24,8 +24,12 @@ type Record = (Vec<u8>, Vec<u8>);
 fn read(files: &[&[u8]], format: FormatArgs) -> Result<Vec<Record>, Error> {
     let files: Vec<_> = files.iter().map(|bytes| file(bytes)).collect();
     let inputs = files.iter().map(|file| file.path().to_owned()).collect();
+    records(InputArgs { inputs, format }.chunks()?)
+}
+
+/// Every record and its key, of these chunks.
+fn records(chunks: Chunks) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
-    let chunks = InputArgs { inputs, format }.chunks()?;
     in_parallel(
         chunks,
         |_, (): &mut ()| (),
@@ -121,6 +125,26 @@ fn a_quote_is_closed_or_told() {
     }
     // Longer than the piece in which keys are copied.
     assert_eq!(quote(&[b"x,\"", &[b'y'; 700][..]].concat()), Some(2));
+}
+
+#[test]
+fn a_quote_that_stays_open_for_too_long_is_not_read_to_its_end() {
+    let long = |quote: &str| format!("key\nana\n{quote}{}{quote}\n", "b\n".repeat(1 << 20));
+    let with_limit = |bytes: String, limit| {
+        let file = file(bytes.as_bytes());
+        let inputs = vec![file.path().to_owned()];
+        let mut chunks = InputArgs { inputs, format: csv("key") }.chunks()?;
+        chunks.longest_csv_record = limit;
+        records(chunks)
+    };
+    // It is closed in the end, but a reader that waits for that may have to keep all of a file.
+    let said = with_limit(long("\""), 1 << 18).unwrap_err().to_string();
+    assert!(said.contains("line 3: a quote opens a field there and is never closed"), "{said}");
+    assert_eq!(with_limit(long("\""), 1 << 22).unwrap().len(), 2);
+    // Without quotes there is no limit: what is long are the records together.
+    assert_eq!(with_limit(long(""), 1 << 18).unwrap().len(), 1 + (1 << 20));
+    let long_line = format!("key\n{}\n", "b".repeat(1 << 20));
+    assert_eq!(with_limit(long_line, 1 << 18).unwrap().len(), 1);
 }
 
 #[test]
