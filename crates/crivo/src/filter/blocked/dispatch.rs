@@ -1,24 +1,20 @@
 //! The one place that asks what the processor can do.
 //!
-//! The processor is asked when a filter is made, and the answer is kept. Where the program is
-//! compiled for a processor that has the instructions, there is no question at all, and the code is
-//! inlined into the caller's loop.
+//! The processor is asked when a filter is made, and the filter keeps the answer: in a loop over
+//! keys the compiler looks at it once. What can be inlined there is: AVX-512, which is
+//! [assembly](super::avx512), NEON, which is always there, and scalar code where there is nothing
+//! else.
 
 #![allow(unsafe_code)] // Calls of functions that need instructions, after asking for them.
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-
 use super::line::Line;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::line::{PER_PATTERN, first_pattern};
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 use super::neon;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::{avx2, avx512};
 use crate::Digest;
-
-/// How many levels the processor has; 0 until it has been asked.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 /// A set of instructions that this processor has. No other is ever made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,31 +44,13 @@ impl Level {
         Self::Neon,
     ];
 
-    /// The best that this processor has, once it has been [asked](Self::ask); before, the scalar
-    /// code, which gives the same answers. Queries are thus spared the question.
-    #[inline(always)]
+    /// The best that this processor has.
     pub(super) fn best() -> Self {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if !cfg!(all(target_feature = "avx512f", target_feature = "bmi2")) {
-            return match LEVEL.load(Relaxed) {
-                3 => Self::Avx512,
-                2 => Self::Avx2,
-                _ => Self::Scalar,
-            };
-        }
-        Self::KNOWN[Self::KNOWN.len() - 1]
-    }
-
-    /// Asks the processor what it has, for [`best`](Self::best): to be called by whatever makes a
-    /// filter.
-    pub(super) fn ask() {
-        // Two threads that come here at once find the same.
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        LEVEL.store(Self::all().len() as u8, Relaxed);
+        let all = Self::all();
+        all[all.len() - 1]
     }
 
     /// All that this processor has, the best last.
-    #[cfg(any(test, all(target_arch = "x86_64", not(miri))))]
     pub(super) fn all() -> &'static [Self] {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
@@ -87,26 +65,14 @@ impl Level {
     }
 }
 
-/// The code without any special instruction. On processors that mostly have some, it stays out of
-/// the way of callers' loops.
+/// The code without any special instruction.
 mod scalar {
-    use super::super::{batch, line};
+    use super::super::batch;
+    pub(super) use super::super::line::{contains, insert};
     use super::{Digest, Line};
 
-    #[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
-    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
-    pub(super) fn contains(line: &Line, key: Digest, probes: u32) -> bool {
-        line::contains(line, key, probes)
-    }
-
-    #[cfg_attr(all(target_arch = "x86_64", not(miri)), inline(never))]
-    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
-    pub(super) fn insert(line: &mut Line, key: Digest, probes: u32) {
-        line::insert(line, key, probes);
-    }
-
     pub(super) fn contains_batch(lines: &[Line], probes: u32, keys: &[Digest], hits: &mut [bool]) {
-        batch::contains(lines, keys, hits, |line, key| line::contains(line, key, probes));
+        batch::contains(lines, keys, hits, |line, key| contains(line, key, probes));
     }
 }
 
@@ -132,12 +98,37 @@ impl Level {
     /// [`line::contains`](super::line::contains).
     #[inline(always)]
     pub(super) fn contains(self, line: &Line, key: Digest, probes: u32) -> bool {
-        at_level!(self, contains(line, key, probes))
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self == Self::Avx512 && probes <= PER_PATTERN {
+            // SAFETY: whoever has this level has asked the processor for AVX-512F.
+            return unsafe { avx512::are_set(line, first_pattern(key), probes) };
+        }
+        self.contains_in_general(line, key, probes)
     }
 
     /// [`line::insert`](super::line::insert).
     #[inline(always)]
     pub(super) fn insert(self, line: &mut Line, key: Digest, probes: u32) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self == Self::Avx512 && probes <= PER_PATTERN {
+            // SAFETY: whoever has this level has asked the processor for AVX-512F and BMI2.
+            return unsafe { avx512::set(line, first_pattern(key), probes) };
+        }
+        self.insert_in_general(line, key, probes);
+    }
+
+    /// [`contains`](Self::contains) in all cases. Where another one is the rule, it stays out of the
+    /// way of callers' loops.
+    #[cfg_attr(all(target_arch = "x86_64", not(miri)), cold, inline(never))]
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
+    fn contains_in_general(self, line: &Line, key: Digest, probes: u32) -> bool {
+        at_level!(self, contains(line, key, probes))
+    }
+
+    /// [`insert`](Self::insert), likewise.
+    #[cfg_attr(all(target_arch = "x86_64", not(miri)), cold, inline(never))]
+    #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), inline(always))]
+    fn insert_in_general(self, line: &mut Line, key: Digest, probes: u32) {
         at_level!(self, insert(line, key, probes));
     }
 

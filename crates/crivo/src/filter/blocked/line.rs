@@ -122,15 +122,22 @@ pub(super) fn contains(line: &Line, key: Digest, probes: u32) -> bool {
 #[inline(always)]
 pub(super) fn insert(line: &mut Line, key: Digest, probes: u32) {
     let mut all = *line;
-    all_patterns(key, probes, |pattern, probes| {
-        each_position(!pattern, probes, |complement| {
-            let start = complement as usize % LINE_BITS;
+    let mut pattern = first_pattern(key);
+    let mut left = probes;
+    // No closure: one that is not inlined would send the line through memory.
+    'all: loop {
+        for probe in 0..PER_PATTERN {
+            let start = (!pattern >> shift_of(probe)) as usize % LINE_BITS;
             for (word, bit) in all.iter_mut().zip(&BIT_LINES[start..start + LINE_WORDS]) {
                 *word |= bit;
             }
-        });
-        true
-    });
+            left -= 1;
+            if left == 0 {
+                break 'all;
+            }
+        }
+        pattern = next_pattern(pattern);
+    }
     *line = all;
 }
 

@@ -103,6 +103,8 @@ pub struct Blocked {
     probes: u32,
     key_count: u64,
     capacity: u64,
+    /// How this processor looks at a line: no property of the filter, and in no file.
+    level: Level,
 }
 
 impl Blocked {
@@ -173,8 +175,7 @@ impl Blocked {
         // A length beyond the address space is more than any allocator has.
         let length = usize::try_from(payload_length(blocks, probes)?).unwrap_or(usize::MAX);
         let words = Words::zeroed(length)?;
-        Level::ask();
-        Ok(Self { hasher, words, probes, key_count: 0, capacity })
+        Ok(Self { hasher, words, probes, key_count: 0, capacity, level: Level::best() })
     }
 
     /// The number of lines of 512 bits.
@@ -244,12 +245,12 @@ impl Filter for Blocked {
     fn contains_digest(&self, key: Digest) -> bool {
         let lines = self.lines();
         let line = &lines[line_of(key, lines)];
-        Level::best().contains(line, key, self.probes)
+        self.level.contains(line, key, self.probes)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        Level::best().contains_batch(self.lines(), self.probes, keys, hits);
+        self.level.contains_batch(self.lines(), self.probes, keys, hits);
     }
 
     fn key_count(&self) -> u64 {
@@ -282,7 +283,7 @@ impl DynamicFilter for Blocked {
         let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
         let index = line_of(key, lines);
         let line = &mut lines[index];
-        Level::best().insert(line, key, self.probes);
+        self.level.insert(line, key, self.probes);
         self.key_count = self.key_count.saturating_add(1);
         Ok(())
     }
@@ -382,8 +383,7 @@ impl Persist for Blocked {
         if <Self as Persist>::payload_length(parameters)? != payload.len() as u64 {
             return Err(DecodeError::Inconsistent("its words are not as many as its blocks need"));
         }
-        Level::ask();
-        Ok(Self { hasher, words: payload, probes, key_count, capacity })
+        Ok(Self { hasher, words: payload, probes, key_count, capacity, level: Level::best() })
     }
 }
 
