@@ -90,7 +90,8 @@ impl DigestSet {
     pub(crate) fn expect(&mut self, count: u64) {
         // More than the load allows: runs stay short, and a small mistake does not make it grow.
         let homes = usize::try_from(count.saturating_add(count / 2)).unwrap_or(usize::MAX);
-        let homes = homes.min(MOST_EXPECTED_HOMES).min(self.most_homes());
+        // Until it is taken, it stands beside what it is to replace.
+        let homes = homes.min(MOST_EXPECTED_HOMES).min(self.most_homes() / 2);
         if homes > self.homes {
             // Without a thread there is no such room, and the set grows step by step.
             self.coming = thread::Builder::new().spawn(move || empty_slots(homes + TAIL)).ok();
