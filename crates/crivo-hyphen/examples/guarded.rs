@@ -1,11 +1,11 @@
-//! Bloom's example of 1970: exceptions on disk, and a filter that spares the disk.
+//! Bloom's example of 1970: exceptions on disk, and a filter that saves disk accesses.
 //!
 //! ```sh
 //! cargo run --release --features stored --example guarded [text file]
 //! ```
 //!
-//! It puts the English exceptions into a store, hyphenates a text with every kind of filter before
-//! the store and with none, and tells how often the store was asked.
+//! It puts the English exceptions into a store, hyphenates a text with every kind of filter in front
+//! of the store and with none, and prints how often the store was accessed.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use crivo::codec::Kind;
 use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 use crivo_hyphen::{Exception, Hyphenator, Language};
 
-/// Bloom's example in a few words, with two exceptions among them.
+/// Bloom's example in a few words, two of which are exceptions.
 const TEXT: &str = "A program that hyphenates has simple rules for most words, and a dictionary \
     for those few that the rules get wrong. The dictionary is too large for the memory, so that \
     every word costs an access to the disk, although nearly all of them are not in it. A small \
-    table in the memory tells which words need not be looked for: it may let a few strangers \
-    through, which costs an access in vain, but it never turns away a word that is in the \
+    table in the memory tells which words need no lookup: it may let a few words through that are \
+    not in the dictionary, which costs a useless access, but it never rejects a word that is in the \
     dictionary, such as anachronism or bathyscaphe.\n";
 
-const RATE: f64 = 0.05;
+const FPR: f64 = 0.05;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let text = match env::args_os().nth(1) {
         Some(path) => fs::read_to_string(path)?,
         None => TEXT.repeat(100),
     };
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("words.redb");
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("words.redb");
     let patterns = Language::EnglishUs.patterns();
     let mut first = None;
 
-    println!("guard at 5%   bits/key  lookups  turned away  in vain  found  ms");
+    println!("guard, FPR 5% bits/key  lookups   rejections  false+  found     ms");
     for kind in Kind::ALL.map(Some).into_iter().chain([None]) {
-        let guard = kind.map(|kind| Guard::new(kind, RATE)).transpose()?;
+        let guard = kind.map(|kind| Guard::new(kind, FPR)).transpose()?;
         let words = Arc::new(StoredExceptions::open(&path, guard)?);
         if words.key_count()? == 0 {
             words.insert(Language::EnglishUs.exceptions())?;
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let hyphenated = english.hyphenate_text(&text, "\u{ad}");
         let time = start.elapsed().as_secs_f64() * 1e3;
-        // The guard changes what it costs, never what comes out.
+        // The guard changes the cost, never the result.
         assert_eq!(first.get_or_insert_with(|| hyphenated.clone()), &hyphenated);
 
         let counters = words.counters();
@@ -65,8 +65,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    // A word of the user's own: on disk and in the guard before the call returns.
-    let guard = Some(Guard::new(Kind::Cuckoo, RATE)?);
+    // A new word: on disk and in the guard before the call returns.
+    let guard = Some(Guard::new(Kind::Cuckoo, FPR)?);
     StoredExceptions::open(&path, guard)?.insert([Exception::parse("Cri-vo")?])?;
     let words = StoredExceptions::open(&path, guard)?;
     let breaks = words.get("CRIVO")?.unwrap_or_default();

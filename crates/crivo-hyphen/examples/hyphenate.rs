@@ -1,4 +1,4 @@
-//! Hyphenates the words that it is given, or the text of its standard input:
+//! Hyphenates the words given as arguments, or standard input:
 //!
 //! ```text
 //! $ cargo run --example hyphenate -- en hyphenation Massachusetts
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         }
     };
     match hyphenate(&Hyphenator::new(language), arguments.collect()) {
-        // Whoever closes the pipe has read enough.
+        // A closed pipe is not an error.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             eprintln!("{error}");
             ExitCode::FAILURE

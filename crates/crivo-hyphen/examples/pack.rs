@@ -1,7 +1,7 @@
 //! Packs the pattern files of `data/patterns` into `data/packed`, which the library embeds.
 //!
 //! To add a language: put its files into `data/patterns` and its notice into `data/notices`, list it
-//! in `src/language/table.rs` and `data/README.md`, make an empty file for it in `data/packed`, and
+//! in `src/language/table.rs` and `data/README.md`, create an empty file for it in `data/packed`, and
 //! run this program:
 //!
 //! ```text

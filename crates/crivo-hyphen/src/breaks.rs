@@ -1,4 +1,4 @@
-//! The answer of a hyphenator: the places where a word may be divided.
+//! The result of hyphenating a word: the places where it may be divided.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ const WORD: usize = u64::BITS as usize;
 
 /// The places where a word may be divided, as byte offsets: a set of small numbers.
 ///
-/// Offset `i` stands for the gap before byte `i`, as in [`str::split_at`]. The first 64 offsets
-/// lie in one machine word, so that the breaks of nearly every word cost no allocation.
+/// Offset `i` is the gap before byte `i`, as in [`str::split_at`]. The first 64 offsets are bits of
+/// one machine word, so the breaks of nearly every word need no allocation.
 ///
 /// ```
 /// use crivo_hyphen::Breaks;
@@ -21,12 +21,12 @@ pub struct Breaks {
     first: u64,
     /// Offsets from 64 up, if there are any; its last word is never zero, so that equal sets
     /// compare equal.
-    #[allow(clippy::box_collection, reason = "with one word for it, an answer fits two registers")]
+    #[allow(clippy::box_collection, reason = "with a one-word field the type fits two registers")]
     rest: Option<Box<Vec<u64>>>,
 }
 
 impl Breaks {
-    /// No break at all.
+    /// No breaks.
     pub const fn new() -> Self {
         Breaks { first: 0, rest: None }
     }
@@ -59,12 +59,12 @@ impl Breaks {
         word >> (offset % WORD) & 1 == 1
     }
 
-    /// How many breaks there are.
+    /// The number of breaks.
     pub fn count(&self) -> usize {
         self.words().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is no break.
+    /// Whether there are no breaks.
     pub fn is_empty(&self) -> bool {
         self.first == 0 && self.rest.is_none()
     }
@@ -84,8 +84,8 @@ impl Breaks {
         })
     }
 
-    /// The pieces of `word` between its breaks. Offsets that are no character boundaries of
-    /// `word` are passed over.
+    /// The parts of `word` between its breaks. Offsets that are not character boundaries of `word`
+    /// are ignored.
     pub fn split<'w>(&self, word: &'w str) -> impl Iterator<Item = &'w str> {
         let mut start = 0;
         self.inside(word).chain([word.len()]).map(move |end| {
@@ -114,8 +114,8 @@ impl Breaks {
         }
     }
 
-    /// The breaks that lie inside the word and between two of its characters. A dictionary of the
-    /// user's own may answer with others.
+    /// The breaks inside the word and between two of its characters. An implementation of
+    /// `Exceptions` may return others.
     pub(crate) fn inside(&self, word: &str) -> impl Iterator<Item = usize> {
         let inside = |&offset: &usize| 0 < offset && offset < word.len();
         self.iter().filter(inside).filter(|&offset| word.is_char_boundary(offset))

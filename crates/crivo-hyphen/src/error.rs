@@ -1,10 +1,9 @@
-//! What can be wrong with a file of patterns or exceptions, and with the name of a language.
+//! Errors in files of patterns and exceptions.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Text that is not what a file of patterns or exceptions may contain: where, and what was expected.
+/// The text of a pattern or exception list is malformed: where, and what was expected.
 ///
 /// ```
 /// use crivo_hyphen::Patterns;
@@ -16,23 +15,24 @@ use std::path::PathBuf;
 ///     "line 2, column 3: expected a dot only at an end of the pattern, found \"c2.d\""
 /// );
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}line {line}, column {column}: expected {expected}, found {found:?}", prefix(file))]
 #[non_exhaustive]
 pub struct ParseError {
-    /// The file, where the text came from one.
+    /// The file, if the text was read from one.
     pub file: Option<PathBuf>,
     /// The line, counted from 1.
     pub line: usize,
     /// The column in characters, counted from 1.
     pub column: usize,
-    /// What stands there.
+    /// The text found there.
     pub found: String,
-    /// What should stand there, as the end of a sentence: "expected …".
+    /// What was expected there, as the end of a sentence: "expected …".
     pub expected: &'static str,
 }
 
 impl ParseError {
-    /// Says that `found` stands where `expected` should.
+    /// An error at a place that has `found` instead of `expected`.
     pub fn new(
         line: usize,
         column: usize,
@@ -42,59 +42,29 @@ impl ParseError {
         Self { file: None, line, column, found: found.into(), expected }
     }
 
-    /// The same error, said of a file.
+    /// The same error, with the name of the file.
     pub fn in_file(self, file: impl Into<PathBuf>) -> Self {
         Self { file: Some(file.into()), ..self }
     }
 }
 
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, found, expected } = self;
-        if let Some(file) = file {
-            write!(f, "{}: ", file.display())?;
-        }
-        write!(f, "line {line}, column {column}: expected {expected}, found {found:?}")
-    }
+fn prefix(file: &Option<PathBuf>) -> String {
+    file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()))
 }
 
-impl std::error::Error for ParseError {}
-
-/// Why a file of patterns or exceptions could not be used.
-#[derive(Debug)]
+/// A file of patterns or exceptions could not be read.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The file could not be read.
+    #[error("{}: {error}", file.display())]
     Io {
         /// The file.
         file: PathBuf,
         /// Why.
-        source: io::Error,
+        error: io::Error,
     },
-    /// The file was read, but it is not what it should be.
-    Parse(ParseError),
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { file, source } => write!(f, "{}: {source}", file.display()),
-            Self::Parse(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            Self::Parse(error) => Some(error),
-        }
-    }
-}
-
-impl From<ParseError> for ReadError {
-    fn from(error: ParseError) -> Self {
-        Self::Parse(error)
-    }
+    /// The content of the file is malformed.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
 }

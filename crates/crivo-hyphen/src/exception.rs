@@ -1,4 +1,4 @@
-//! A word whose breaks are listed, because the patterns get it wrong.
+//! A word with listed breaks, because the patterns get it wrong.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use unicode_normalization::char::is_combining_mark;
 use crate::fold::{Folded, fold};
 use crate::{Breaks, ParseError, ReadError, tex};
 
-/// A word and its listed breaks, as `ta-ble` tells both.
+/// A word and its listed breaks, such as `ta-ble`.
 ///
-/// The word is kept [folded](crate::fold()), so that it is found in every letter case. It may have
-/// apostrophes, and is then found where the text has the same ones: `'` and `’` differ.
+/// The word is stored [folded](crate::fold()), so that it matches in every letter case. It may
+/// contain apostrophes, which must be the same in the text: `'` and `’` differ.
 ///
 /// ```
 /// use crivo_hyphen::Exception;
@@ -30,8 +30,8 @@ pub struct Exception {
 impl Exception {
     /// A word with its breaks: offsets into the folded word.
     ///
-    /// Offsets that do not lie strictly within the word, or that would cut a letter or part it from
-    /// its marks, are left out.
+    /// Offsets that are not strictly inside the word, or that would split a letter or separate it
+    /// from its marks, are dropped.
     pub fn new(word: &str, breaks: &Breaks) -> Self {
         let word = fold(word).into_owned();
         let inner = |&offset: &usize| {
@@ -45,17 +45,17 @@ impl Exception {
     /// Reads one entry of an exception list: a word with a hyphen at every break.
     ///
     /// # Errors
-    /// If there is a piece between hyphens that has no letter or begins with a mark, or anything
-    /// besides letters, marks, joiners, apostrophes and hyphens.
+    /// If a part between hyphens has no letter or begins with a mark, or if there is anything but
+    /// letters, marks, joiners, apostrophes and hyphens.
     pub fn parse(entry: &str) -> Result<Self, ParseError> {
         Self::from_entry(&tex::Entry::alone(entry))
     }
 
-    /// Reads a list of exceptions: words between blanks, or the `\hyphenation{…}` groups of TeX
-    /// source.
+    /// Reads a list of exceptions: words separated by white space, or the `\hyphenation{…}` groups of
+    /// TeX source.
     ///
     /// # Errors
-    /// If an entry is malformed: the error tells its line and column.
+    /// If an entry is malformed: the error has its line and column.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, ParseError> {
         tex::entries(text, "\\hyphenation")?.iter().map(Self::from_entry).collect()
     }
@@ -95,7 +95,7 @@ impl Exception {
             let breaks = ends.collect();
             return Ok(Self { word: plain.to_ascii_lowercase(), breaks });
         }
-        // The word is folded as a whole: a sigma at the end of a piece is not at the word's end.
+        // The word is folded as a whole: a sigma at the end of a part is not at the word's end.
         let folded = Folded::new(&plain);
         let starts = folded.starts();
         let start_at = |end| starts.binary_search_by_key(&end, |start| start.0).ok();
@@ -108,7 +108,7 @@ impl Exception {
         &self.word
     }
 
-    /// Where it may be divided: byte offsets into [`word`](Self::word).
+    /// Where the word may be divided: byte offsets into [`word`](Self::word).
     pub fn breaks(&self) -> &Breaks {
         &self.breaks
     }
@@ -120,7 +120,7 @@ impl std::fmt::Display for Exception {
     }
 }
 
-/// What may stand inside a word without being a letter.
+/// Whether a character that is not a letter may be inside a word.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{200c}' | '\u{200d}') || is_combining_mark(c)
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_that_are_none_are_left_out() {
+    fn impossible_breaks_are_dropped() {
         // x and its mark, é, a: three letters in 1 + 2, 2 and 1 bytes.
         let breaks: Breaks = (0..9).collect();
         let exception = Exception::new("x\u{302}éa", &breaks);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_entries_tell_their_place() {
+    fn errors_give_line_and_column() {
         let place = |text| {
             let error = Exception::parse_list(text).unwrap_err();
             (error.line, error.column)

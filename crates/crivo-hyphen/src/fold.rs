@@ -1,9 +1,9 @@
 //! Folding: the form in which words and patterns are compared.
 //!
 //! A word is folded to lower case and to composed letters (Unicode's form NFC), so that `Été`,
-//! `ÉTÉ` and an `é` typed as a letter and an accent are all one word. Folding can change the length
-//! of a word in bytes, so every letter remembers where it came from: `ẞ` has three bytes and `ß`
-//! two, and a letter followed by its accent becomes one.
+//! `ÉTÉ`, and an `é` typed as a letter and an accent are the same word. Folding can change the
+//! length of a word in bytes (`ẞ` has three bytes and `ß` two, and a letter and its accent become
+//! one character), so every letter keeps its original offset.
 
 use std::borrow::Cow;
 
@@ -21,9 +21,10 @@ use unicode_normalization::char::is_combining_mark;
 /// assert_eq!(fold("İstanbul"), "istanbul");
 /// ```
 ///
-/// Letter by letter, and alike in all languages. That has two limits: the capitals of `ß` are often
-/// written `SS`, and these stay two letters (`STRASSE` is `strasse`, not `straße`; the capital `ẞ`
-/// is `ß`); and `I` is the capital of `i`, also in Turkish, where it is that of `ı`.
+/// Folding works letter by letter and is the same in all languages, which has two limits. The
+/// capital of `ß` is often written `SS`, which stays two letters: `STRASSE` becomes `strasse`, not
+/// `straße` (the capital `ẞ` becomes `ß`). And `I` becomes `i` in Turkish as well, where its lower
+/// case is `ı`.
 pub fn fold(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
         return match word.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -34,13 +35,13 @@ pub fn fold(word: &str) -> Cow<'_, str> {
     Cow::Owned(Folded::new(word).text)
 }
 
-/// A folded word that remembers where its letters came from.
+/// A folded word with the original offsets of its letters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folded {
     /// The word in lower case, composed.
     pub text: String,
-    /// For each character of `text`: its offset there, and that of its origin in the word, unless
-    /// it is a mark: before a mark no word is divided.
+    /// For each character of `text`: its offset there, and its original offset in the word. Marks
+    /// have none, because no word is divided before a mark.
     pub letters: Vec<(usize, Option<usize>)>,
 }
 
@@ -48,7 +49,7 @@ impl Folded {
     pub fn new(word: &str) -> Self {
         // Composed first: the capital I with a dot is one letter, however it is written.
         let mut composed = String::with_capacity(word.len());
-        // Of each letter with its marks: where it begins there, and in the word.
+        // For each letter with its marks: where it begins in `composed`, and in the word.
         let mut clusters = Vec::new();
         let mut start = 0;
         let is_start = |&(offset, c): &(usize, char)| offset > 0 && !is_combining_mark(c);
@@ -58,7 +59,7 @@ impl Folded {
             composed.extend(word[start..end].nfc());
             start = end;
         }
-        // Lower-casing the whole word knows the sigma at its end.
+        // Lower-casing the whole word at once gets a final sigma right.
         let lower = composed.to_lowercase();
         let mut lower = lower.chars();
         let mut folded = Self { text: String::with_capacity(word.len()), letters: Vec::new() };
@@ -67,8 +68,8 @@ impl Folded {
             let end = clusters.get(index + 1).map_or(composed.len(), |next| next.0);
             cluster.clear();
             for c in composed[start..end].chars() {
-                // The dotted capital I becomes two characters, the second of which no pattern
-                // knows.
+                // The dotted capital I becomes two characters; the second one, a mark, is dropped:
+                // it is in no pattern.
                 let count = c.to_lowercase().count();
                 cluster.extend(lower.by_ref().take(count).take(1));
                 (1..count).for_each(|_| {
@@ -89,12 +90,12 @@ impl Folded {
         }
     }
 
-    /// Where each letter of the word begins, in order, and where it lies in the folded text.
+    /// The offset of each letter in the word, in order, with its offset in the folded text.
     pub fn starts(&self) -> Vec<(usize, usize)> {
         self.letters.iter().filter_map(|&(folded, origin)| Some((origin?, folded))).collect()
     }
 
-    /// Which character begins at byte `offset` of the folded text.
+    /// The index of the character that begins at byte `offset` of the folded text.
     pub fn index_of(&self, offset: usize) -> Option<usize> {
         self.letters.binary_search_by_key(&offset, |&(folded, _)| folded).ok()
     }
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_remember_their_origin() {
+    fn letters_keep_their_original_offset() {
         // İ is two bytes, its small letter one; ẞ three and two; a + ring above three and two.
         let folded = Folded::new("İẞa\u{30a}x");
         assert_eq!(folded.text, "ißåx");

@@ -1,21 +1,22 @@
-//! The hyphenator: a language's rules, its exceptions, and the caller's wishes.
+//! The hyphenator: patterns, exceptions and limits.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::fold::{Folded, fold};
+use crate::limits::Limits;
 use crate::{Automaton, Breaks, Patterns};
 
-/// Words whose breaks are known, asked before the patterns: a map, a store on disk behind a filter.
+/// Words with listed breaks, which take precedence over the patterns: a map, or a store on disk.
 pub trait Exceptions: Send + Sync {
-    /// The listed breaks of a [folded](crate::fold()) word, as byte offsets into it, or `None` for
-    /// a word that is not listed. `Some` of no breaks at all is a word never to be divided.
+    /// The listed breaks of a [folded](crate::fold()) word, as byte offsets into it, or `None` if the
+    /// word is not listed. A word with an empty set of breaks is never divided.
     fn find(&self, folded: &str) -> Option<Breaks>;
 }
 
 /// Finds where words of one language may be divided.
 ///
-/// A clone is cheap: it shares the automaton.
+/// Cloning is cheap: clones share the automaton.
 ///
 /// ```
 /// use crivo_hyphen::{Hyphenator, Language};
@@ -32,24 +33,11 @@ pub struct Hyphenator {
     limits: Limits,
 }
 
-/// What the caller asks of every break.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// Letters before a break, at least 1.
-    pub left: usize,
-    /// Letters after a break, at least 1.
-    pub right: usize,
-    /// Letters of a word that is divided at all.
-    pub min_word_length: usize,
-    /// Whether the first two hold for exceptions, too.
-    pub clip_exceptions: bool,
-}
-
 impl Hyphenator {
-    /// The rules, exceptions and minima of a language.
+    /// A hyphenator with the patterns, exceptions and minima of a language.
     ///
-    /// The first hyphenator of a language builds its automaton, which takes some milliseconds;
-    /// later ones share it.
+    /// The first hyphenator of a language builds the automaton, which takes some milliseconds; later
+    /// ones share it.
     #[cfg(feature = "languages")]
     pub fn new(language: crate::Language) -> Self {
         let (left, right) = language.minima();
@@ -58,20 +46,21 @@ impl Hyphenator {
         hyphenator
     }
 
-    /// Patterns of the caller's own, without exceptions. The minima are 2 letters before a break
-    /// and 3 after it, as in TeX, unless [`with_minima`](Self::with_minima) says otherwise.
+    /// A hyphenator with your own patterns and no exceptions. The minima are 2 letters before a break
+    /// and 3 after it, as in TeX, unless set by [`with_minima`](Self::with_minima).
     pub fn from_patterns(patterns: &Patterns) -> Self {
         Self::from_automaton(Automaton::new(patterns))
     }
 
-    /// An automaton of the caller's own, with the exceptions folded into it and the minima of
+    /// A hyphenator with your own automaton, including its folded exceptions, and the minima of
     /// [`from_patterns`](Self::from_patterns).
     pub fn from_automaton(automaton: impl Into<Arc<Automaton>>) -> Self {
         let limits = Limits { left: 2, right: 3, min_word_length: 0, clip_exceptions: false };
         Self { automaton: automaton.into(), exceptions: Vec::new(), limits }
     }
 
-    /// Asks for at least `left` letters before a break and `right` after it, also of exceptions.
+    /// Requires at least `left` letters before a break and `right` letters after it, also in
+    /// exceptions.
     ///
     /// ```
     /// use crivo_hyphen::{Hyphenator, Language};
@@ -85,34 +74,34 @@ impl Hyphenator {
         self
     }
 
-    /// Leaves words of fewer letters undivided.
+    /// Does not divide words of fewer letters.
     pub fn with_min_word_length(mut self, letters: usize) -> Self {
         self.limits.min_word_length = letters;
         self
     }
 
-    /// Holds exceptions to the minima of the language, as TeX does. Otherwise they are used exactly
-    /// as listed, unless the caller [sets minima](Self::with_minima).
+    /// Applies the minima of the language to exceptions, as TeX does. By default exceptions are used
+    /// exactly as listed, unless you [set minima](Self::with_minima).
     pub fn with_clipped_exceptions(mut self) -> Self {
         self.limits.clip_exceptions = true;
         self
     }
 
-    /// Adds exceptions, which override all that were added or folded in before.
+    /// Adds exceptions, which override those that were added or folded in before.
     pub fn with_exceptions(mut self, exceptions: impl Exceptions + 'static) -> Self {
         self.exceptions.push(Arc::new(exceptions));
         self
     }
 
-    /// How many letters must stand before a break and after it.
+    /// The minimum number of letters before and after a break.
     pub fn minima(&self) -> (usize, usize) {
         (self.limits.left, self.limits.right)
     }
 
     /// Where `word` may be divided.
     ///
-    /// The word is taken as one string: it is for the text layer to cut words at hyphens and
-    /// apostrophes first. What has no letters has no breaks.
+    /// The word is not split further: the functions for [text](crate::text) split at hyphens and
+    /// apostrophes first. A string without letters has no breaks.
     #[inline]
     pub fn breaks(&self, word: &str) -> Breaks {
         if !self.exceptions.is_empty()
@@ -139,7 +128,7 @@ impl Hyphenator {
         self.added(word).or_else(|| self.automaton.listed_within(word, &self.limits))
     }
 
-    /// The breaks that an added exception lists, the latest list first.
+    /// The breaks of an added exception; later lists take precedence.
     #[inline(never)]
     fn added(&self, word: &str) -> Option<Breaks> {
         let find = |folded: &str| self.exceptions.iter().rev().find_map(|list| list.find(folded));
@@ -154,26 +143,6 @@ impl Hyphenator {
         let origin = |offset| folded.letters[folded.index_of(offset)?].1;
         let origins = breaks.iter().filter_map(origin).collect();
         Some(self.automaton.letters(word).allowed(&origins, &self.limits))
-    }
-}
-
-impl Limits {
-    /// The gaps of a word of so many letters, at most 64, that the minima allow, as bits.
-    #[inline]
-    pub fn mask(&self, letters: usize) -> u64 {
-        match letters.checked_sub(self.right) {
-            Some(last) if self.left <= last && last < 64 => {
-                (u64::MAX << self.left) & (u64::MAX >> (63 - last))
-            }
-            _ => 0,
-        }
-    }
-
-    /// Whether an exception of so many letters may be divided before letter `index`.
-    pub fn allow_listed(&self, index: usize, letters: usize) -> bool {
-        let inside = 0 < index && index < letters && letters >= self.min_word_length;
-        let allowed = self.left <= index && self.right <= letters.saturating_sub(index);
-        inside && (allowed || !self.clip_exceptions)
     }
 }
 
@@ -209,14 +178,14 @@ mod tests {
         }
     }
 
-    /// Divides everywhere.
+    /// Divides before every letter.
     fn eager() -> Hyphenator {
         let patterns = Patterns::parse("1a 1b 1c 1d 1é").unwrap();
         Hyphenator::from_patterns(&patterns)
     }
 
     #[test]
-    fn minima_hold_for_patterns_and_only_if_asked_for_exceptions() {
+    fn minima_apply_to_patterns_and_on_request_to_exceptions() {
         let plain = eager();
         assert_eq!(plain.hyphenate("abcdab", "-"), "ab-c-dab");
         assert_eq!(plain.clone().with_minima(1, 1).hyphenate("abcda", "-"), "a-b-c-d-a");
@@ -232,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn short_words_can_be_left_alone() {
+    fn short_words_can_stay_undivided() {
         let hyphenator = eager().with_minima(1, 1).with_min_word_length(4);
         assert_eq!(hyphenator.hyphenate("abc", "-"), "abc");
         assert_eq!(hyphenator.hyphenate("abcd", "-"), "a-b-c-d");
@@ -273,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_comes_back_unchanged() {
+    fn text_that_is_not_a_word_is_returned_unchanged() {
         for text in
             ["", " ", "-", "42", "3.14", "a", "é", "\u{301}", "\u{ad}", "…", "\u{1f980}\u{1f980}"]
         {

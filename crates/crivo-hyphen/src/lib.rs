@@ -13,17 +13,17 @@
 //! | [`Hyphenator`] | words to breaks: a language, minima, exceptions |
 //! | [`Language`] | the languages that come with the library, and their licences |
 //! | [`Patterns`], [`Exception`] | files of TeX patterns and exceptions, read at run time |
-//! | [`Automaton`] | patterns and folded exceptions, made ready for matching |
-//! | [`Breaks`] | the answer: a small set of offsets |
-//! | [`text`] | running text, pages of HTML, streams: all but the words is left alone |
-//! | [`exceptions`] | exceptions in a map, or on disk behind a filter |
+//! | [`Automaton`] | patterns and folded exceptions, compiled for matching |
+//! | [`Breaks`] | the result: a small set of offsets |
+//! | [`text`] | running text, HTML pages, streams: only the words are changed |
+//! | [`exceptions`] | exceptions in a map, or on disk behind a filter (features `guard`, `stored`) |
 //!
 //! # The rules, on one word
 //!
-//! Franklin Liang's patterns are pieces of words with digits in their gaps. To hyphenate a word, put
-//! a dot before and after it, find every pattern that occurs in it, and keep for each gap the
-//! highest digit, the gap's *level*. A word may be divided where the level is odd. Odd digits are
-//! opinions for a break, even ones against, and the higher one wins: a rule, its exceptions, and
+//! Franklin Liang's patterns are parts of words with digits between the letters. To hyphenate a
+//! word, put a dot before and after it, find every pattern that occurs in it, and keep the highest
+//! digit of each gap, the gap's *level*. A word may be divided where the level is odd. Odd digits
+//! vote for a break, even ones against it, and the higher one wins: a rule, its exceptions, and
 //! their exceptions.
 //!
 //! Of the 4,938 patterns for American English, these nine say something about the word
@@ -44,7 +44,7 @@
 //!     h   y - p   h   e   n - a   t   i   o   n
 //! ```
 //!
-//! [`Patterns::levels`] does just this:
+//! [`Patterns::levels`] does exactly this:
 //!
 //! ```
 //! use crivo_hyphen::{Hyphenator, Patterns};
@@ -59,25 +59,27 @@
 //! # Ok::<(), crivo_hyphen::ParseError>(())
 //! ```
 //!
-//! The patterns miss the break before *tion*: they were made to err on the safe side. That is what
-//! exceptions are for: TUGboat's list, which comes with American English, has `hy-phen-a-tion`.
+//! The patterns miss the break before *tion*: they were designed to err on the safe side. That is
+//! what exceptions are for: TUGboat's list, which is included for American English, has
+//! `hy-phen-a-tion`.
 //!
-//! The [`Automaton`] gives the same answer in one pass over the word, without trying patterns.
+//! The [`Automaton`] gives the same result in one pass over the word.
 //!
 //! # Words
 //!
-//! Case does not matter, within [two limits](fold()), and is preserved; nor does it matter whether
-//! accents are letters of their own or marks, and no word is divided before a mark. Minima
-//! ([`Hyphenator::with_minima`]) and a least length of words are counted in letters. Exceptions are
-//! used exactly as listed, unless the caller asks for minima. What is no word comes back unchanged.
+//! Letter case does not matter, within [two limits](fold()), and is preserved. Composed letters and
+//! letters with combining marks are equivalent, and no word is divided before a mark. Minima
+//! ([`Hyphenator::with_minima`]) and the minimum word length are counted in letters. Exceptions are
+//! used exactly as listed, unless the caller sets minima. Text that is not a word is returned
+//! unchanged.
 //!
-//! Marks that no pattern knows, such as a stress mark, are passed over by the patterns. An exception
-//! holds for the word that is listed and no other: one with such a mark is another word.
+//! Patterns ignore marks that occur in no pattern, such as a stress mark. An exception applies to the
+//! listed word only: with such a mark it is another word.
 //!
 //! # When not to use it
 //!
-//! Patterns know spelling, not meaning: they cannot tell *re-cord* from *rec-ord*. They do not
-//! change spelling at a break, as Hungarian and the older German rules ask for.
+//! Patterns know spelling, not meaning: they cannot distinguish *re-cord* from *rec-ord*. They do not
+//! change the spelling at a break, as Hungarian and the older German rules require.
 //!
 //! # References
 //!
@@ -94,6 +96,7 @@ mod fold;
 mod hyphenator;
 #[cfg(feature = "languages")]
 mod language;
+mod limits;
 mod patterns;
 mod tex;
 
@@ -115,7 +118,7 @@ pub use patterns::Patterns;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Those of the project's README as well: they need this crate and the one below it.
+/// The examples of the project's README: they need this crate and the filter library.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ProjectReadme;

@@ -1,4 +1,4 @@
-//! Patterns: what a file of TeX patterns says.
+//! Patterns, as a file of TeX patterns lists them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,9 +11,9 @@ use crate::{ParseError, ReadError, tex};
 
 /// The patterns of a language, as its file lists them.
 ///
-/// A pattern is a piece of a word with digits in its gaps: `hy3ph` says that between `y` and `p`
-/// the level is at least 3. A dot stands for an end of the word. See the [crate](crate) for how
-/// levels decide.
+/// A pattern is a part of a word with digits between its letters: `hy3ph` means that the level
+/// between `y` and `p` is at least 3. A dot matches an end of the word. See the [crate](crate)
+/// documentation for the meaning of levels.
 ///
 /// ```
 /// use crivo_hyphen::Patterns;
@@ -24,7 +24,7 @@ use crate::{ParseError, ReadError, tex};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patterns {
-    /// All letters, one pattern after another: the dot stands for an end of the word.
+    /// All letters, one pattern after another; a dot is an end of the word.
     letters: Vec<char>,
     /// All levels: a pattern of n letters has n + 1.
     levels: Vec<u8>,
@@ -41,14 +41,14 @@ pub(crate) struct Pattern<'p> {
 }
 
 impl Patterns {
-    /// Reads patterns between blanks, or those in the `\patterns{…}` groups of TeX source.
+    /// Reads patterns separated by white space, or those in the `\patterns{…}` groups of TeX source.
     ///
-    /// Letters are folded like those of words: small and composed. Of two patterns with the same
-    /// letters the first one holds.
+    /// Letters are folded as in words: lower case and composed. Of two patterns with the same
+    /// letters the first one applies.
     ///
     /// # Errors
-    /// If a pattern is malformed: the error tells its line and column and what was expected. If
-    /// there are none, or none with a level: then it is some other text.
+    /// If a pattern is malformed: the error has its line and column and what was expected. If there
+    /// are no patterns, or none has a level: then the text is something else.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let entries = tex::entries(text, "\\patterns")?;
         let mut patterns = Self::default();
@@ -70,16 +70,17 @@ impl Patterns {
         tex::read(path.as_ref(), Self::parse)
     }
 
-    /// How many patterns there are.
+    /// The number of patterns.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
 
-    /// The level of every gap of a word, by looking every piece of it up among the patterns: the
-    /// rules in their plainest form, to learn from and to test against. An
+    /// The level of every gap of a word, found by looking up every part of the word among the
+    /// patterns: the rules in their simplest form, for learning and for tests. An
     /// [`Automaton`](crate::Automaton) gives the same breaks many thousand times faster.
     ///
-    /// A word of n letters has n + 1 gaps, the first before it and the last after it.
+    /// A word of n letters has n + 1 gaps, including those before the first and after the last
+    /// letter.
     ///
     /// ```
     /// use crivo_hyphen::Patterns;
@@ -95,7 +96,7 @@ impl Patterns {
         for pattern in self.iter() {
             levels_of.entry(pattern.letters).or_insert(pattern.levels);
         }
-        // Of the dotted word; the first and the last gap are outside the word.
+        // Levels of the word with its dots; the first and the last gap are outside the word.
         let mut levels = vec![0; dotted.len() + 1];
         for start in 0..dotted.len() {
             for end in start + 1..=dotted.len() {
@@ -112,7 +113,7 @@ impl Patterns {
         let (first_letter, first_level) = (self.letters.len(), self.levels.len());
         let mut level = None;
         let mut after_end = false;
-        // Most files are composed already; one that is not must not differ from the words.
+        // Words are composed before matching, so patterns must be as well; most files already are.
         let composed: Option<String> = (!entry.text.is_ascii()).then(|| entry.text.nfc().collect());
         for (index, c) in composed.as_deref().unwrap_or(entry.text).chars().enumerate() {
             if let Some(digit) = c.to_digit(10) {
@@ -129,7 +130,7 @@ impl Patterns {
                 return Err(entry.error(index, "a letter, a digit or a dot, in UTF-8"));
             }
             after_end = c == '.' && !at_start;
-            // No word is divided before a mark, whatever a pattern says.
+            // No word is divided before a mark, even if a pattern asks for it.
             let before = level.take().filter(|_| !is_combining_mark(c));
             self.levels.push(before.unwrap_or(0));
             self.letters.extend(c.to_lowercase().next());
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_stand_between_letters() {
+    fn levels_are_those_between_letters() {
         let expected = [
             (String::from(".ach"), vec![0, 0, 0, 0, 4]),
             (String::from("bc."), vec![1, 0, 0, 0]),
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_patterns_tell_their_place() {
+    fn errors_give_line_and_column() {
         let place = |text| {
             let error = Patterns::parse(text).unwrap_err();
             (error.line, error.column)
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!(place(".."), (1, 1));
         assert_eq!(place("x 5"), (1, 3));
         assert_eq!(place("a^^e9"), (1, 2));
-        // Not a file of patterns at all.
+        // Not a file of patterns.
         assert_eq!(place(""), (1, 1));
         assert_eq!(place("% a comment\n"), (1, 1));
         assert_eq!(place("\n some words"), (2, 2));

@@ -1,38 +1,38 @@
-//! The little of TeX's syntax that files of patterns and exceptions use.
+//! The subset of TeX's syntax that files of patterns and exceptions use.
 //!
-//! A file is either a plain list (entries between blanks), or TeX source in which the entries stand
-//! in the groups of `\patterns{…}` or `\hyphenation{…}`; of the latter nothing but these groups is
-//! read. A percent sign begins a comment that ends with its line.
+//! A file is either a plain list (entries separated by white space), or TeX source with the entries
+//! in the groups of `\patterns{…}` or `\hyphenation{…}`; only these groups are read. A percent sign
+//! starts a comment up to the end of the line.
 
 use std::fs;
 use std::path::Path;
 
 use crate::{ParseError, ReadError};
 
-/// An entry of a list, and where it stands.
+/// An entry of a list, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<'t> {
     pub text: &'t str,
     pub line: usize,
-    /// What stands before it in its line: its column is counted only if it is wrong.
+    /// The text before it in its line; the column is only computed for an error.
     pub before: &'t str,
 }
 
 impl<'t> Entry<'t> {
-    /// An entry that is a text of its own.
+    /// An entry without surrounding text.
     pub fn alone(text: &'t str) -> Self {
         Self { text, line: 1, before: "" }
     }
 
-    /// Says that this entry is wrong at its character `index`.
+    /// An error at character `index` of this entry.
     pub fn error(&self, index: usize, expected: &'static str) -> ParseError {
         let column = self.before.chars().count() + index + 1;
         ParseError::new(self.line, column, self.text, expected)
     }
 }
 
-/// The entries of the groups of `command` (`\patterns`, `\hyphenation`); all entries of a text that
-/// has no groups of either.
+/// The entries in the groups of `command` (`\patterns`, `\hyphenation`); all entries of a text that
+/// has neither kind of group.
 pub(crate) fn entries<'t>(text: &'t str, command: &str) -> Result<Vec<Entry<'t>>, ParseError> {
     let all = tokens(text);
     if !all.iter().any(|token| matches!(token.text, "\\patterns" | "\\hyphenation")) {
@@ -68,9 +68,9 @@ pub(crate) fn entries<'t>(text: &'t str, command: &str) -> Result<Vec<Entry<'t>>
     Ok(found)
 }
 
-/// Cuts text into braces, commands (from a backslash on) and runs of other characters.
+/// Splits text into braces, commands (starting with a backslash) and runs of other characters.
 fn tokens(text: &str) -> Vec<Entry<'_>> {
-    // The first line may carry a byte order mark.
+    // The first line may begin with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut tokens = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -93,12 +93,12 @@ fn tokens(text: &str) -> Vec<Entry<'_>> {
     tokens
 }
 
-/// Reads a file of UTF-8 and parses it; an error names the file.
+/// Reads and parses a file in UTF-8; an error names the file.
 pub(crate) fn read<T>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, ParseError>,
 ) -> Result<T, ReadError> {
-    let bytes = fs::read(path).map_err(|source| ReadError::Io { file: path.into(), source })?;
+    let bytes = fs::read(path).map_err(|error| ReadError::Io { file: path.into(), error })?;
     let parsed = match std::str::from_utf8(&bytes) {
         Ok(text) => parse(text),
         Err(error) => {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_lists_and_tex_groups_are_read_alike() {
+    fn plain_lists_and_tex_groups_are_read() {
         assert_eq!(texts("a1b  c2d % no\n\n.e3", "\\patterns"), ["a1b", "c2d", ".e3"]);
         let tex =
             "% \\patterns{no}\n\\message{x}\\patterns{% why\na1b\nc2d}\n\\hyphenation {ta-ble}";
@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_the_place() {
+    fn errors_give_line_and_column() {
         let place = |text| {
             let error = entries(text, "\\patterns").unwrap_err();
             (error.line, error.column)
         };
         assert_eq!(place("a1b\n é {"), (2, 4));
-        // Commands are passed over only in a file that has patterns or exceptions in a group.
+        // Other commands are ignored only in a file that has a group of patterns or exceptions.
         assert_eq!(place("a1b\n c2\\d"), (2, 4));
         assert_eq!(place("\\pattern{a1b}"), (1, 1));
         assert_eq!(place("x\n  \\patterns a1b"), (2, 13));

@@ -1,5 +1,5 @@
-//! A process is killed in the middle of adding exceptions, again and again: it loses none that was
-//! acknowledged, and the guard hides none.
+//! A process that adds exceptions is killed again and again: it loses no acknowledged exception, and
+//! the guard hides none.
 
 #![cfg(feature = "stored")]
 
@@ -13,7 +13,7 @@ use crivo::codec::Kind;
 use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 use crivo_hyphen::{Exception, Exceptions};
 
-/// In the child's environment: where the store is, and the number of the guard's kind.
+/// Environment variables of the child: the path of the store, and the number of the guard's kind.
 const STORE: &str = "CRIVO_CRASH_STORE";
 const KIND: &str = "CRIVO_CRASH_KIND";
 
@@ -24,14 +24,14 @@ fn guard(kind: Kind) -> Option<Guard> {
     Some(Guard::new(kind, 0.01).unwrap())
 }
 
-/// A word of its own for every number.
+/// A different word for every number.
 fn exception(number: u64) -> Exception {
     let letters: String =
         format!("{number:05}").bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
     Exception::parse(&format!("wo-rd-{letters}")).unwrap()
 }
 
-/// Not a test by itself: what the child does, until it is killed.
+/// Not a test by itself: the code of the child, until it is killed.
 #[test]
 fn child() {
     let (Ok(store), Ok(kind)) = (env::var(STORE), env::var(KIND)) else { return };
@@ -40,13 +40,13 @@ fn child() {
     for batch in words.key_count().unwrap() / BATCH.. {
         let numbers = batch * BATCH..(batch + 1) * BATCH;
         words.insert(numbers.map(exception)).unwrap();
-        // On lines of its own, whatever the test harness prints.
+        // On a separate line, because the test harness prints as well.
         println!("\nacknowledged {batch}");
         stdout().flush().unwrap();
         match batch % 4 {
             1 => words.save_guard().unwrap(),
             3 => {
-                // A word comes and goes, and the store is closed and opened.
+                // A word is added and removed, and the store is closed and opened.
                 let passing =
                     Exception::parse(&format!("pass-ing{}", "x".repeat(batch as usize % 9)));
                 let passing = passing.unwrap();
@@ -60,8 +60,8 @@ fn child() {
     }
 }
 
-/// Starts the child, kills it some time after so many acknowledgements, and tells how many batches
-/// it acknowledged in all.
+/// Starts the child, kills it some time after a number of acknowledgements, and returns the last
+/// batch that it acknowledged.
 fn run_and_kill(store: &Path, kind: Kind, acknowledgements: usize, delay: Duration) -> Option<u64> {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
@@ -74,7 +74,7 @@ fn run_and_kill(store: &Path, kind: Kind, acknowledgements: usize, delay: Durati
     let mut last = None;
     let mut read_one = || {
         let line = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("ack")))?;
-        // A line that was cut short by the kill acknowledges nothing.
+        // A line that was cut short by the kill does not count.
         line.ok()?.strip_prefix("acknowledged ")?.parse::<u64>().ok()
     };
     for _ in 0..acknowledgements {
@@ -83,7 +83,7 @@ fn run_and_kill(store: &Path, kind: Kind, acknowledgements: usize, delay: Durati
     thread::sleep(delay);
     child.kill().unwrap();
     child.wait().unwrap();
-    // What was on its way when it was killed was acknowledged, too.
+    // Lines that were in the pipe when it was killed count as well.
     while let Some(batch) = read_one() {
         last = Some(batch);
     }
@@ -93,11 +93,11 @@ fn run_and_kill(store: &Path, kind: Kind, acknowledgements: usize, delay: Durati
 #[test]
 fn a_killed_process_loses_nothing_that_was_acknowledged() {
     for kind in Kind::ALL {
-        let folder = tempfile::tempdir().unwrap();
-        let store = folder.path().join("words.redb");
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("words.redb");
         let mut acknowledged = 0;
         for (round, acknowledgements) in [0, 0, 1, 0, 2, 4, 3, 5].into_iter().enumerate() {
-            // Moments spread over the time of a few batches.
+            // Delays spread over the time of a few batches.
             let delay = Duration::from_micros(round as u64 * 1_700);
             if let Some(last) = run_and_kill(&store, kind, acknowledgements, delay) {
                 acknowledged = last + 1;
@@ -108,14 +108,14 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
                 let found = words.find(exception.word());
                 assert_eq!(found.as_ref(), Some(exception.breaks()), "{kind}: {exception} is lost");
             }
-            // Whatever is in the store, acknowledged or not, the guard lets through.
+            // The guard lets everything through that is in the store, acknowledged or not.
             let mut batched = 0;
             for entry in words.iter().unwrap() {
                 let exception = entry.unwrap();
                 assert!(words.get(exception.word()).unwrap().is_some(), "{exception} is hidden");
                 batched += u64::from(exception.word().starts_with("wo"));
             }
-            assert_eq!(batched % BATCH, 0, "a batch is there as a whole, or not at all");
+            assert_eq!(batched % BATCH, 0, "a batch is stored completely or not at all");
             assert_eq!(words.counters().failures, 0);
         }
         assert!(acknowledged >= 15, "the child was killed while it worked, not before");

@@ -9,10 +9,9 @@ use crate::Patterns;
 /// The number of a letter.
 pub(super) type Class = u32;
 
-/// Everything that stands in no pattern.
+/// Every character that occurs in no pattern.
 pub(super) const OTHER: Class = 0;
-/// A dot inside a word; it matches an end of the word, as it does where TeX's patterns are taken
-/// literally.
+/// A dot inside a word; it matches an end of the word, as in a literal reading of TeX's patterns.
 pub(super) const DOT: Class = 1;
 /// The end of the word, after its last letter.
 pub(super) const END: Class = 2;
@@ -20,36 +19,36 @@ const FIRST_LETTER: Class = 3;
 
 const PAGE: usize = 128;
 
-/// The classes of all characters. Capital letters have the classes of their small ones, so that
+/// The classes of all characters. Upper-case letters have the classes of the lower-case ones, so
 /// most words are matched without being folded first.
 #[derive(Debug, Clone)]
 pub(super) struct Alphabet {
-    /// The class of every byte that is a character of its own; of others, [`OTHER`]. ASCII letters
-    /// are numbered first, so that their classes fit a byte.
+    /// The class of every ASCII byte; [`OTHER`] for all other bytes. ASCII letters are numbered
+    /// first, so that their classes fit a byte.
     pub ascii: Box<[u8; 256]>,
-    /// Which page of `cells` holds the characters from 128·i on; page 0 is empty.
+    /// The page of `cells` for the characters from 128·i on; page 0 is empty.
     pages: Vec<u16>,
     cells: Vec<Class>,
-    /// Of every class.
+    /// The role of every class.
     roles: Vec<Role>,
 }
 
-/// What a class is to a word.
+/// The role of a class in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Letter,
     /// A combining mark, before which no word is divided.
     Mark,
-    /// A mark that some exception has, but no pattern: patterns pass it over.
+    /// A mark that occurs in an exception but in no pattern: patterns ignore it.
     ListedMark,
 }
 
 impl Alphabet {
-    /// The letters of patterns, and of words to be matched as a whole.
+    /// The letters of patterns, and of exceptions.
     pub fn new<'w>(patterns: &Patterns, words: impl Iterator<Item = &'w str>) -> Self {
         let mut letters = counted(patterns.letters(), words);
-        // The frequent ones first: a row of the table spans several lines of the processor's cache,
-        // and most letters are then found in the first.
+        // Frequent letters first: a row of the table spans several cache lines, and most accesses
+        // then hit the first one.
         letters.sort_by_key(|&(letter, count)| (!letter.is_ascii(), Reverse(count)));
 
         let mut alphabet = Self {
@@ -71,7 +70,7 @@ impl Alphabet {
             let mut upper = letter.to_uppercase();
             if let (Some(capital), None) = (upper.next(), upper.next())
                 && capital.to_lowercase().eq([letter])
-                // Which small sigma a capital one stands for is known only in a whole word.
+                // The lower case of a capital sigma depends on its position in the word.
                 && capital != 'Σ'
                 && alphabet.class(capital) == OTHER
             {
@@ -122,13 +121,13 @@ impl Alphabet {
             + size_of_val(self.roles.as_slice())
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     pub fn class_count(&self) -> usize {
         self.roles.len()
     }
 }
 
-/// All characters but the dot, and how often each stands in the patterns.
+/// All characters except the dot, and how often each occurs in the patterns.
 fn counted<'w>(patterns: &[char], words: impl Iterator<Item = &'w str>) -> Vec<(char, usize)> {
     let mut of_ascii = [None; PAGE];
     let mut others = Vec::new();

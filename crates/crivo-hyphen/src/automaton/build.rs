@@ -1,12 +1,11 @@
 //! From patterns to the automaton.
 //!
-//! A state is what the letters read so far have in common with the beginnings of patterns: a node
-//! of the tree, whose path is the longest such beginning that the letters end with. Its row tells
-//! for every letter the next state, so that a letter costs one look into the table, whatever the
-//! patterns.
+//! A state is a node of the trie: its path is the longest beginning of a pattern that the letters
+//! read so far end with. Its row has the next state for every letter, so a letter costs one access
+//! to the table, however many patterns there are.
 //!
-//! A leaf of the tree differs from its fallback only in its levels. Levels belong to the cells that
-//! lead to a state, not to the state, so a leaf needs no row: half of the nodes are leaves.
+//! A leaf of the trie differs from its fallback only in its levels. Levels are stored in the cells
+//! that lead to a state, not in the state, so a leaf needs no row. Half of the nodes are leaves.
 
 use std::collections::HashMap;
 
@@ -14,17 +13,14 @@ use crate::patterns::Pattern;
 use crate::{Breaks, Exception, Patterns};
 
 use super::alphabet::{Alphabet, DOT, END};
+use super::cells::{Cell, Cells, GRANULE, Split};
 use super::levels::{Pool, Rows, ones_of_levels};
-use super::table::{Cell, Cells, Fill, GRANULE, Split, Tables};
+use super::tables::{Fill, Tables};
 use super::trie::{Fallbacks, Node, ROOT, Trie};
 use super::{Automaton, Listed};
 
-/// The cells have room at least for `least_next`, which only tests ask for.
-pub(super) fn build(
-    patterns: &Patterns,
-    exceptions: &[&Exception],
-    least_next: usize,
-) -> Automaton {
+/// The cells have room for at least `min_next`; only tests pass more than 0.
+pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception], min_next: usize) -> Automaton {
     let alphabet = Alphabet::new(patterns, exceptions.iter().map(|exception| exception.word()));
     let mut trie = Trie::new(alphabet.class_count());
     let ends: Vec<PatternEnd<'_>> =
@@ -36,7 +32,7 @@ pub(super) fn build(
     let stride = alphabet.class_count().next_multiple_of(GRANULE);
     let builder = Builder::new(trie, tree, pattern_nodes, levels_of, exception_of, stride);
     let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.row(node));
-    let max_next = builder.cell_count().max(listed.len() * GRANULE).max(least_next);
+    let max_next = builder.cell_count().max(listed.len() * GRANULE).max(min_next);
     let tables = Tables::new(rows, max_next, &builder);
     Automaton { alphabet, tables, start, listed }
 }
@@ -44,8 +40,8 @@ pub(super) fn build(
 /// The node at the end of a pattern, and the pattern's levels.
 type PatternEnd<'p> = (Node, &'p [u8]);
 
-/// Puts a pattern into the tree, and one that ends with a word twice: a dot inside a word counts as
-/// an end of it, too.
+/// Inserts a pattern into the trie. A pattern that ends with a dot is inserted twice, because a dot
+/// inside a word also counts as an end of it.
 fn insert_pattern<'p>(
     alphabet: &Alphabet,
     trie: &mut Trie,
@@ -58,8 +54,8 @@ fn insert_pattern<'p>(
     [Some(whole), at_end].into_iter().flatten().map(move |node| (node, pattern.levels))
 }
 
-/// Puts the exceptions into the tree as rules for whole words. Tells their breaks by number, and
-/// which node is the end of which number.
+/// Inserts the exceptions into the trie as rules for whole words. Returns their breaks by number,
+/// and the number of the exception that ends at a node.
 fn fold_exceptions(
     alphabet: &Alphabet,
     trie: &mut Trie,
@@ -82,14 +78,14 @@ fn fold_exceptions(
     (listed, exception_of)
 }
 
-/// The levels of every node: the highest of all patterns that end there. The number of each node's
-/// levels, and the levels.
+/// The levels of every node: the maximum over all patterns that end there. Returns the index of each
+/// node's levels, and the distinct levels.
 fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
     let ones = ones_of_levels(patterns.iter().flat_map(|pattern| pattern.levels.iter().copied()));
     let mut pool = Pool::new();
     let mut merged = vec![0; tree.fallback.len()];
     let mut rows = Rows::new();
-    // Of two patterns with the same letters the first one holds.
+    // Of two patterns with the same letters the first one applies.
     for &(end, levels) in ends.iter().rev() {
         rows.clear();
         rows.extend(levels.iter().map(|&level| ones[usize::from(level)]));
@@ -99,11 +95,11 @@ fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Ve
         let fallback = merged[tree.fallback[node as usize] as usize];
         merged[node as usize] = pool.merge(merged[node as usize], fallback);
     }
-    // Shallow nodes first: they are visited most, and what is hot lies together.
+    // Shallow nodes first: they are visited most, and hot data should be close together.
     pool.into_used(merged, &tree.order)
 }
 
-/// All that the cells tell.
+/// Everything that is needed to fill the cells.
 struct Builder {
     trie: Trie,
     tree: Fallbacks,
@@ -127,8 +123,8 @@ impl Builder {
     ) -> Self {
         let has_row = |node: Node| node == ROOT || !trie.is_leaf(node);
         let is_of_patterns = |node: Node| (node as usize) < pattern_nodes;
-        // The rows that most words visit lie together: those of patterns, shallow ones first, and
-        // those of nothing but exceptions behind them.
+        // Rows that most words visit are close together: first those of patterns, shallow ones
+        // first, then those that only exceptions need.
         let (of_patterns, of_exceptions): (Vec<Node>, Vec<Node>) = tree
             .order
             .iter()
@@ -161,13 +157,13 @@ impl Fill for Builder {
                 continue;
             }
             let row = self.row(node);
-            // Like the fallback, whose row is complete, but for its own children.
+            // A copy of the fallback's row, which is complete, except for the node's own children.
             let fallback = self.row(self.tree.fallback[node as usize]);
             cells.copy_within(fallback..fallback + self.stride, row);
             for child in self.trie.children(node) {
                 let class = self.trie.label[child as usize];
                 let next = match class {
-                    // After the end there is no next row, but there may be an exception.
+                    // After the end there is no next row; the field holds the exception's number.
                     END => {
                         let number = self.exception_of.get(&child).copied().unwrap_or(0);
                         number as usize * GRANULE

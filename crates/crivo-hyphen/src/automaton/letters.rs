@@ -1,35 +1,35 @@
-//! Words that are not plain ASCII, letter by letter.
+//! The letters of words that are not ASCII.
 
 use unicode_normalization::char::{canonical_combining_class, compose, is_combining_mark};
 
 use super::alphabet::{Alphabet, Class, OTHER, Role};
 use crate::Breaks;
 use crate::fold::Folded;
-use crate::hyphenator::Limits;
+use crate::limits::Limits;
 
-/// The letters of a word, and where they stand in it.
+/// The letters of a word, and their offsets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Letters {
     pub classes: Vec<Class>,
-    /// The offset of each letter in the word; none for a mark, before which no word is divided.
+    /// The offset of each letter in the word; `None` for a mark, because no word is divided before it.
     pub origins: Vec<Option<usize>>,
-    /// Whether marks were passed over that no pattern knows, such as a stress mark.
-    pub passed_over: bool,
+    /// Whether marks were skipped that occur in no pattern, such as a stress mark.
+    pub skipped_marks: bool,
 }
 
 impl Letters {
-    /// The letters as patterns see them. Marks that no pattern knows are passed over, so that a
-    /// stress mark changes nothing.
+    /// The letters as patterns see them. Marks that occur in no pattern are skipped, so that a stress
+    /// mark changes nothing.
     pub(super) fn new(alphabet: &Alphabet, word: &str) -> Self {
         Self::unfolded(alphabet, word).unwrap_or_else(|| Self::folded(alphabet, word))
     }
 
-    /// The letters and all marks, as exceptions see them: one more mark makes another word.
+    /// The letters and all marks, as exceptions see them: an additional mark makes another word.
     pub(super) fn with_all_marks(alphabet: &Alphabet, word: &str) -> Self {
         Self::filtered(alphabet, word, |_, _| true)
     }
 
-    /// The letters of a word all of whose characters are known as they are.
+    /// The letters of a word, if all of its characters have a class without folding.
     fn unfolded(alphabet: &Alphabet, word: &str) -> Option<Self> {
         let mut letters = Self::with_capacity(word.len());
         let mut before = '\0';
@@ -63,7 +63,7 @@ impl Letters {
             let class = alphabet.class(c);
             match keep(c, class) {
                 true => letters.push(class, origin),
-                false => letters.passed_over = true,
+                false => letters.skipped_marks = true,
             }
         }
         letters
@@ -73,7 +73,7 @@ impl Letters {
         Self {
             classes: Vec::with_capacity(letters),
             origins: Vec::with_capacity(letters),
-            passed_over: false,
+            skipped_marks: false,
         }
     }
 
@@ -82,7 +82,7 @@ impl Letters {
         self.origins.push(origin);
     }
 
-    /// Those of an exception's breaks, as offsets into the word, that begin a letter and that the
+    /// Those breaks of an exception, as offsets into the word, that are before a letter and that the
     /// limits allow.
     pub fn allowed(&self, breaks: &Breaks, limits: &Limits) -> Breaks {
         let count = self.origins.len();
@@ -95,7 +95,7 @@ impl Letters {
     }
 }
 
-/// Whether folding may compose a mark with the character before it, or let them change places.
+/// Whether folding may compose a mark with the preceding character, or reorder the two.
 fn may_move(before: char, mark: char) -> bool {
     compose(before, mark).is_some()
         || (canonical_combining_class(mark) != 0 && is_combining_mark(before))

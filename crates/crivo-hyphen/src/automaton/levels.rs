@@ -1,16 +1,15 @@
-//! Levels as bits, so that the highest of many is found by *or*.
+//! Levels as bits, so that the maximum of many is a bitwise *or*.
 //!
-//! Only two things matter about the levels of a gap: which is the highest, and whether it is odd.
-//! So a level is written as a row of ones, as long as the level is high: 1 is `1`, 2 is `11`, 3 is
-//! `111`. The *or* of such rows is the row of the highest, and a break is allowed where the number
-//! of ones is odd. Levels that no pattern uses take no bit.
+//! Only two things matter about the levels of a gap: the maximum, and whether it is odd. So a level
+//! is encoded in unary, as a row of ones: 1 is `1`, 2 is `11`, 3 is `111`. The *or* of such rows is
+//! the row of the maximum, and a break is allowed where the number of ones is odd. Levels that no
+//! pattern uses take no bit.
 //!
-//! A [`Window`] holds the rows of the gaps behind the letter just read, in *planes*: one machine
-//! word for the first one of every gap, one for the second one of every gap, and so on, the latest
-//! gap at the top of each. Reading a letter shifts every plane, by which every gap grows older by
-//! one, and *or*s the planes that the letter brings: for all planes in a few instructions of the
-//! processor's vector unit. The exclusive or of all planes tells all breaks of the window at
-//! once. Of the levels 5 4 0:
+//! A [`Window`] holds the rows of the gaps before the current position, in *planes*: one machine
+//! word for the first bit of every gap, one for the second bit of every gap, and so on, with the
+//! latest gap in the top bit. Reading a letter shifts every plane by one gap and *or*s the planes of
+//! the new state: a few vector instructions for all planes. The exclusive or of all planes gives all
+//! breaks of the window at once. For the levels 5 4 0:
 //!
 //! ```text
 //! ones         11111   1111   (none)
@@ -20,17 +19,17 @@
 
 use std::collections::HashMap;
 
-/// The levels of one state: one number of ones per gap, the gap after the last letter last.
+/// The levels of one state: the number of ones of each gap, the gap after the last letter last.
 pub(super) type Rows = Vec<u8>;
 
-/// How many ones stand for each level from 0 to 9.
+/// The number of ones that encode each level from 0 to 9.
 pub(super) fn ones_of_levels(used: impl Iterator<Item = u8>) -> [u8; 10] {
     let mut is_used = [false; 10];
     used.for_each(|level| is_used[usize::from(level)] = true);
     let mut ones = [0; 10];
     let mut current = 0u8;
     for level in 1..10u8 {
-        // Two neighbours of the same parity decide alike.
+        // Adjacent used levels of the same parity mean the same and share a code.
         if is_used[usize::from(level)] && level % 2 != current % 2 {
             current += 1;
         }
@@ -44,18 +43,18 @@ pub(super) fn ones_of_levels(used: impl Iterator<Item = u8>) -> [u8; 10] {
 pub(super) struct Pool {
     ids: HashMap<Rows, u32>,
     pub rows: Vec<Rows>,
-    /// What was merged before: few pairs differ.
+    /// Results of earlier merges: there are few distinct pairs.
     merged: HashMap<(u32, u32), u32>,
 }
 
 impl Pool {
-    /// With one element, of no levels, whose number is 0.
+    /// A pool with one element, without levels, whose number is 0.
     pub fn new() -> Self {
         let ids = HashMap::from([(Rows::new(), 0)]);
         Self { ids, rows: vec![Rows::new()], merged: HashMap::new() }
     }
 
-    /// The number of these rows; gaps before the first one with a level do not matter.
+    /// The number of these rows; leading gaps without a level do not matter.
     pub fn number(&mut self, rows: &[u8]) -> u32 {
         let leading = rows.iter().take_while(|&&ones| ones == 0).count();
         let rows = &rows[leading..];
@@ -68,7 +67,7 @@ impl Pool {
         id
     }
 
-    /// The number of the gapwise maximum of two rows.
+    /// The number of the maximum of two rows, gap by gap.
     pub fn merge(&mut self, one: u32, other: u32) -> u32 {
         if one == 0 || other == 0 {
             return one.max(other);
@@ -89,8 +88,8 @@ impl Pool {
         id
     }
 
-    /// The rows that some state uses, numbered anew in this order of states, and the new number of
-    /// each state's rows.
+    /// The rows that some state uses, renumbered in this order of states, and the new number of each
+    /// state's rows.
     pub fn into_used(self, mut states: Vec<u32>, order: &[u32]) -> (Vec<u32>, Vec<Rows>) {
         let mut number_of = vec![u32::MAX; self.rows.len()];
         number_of[0] = 0;
@@ -108,13 +107,13 @@ impl Pool {
     }
 }
 
-/// The most ones of any level.
-pub(super) fn most_ones(rows: &[Rows]) -> usize {
+/// The largest number of ones of any level.
+pub(super) fn max_ones(rows: &[Rows]) -> usize {
     rows.iter().flatten().copied().max().unwrap_or(0).into()
 }
 
-/// The levels of the gaps behind the letter just read, in planes.
-// Aligned as the processor's vectors are.
+/// The levels of the gaps before the current position, in planes.
+// Aligned like vector registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(16))]
 pub(super) struct Window<const PLANES: usize>([u32; PLANES]);
@@ -125,7 +124,7 @@ impl<const PLANES: usize> Window<PLANES> {
         Self([0; PLANES])
     }
 
-    /// The levels that a state brings, which are not more than there is room for.
+    /// The levels of a state, which must fit.
     pub fn of(rows: &Rows) -> Self {
         let mut window = Self::new();
         for (age, &ones) in rows.iter().rev().enumerate() {
@@ -135,7 +134,7 @@ impl<const PLANES: usize> Window<PLANES> {
         window
     }
 
-    /// Lets all gaps grow older, and raises levels.
+    /// Moves the window by one letter, and raises levels to those of the new state.
     #[inline(always)]
     pub fn read(&mut self, levels: &Self) {
         for (plane, &raised) in self.0.iter_mut().zip(&levels.0) {
@@ -143,14 +142,14 @@ impl<const PLANES: usize> Window<PLANES> {
         }
     }
 
-    /// The breaks of all gaps in the window, after so many letters.
+    /// The breaks of all gaps in the window, after `letters` letters.
     #[inline(always)]
     pub fn breaks(&self, letters: usize) -> Breaks32 {
         let odd = self.0.iter().fold(0, |odd, plane| odd ^ plane);
         Breaks32 { odd, first_gap: letters as isize + 1 - u32::BITS as isize }
     }
 
-    /// Takes the gaps out of the window that no later letter can change, and tells their breaks.
+    /// Removes the gaps from the window that later letters cannot change, and returns their breaks.
     #[inline(always)]
     pub fn close(&mut self, reach: Reach, letters: usize) -> Breaks32 {
         let closed = u32::MAX >> (reach.0 - 1);
@@ -160,27 +159,27 @@ impl<const PLANES: usize> Window<PLANES> {
     }
 }
 
-/// How many gaps back a letter can change levels: at least 1.
+/// The number of preceding gaps whose levels a letter can change: at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reach(u32);
 
 impl Reach {
-    /// The reach of these rows; none if they are too long for a window, in which there must be room
-    /// for the end of the word and one letter before it.
+    /// The reach of these rows; `None` if they are too long for a window, which must have room for the
+    /// end of the word and one letter before it.
     pub fn of(rows: &[Rows]) -> Option<Self> {
         let longest = rows.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
         (longest < u32::BITS).then_some(Self(longest))
     }
 
-    /// How many letters can be read before gaps must be [closed](Window::close), if the end of the
-    /// word is to be read, too.
+    /// The number of letters that can be read before gaps must be [closed](Window::close), such that
+    /// the end of the word can be read as well.
     #[inline(always)]
     pub fn letters_at_once(self) -> usize {
         (u32::BITS - self.0) as usize
     }
 }
 
-/// Breaks of up to 32 gaps in a row.
+/// Breaks of up to 32 consecutive gaps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Breaks32 {
     odd: u32,
@@ -199,7 +198,7 @@ impl Breaks32 {
         }
     }
 
-    /// The same for words of any length: sets what is odd.
+    /// The same for words of any length: sets the elements of gaps with an odd level.
     pub fn add_to(self, odd: &mut [bool]) {
         for bit in 0..u32::BITS as usize {
             if self.odd >> bit & 1 == 1

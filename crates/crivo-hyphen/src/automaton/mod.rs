@@ -1,15 +1,15 @@
 //! All patterns matched at once, in one pass over the word.
 //!
-//! The plainest way tries every pattern at every letter:
+//! The simplest way tries every pattern at every letter:
 //!
 //! ```text
 //! for start in word: for pattern in patterns:
 //!     if word[start..] begins with pattern: raise the levels of the gaps
 //! ```
 //!
-//! A tree of the patterns spares all but those that can match, but still starts afresh at every
-//! letter. Aho and Corasick's automaton never looks back: its state is the longest end of what was
-//! read that is the beginning of a pattern, and each letter leads to the next state.
+//! A trie of the patterns skips those that cannot match, but still restarts at every letter. Aho and
+//! Corasick's automaton never goes back: its state is the longest suffix of the letters read so far
+//! that is the beginning of a pattern, and each letter leads to the next state.
 //!
 //! ```text
 //! patterns   hen5at  n2at  1na            reading   h  e  n  a  t
@@ -20,26 +20,27 @@
 //!   the highest of both   n 5 a   t
 //! ```
 //!
-//! Three things make it fast.
+//! Three things make it fast:
 //!
-//! - Which patterns end in a state is known when the automaton is made, and so is the highest level
-//!   of each gap behind it, over all of them: reading a letter brings one row of levels, however
-//!   many patterns match.
-//! - Levels are written such that the highest is found by *or* (see `levels`), for all gaps in one
-//!   operation on a window that moves along with the word.
-//! - A state is a row of a table with a cell for every letter; letters are numbered, and capitals
-//!   have the numbers of small letters. A cell tells the next row and the levels in 32 bits (see
-//!   `table`), so that a letter waits for one look into the memory. Leaves of the tree need no row
+//! - The patterns that end in a state are known when the automaton is built, and so is the maximum
+//!   level of each preceding gap over all of them: a letter adds one row of levels, however many
+//!   patterns match.
+//! - Levels are encoded so that the maximum is a bitwise *or* (see `levels`), for all gaps in one
+//!   operation on a window that moves along the word.
+//! - A state is a row of a table with a cell for every letter; letters are numbered, and upper-case
+//!   letters have the numbers of lower-case ones. A cell holds the next row and the levels in 32 bits
+//!   (see `cells`), so each letter costs one dependent memory access. Leaves of the trie need no row
 //!   (see `build`): the patterns of English take half a megabyte, those of Hungarian seven.
 //!
-//! Exceptions are rules for whole words: a dot, the letters, and the end lead to a cell that has the
+//! Exceptions are rules for whole words: a dot, the letters, and the end lead to a cell with the
 //! number of the exception.
 
 mod alphabet;
 mod build;
+mod cells;
 mod letters;
 mod levels;
-mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod trie;
@@ -47,26 +48,26 @@ mod walk;
 
 use std::fmt;
 
-use crate::hyphenator::Limits;
+use crate::limits::Limits;
 use crate::{Breaks, Exception, Patterns};
 
-use alphabet::{Alphabet, Class};
+use alphabet::Alphabet;
 pub(crate) use letters::Letters;
-use table::Tables;
-use walk::{Found, walk_long};
+use tables::Tables;
+use walk::Found;
 
-/// Patterns, and exceptions folded in, made ready for matching.
+/// Patterns, and folded exceptions, compiled for matching.
 #[derive(Clone)]
 pub struct Automaton {
     alphabet: Alphabet,
     tables: Tables,
-    /// The row of the state in which a word begins.
+    /// The row of the initial state.
     start: usize,
-    /// The breaks of exceptions, by their number; number 0 is none.
+    /// The breaks of exceptions, by number; number 0 means none.
     listed: Vec<Listed>,
 }
 
-/// A folded exception, counted in letters.
+/// A folded exception, with positions counted in letters.
 #[derive(Debug, Clone, Default)]
 struct Listed {
     letters: usize,
@@ -75,14 +76,14 @@ struct Listed {
 }
 
 impl Automaton {
-    /// Patterns alone.
+    /// Compiles patterns without exceptions.
     pub fn new(patterns: &Patterns) -> Self {
         Self::with_exceptions(patterns, [])
     }
 
-    /// Patterns and exceptions; of two exceptions for one word the later one holds.
+    /// Compiles patterns and exceptions; of two exceptions for one word the later one applies.
     ///
-    /// An exception becomes a rule for the whole word, so that finding it costs nothing.
+    /// An exception becomes a rule for the whole word, so finding it costs nothing.
     pub fn with_exceptions<'e>(
         patterns: &Patterns,
         exceptions: impl IntoIterator<Item = &'e Exception>,
@@ -91,14 +92,14 @@ impl Automaton {
         build::build(patterns, &exceptions, 0)
     }
 
-    /// The memory that its tables take.
+    /// The memory of the tables in bytes.
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(self.listed.as_slice())
             + self.tables.size_in_bytes()
             + self.alphabet.size_in_bytes()
     }
 
-    /// The letters of a word, as far as the patterns can tell them apart.
+    /// The letters of a word, as far as the patterns distinguish them.
     pub(crate) fn letters(&self, word: &str) -> Letters {
         Letters::new(&self.alphabet, word)
     }
@@ -123,16 +124,10 @@ impl Automaton {
 
     #[inline]
     fn walk_ascii(&self, word: &str) -> Found {
-        let (start, classes, word) = (self.start, &self.alphabet.ascii, word.as_bytes());
-        match &self.tables {
-            Tables::Narrow(machine) => machine.walk_ascii(start, classes, word),
-            Tables::High(machine) => machine.walk_ascii(start, classes, word),
-            Tables::Wide(machine) => machine.walk_ascii(start, classes, word),
-            Tables::Long(..) => Found::UNREAD,
-        }
+        self.tables.walk_ascii(self.start, &self.alphabet.ascii, word.as_bytes())
     }
 
-    /// The breaks that an exception lists, or those of the patterns as an error.
+    /// The breaks of an exception as `Ok`, or those of the patterns as `Err`.
     #[inline(never)]
     fn listed_or_found(&self, found: Found, word: &str, limits: &Limits) -> Result<Breaks, Breaks> {
         if found.is_unread() {
@@ -149,11 +144,11 @@ impl Automaton {
     fn listed_or_walked(&self, word: &str, limits: &Limits) -> Result<Breaks, Breaks> {
         let letters = self.letters(word);
         let count = letters.classes.len();
-        let (odd, mut exception) = self.walk(&letters.classes);
+        let (odd, mut exception) = self.tables.walk(self.start, &letters.classes);
         let mut whole = None;
-        if letters.passed_over {
+        if letters.skipped_marks {
             let letters = Letters::with_all_marks(&self.alphabet, word);
-            exception = self.walk(&letters.classes).1;
+            exception = self.tables.walk(self.start, &letters.classes).1;
             whole = Some(letters);
         }
         let whole = whole.as_ref().unwrap_or(&letters);
@@ -169,18 +164,8 @@ impl Automaton {
         Err(odd.filter_map(|index| letters.origins[index]).collect())
     }
 
-    /// Whether the gap before each letter has an odd level, and the number of the exception.
-    fn walk(&self, classes: &[Class]) -> (Vec<bool>, usize) {
-        match &self.tables {
-            Tables::Narrow(machine) => machine.walk(self.start, classes),
-            Tables::High(machine) => machine.walk(self.start, classes),
-            Tables::Wide(machine) => machine.walk(self.start, classes),
-            Tables::Long(cells, rows) => walk_long(cells, rows, self.start, classes),
-        }
-    }
-
-    /// The exception of this number, if there is one and it is one of the whole word: a word with
-    /// a dot inside it may end like an exception.
+    /// The exception of this number, if there is one and it covers the whole word: a word with a dot
+    /// inside may end like an exception.
     #[inline]
     fn listed(&self, number: usize, letters: usize) -> Option<&Listed> {
         (number != 0).then(|| &self.listed[number]).filter(|listed| listed.letters == letters)

@@ -1,15 +1,16 @@
-//! The automaton against the plainest rules.
+//! The automaton against the simplest implementation of the rules.
 
 use proptest::prelude::*;
 
+use super::cells::{Cell, Split};
 use super::letters::Letters;
-use super::table::{Cell, Split, Tables};
-use crate::hyphenator::Limits;
+use super::tables::Tables;
+use crate::limits::Limits;
 use crate::{Automaton, Exception, Hyphenator, Patterns};
 
 const ALL: Limits = Limits { left: 1, right: 1, min_word_length: 0, clip_exceptions: false };
 
-/// What the patterns say, tried one by one; only for words whose letters are single bytes.
+/// The breaks by trying all patterns; only for words whose letters are single bytes.
 fn plain(patterns: &Patterns, word: &str, limits: &Limits) -> Vec<usize> {
     let levels = patterns.levels(word);
     let last = (word.len() + 1).saturating_sub(limits.right);
@@ -20,7 +21,7 @@ fn found(automaton: &Automaton, word: &str, limits: &Limits) -> Vec<usize> {
     automaton.breaks_within(word, limits).iter().collect()
 }
 
-/// A pattern: letters with digits between them, perhaps with dots at its ends.
+/// A pattern: letters with digits between them, and optional dots at its ends.
 fn pattern(max_letters: usize) -> impl Strategy<Value = String> {
     let letters = prop::collection::vec(("[abcé]", 0..10u8), 1..=max_letters);
     (any::<bool>(), 0..10u8, letters, any::<bool>()).prop_map(|(opens, first, letters, closes)| {
@@ -40,7 +41,7 @@ fn pattern(max_letters: usize) -> impl Strategy<Value = String> {
     })
 }
 
-/// The patterns, and one that has a level, without which they would be none, but matches nothing.
+/// The patterns, and one with a level that matches no word: patterns without any level are refused.
 fn parsed(patterns: &[String]) -> Patterns {
     Patterns::parse(&(patterns.join(" ") + " 1z")).unwrap()
 }
@@ -64,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_automaton_gives_what_the_patterns_say(
+    fn the_automaton_gives_the_breaks_of_the_patterns(
         patterns in prop::collection::vec(pattern(5), 1..30),
         words in prop::collection::vec("[abcABCx.]{0,20}", 10),
         long in "[abc]{60,140}",
@@ -121,11 +122,11 @@ proptest! {
         let listed: Vec<_> = listed.iter().map(|entry| Exception::parse(entry).unwrap()).collect();
         let automaton = Automaton::with_exceptions(&patterns, &listed);
         for exception in &listed {
-            // Of two entries for one word the later holds.
-            let holds = listed.iter().rfind(|other| other.word() == exception.word()).unwrap();
+            // Of two entries for one word the later one applies.
+            let last = listed.iter().rfind(|other| other.word() == exception.word()).unwrap();
             for word in [exception.word().to_string(), exception.word().to_uppercase()] {
                 let breaks = automaton.breaks_within(&word, &ALL);
-                prop_assert_eq!(breaks.join(&word, "-").to_lowercase(), holds.to_string());
+                prop_assert_eq!(breaks.join(&word, "-").to_lowercase(), last.to_string());
             }
         }
         for word in words {
@@ -146,7 +147,7 @@ fn no_patterns_no_breaks() {
 }
 
 #[test]
-fn a_word_listed_over_and_over_has_its_last_breaks() {
+fn the_last_of_many_exceptions_for_a_word_applies() {
     let mut listed = vec![Exception::parse("a-bab").unwrap(); 70_000];
     listed.push(Exception::parse("aba-b").unwrap());
     let automaton = Automaton::with_exceptions(&parsed(&[]), &listed);
@@ -154,7 +155,7 @@ fn a_word_listed_over_and_over_has_its_last_breaks() {
 }
 
 #[test]
-fn large_alphabets_are_numbered_like_small_ones() {
+fn large_alphabets_work() {
     // 300 letters from the Hangul block, each followed by a break.
     let letters: Vec<char> = ('\u{ac00}'..).take(300).collect();
     let text: String = letters.iter().map(|letter| format!("{letter}1 ")).collect();
@@ -165,7 +166,7 @@ fn large_alphabets_are_numbered_like_small_ones() {
 }
 
 #[test]
-fn tables_widen_where_half_a_word_is_too_narrow() {
+fn cells_widen_where_32_bits_are_too_few() {
     // Twelve bits for the levels, and twenty for rows that begin at multiples of eight.
     let max_next = (1 << 23) - 8;
     let split = Split::new::<u32>(1 << 12, max_next).unwrap();

@@ -1,4 +1,4 @@
-//! The tree of all patterns, and where matching goes on when a pattern breaks off.
+//! The trie of all patterns, and where matching continues after a mismatch.
 
 use super::alphabet::Class;
 
@@ -6,7 +6,7 @@ pub(super) type Node = u32;
 pub(super) const ROOT: Node = 0;
 const NONE: Node = Node::MAX;
 
-/// A tree whose edges are letters: the path to a node spells the beginning of a pattern.
+/// A trie whose edges are letters: the path to a node spells the beginning of a pattern.
 #[derive(Debug)]
 pub(super) struct Trie {
     /// The letter on the edge into each node.
@@ -14,11 +14,11 @@ pub(super) struct Trie {
     pub depth: Vec<u32>,
     first_child: Vec<Node>,
     next_sibling: Vec<Node>,
-    /// The children of the root, by letter: its list would be long.
+    /// The children of the root, by letter, because its list would be long.
     root_children: Vec<Node>,
 }
 
-/// What is known of every node once the tree is complete.
+/// The order and the fallbacks of all nodes, once the trie is complete.
 #[derive(Debug)]
 pub(super) struct Fallbacks {
     /// The nodes from the root downwards: shallow ones first.
@@ -46,7 +46,7 @@ impl Trie {
         self.first_child[node as usize] == NONE
     }
 
-    /// The node at the end of a path, made where it does not exist yet.
+    /// The node at the end of a path, which is created if needed.
     pub fn insert(&mut self, path: impl IntoIterator<Item = Class>) -> Node {
         path.into_iter().fold(ROOT, |node, class| match self.child(node, class) {
             Some(child) => child,

@@ -1,10 +1,10 @@
 //! Walking over the letters of a word.
 
 use super::alphabet::{Class, END};
+use super::cells::{Cell, Cells, GRANULE};
 use super::levels::{Reach, Rows, Window};
-use super::table::{Cell, Cells, GRANULE};
 
-/// What a walk over a word of up to 64 letters finds.
+/// The result of a walk over a word of up to 64 letters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     /// Bit i: whether the gap before letter i has an odd level.
@@ -14,8 +14,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Nothing: the word is not ASCII, or longer than a mask. No exception has this number, and an
-    /// answer without an `Option` fits two registers.
+    /// No result: the word is not ASCII, or longer than a mask. No exception has this number; without
+    /// an `Option` the result fits two registers.
     pub const UNREAD: Self = Self { odd: 0, exception: usize::MAX };
 
     pub fn is_unread(self) -> bool {
@@ -53,7 +53,7 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
         }
     }
 
-    // A function of its own, so that the loop has all registers to itself.
+    // Not inlined, so that the loop has all registers.
     #[inline(never)]
     fn walk_at_once(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
         let mut walk = Walk::new(self, start);
@@ -96,7 +96,7 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
     }
 }
 
-/// A walk, with the levels that may still change.
+/// The state of a walk, with the levels that may still change.
 struct Walk<'a, C, const PLANES: usize> {
     machine: &'a Machine<C, PLANES>,
     /// The row of the state; after the end of the word, the number of its exception, in granules.
@@ -117,7 +117,7 @@ impl<'a, C: Cell, const PLANES: usize> Walk<'a, C, PLANES> {
         self.window.read(&self.machine.levels[levels]);
     }
 
-    /// Reads letters of ASCII, and tells all bits of their bytes.
+    /// Reads ASCII letters, and returns the *or* of their bytes.
     #[inline(always)]
     fn read_bytes(&mut self, classes: &[u8; 256], letters: &[u8]) -> u8 {
         let mut seen = 0;
@@ -138,7 +138,7 @@ impl<'a, C: Cell, const PLANES: usize> Walk<'a, C, PLANES> {
     }
 }
 
-/// The same for patterns that no window holds.
+/// [`Machine::walk`] for patterns that are too long for a window.
 pub(super) fn walk_long(
     cells: &Cells<u64>,
     rows: &[Rows],

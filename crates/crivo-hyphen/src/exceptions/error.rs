@@ -1,96 +1,60 @@
-//! What can go wrong with a store.
+//! Errors of a store.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use super::guard::GuardError;
 
-/// Why a store could not be read or changed: which file, and what went wrong.
-#[derive(Debug)]
+/// A store could not be read or changed: which file, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {kind}", path.display())]
 #[non_exhaustive]
 pub struct StoreError {
-    /// The file.
+    /// The file of the store.
     pub path: PathBuf,
     /// What went wrong.
-    pub cause: Cause,
+    pub kind: StoreErrorKind,
 }
 
 /// What went wrong with a store.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum StoreErrorKind {
     /// The database could not be read or written.
+    #[error("{0}")]
     Database(Box<redb::Error>),
-    /// Another process has it open, or this one has it open twice.
+    /// Another process has the store open, or this process has it open already.
+    #[error("the store is already open; close it there, or share it")]
     AlreadyOpen,
-    /// It is not a database, or has no exceptions in it.
+    /// The file is not a database, or not one of exceptions.
+    #[error("not a store of exceptions; give the path of a store, or a path that does not exist")]
     NotAStore,
-    /// It was written in a format that this library does not know.
+    /// The store was written in a format that this version does not know.
+    #[error("unknown store format {0}; it was written by a newer version of crivo")]
     UnknownFormat(u64),
-    /// An entry is not what this library writes.
+    /// An entry is not in the form that this library writes.
+    #[error("an entry of the store is damaged; restore the file from a copy")]
     DamagedEntry,
-    /// A word of more bytes than a store takes: how many it has, and how many it may have.
+    /// A word is too long.
+    #[error("a word of {length} bytes is too long; the maximum is {limit} bytes")]
     WordTooLong {
-        /// The bytes of the folded word.
+        /// The length of the folded word in bytes.
         length: usize,
-        /// The most that there may be.
+        /// The maximum length in bytes.
         limit: usize,
     },
     /// The guard could not be built.
+    #[error("{0}")]
     Guard(GuardError),
 }
 
-impl Cause {
+impl StoreErrorKind {
     pub(super) fn at(self, path: &Path) -> StoreError {
-        StoreError { path: path.to_owned(), cause: self }
+        StoreError { path: path.to_owned(), kind: self }
     }
 }
 
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.cause)
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Database(error) => error.fmt(f),
-            Self::AlreadyOpen => {
-                f.write_str("the store is open already; close it there, or share it")
-            }
-            Self::NotAStore => f.write_str(
-                "this is not a store of exceptions; give the path of one, or of no file at all",
-            ),
-            Self::UnknownFormat(format) => {
-                write!(f, "format {format} of the store is unknown; a newer crivo may read it")
-            }
-            Self::DamagedEntry => f.write_str("an entry of the store is damaged; restore a copy"),
-            Self::WordTooLong { length, limit } => {
-                write!(f, "a word of {length} bytes is too long; a store takes up to {limit}")
-            }
-            Self::Guard(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.cause)
-    }
-}
-
-impl std::error::Error for Cause {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Database(error) => Some(error),
-            Self::Guard(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<redb::Error> for Cause {
+impl From<redb::Error> for StoreErrorKind {
     fn from(error: redb::Error) -> Self {
         match error {
             redb::Error::DatabaseAlreadyOpen => Self::AlreadyOpen,
@@ -103,21 +67,21 @@ impl From<redb::Error> for Cause {
     }
 }
 
-impl From<io::Error> for Cause {
+impl From<io::Error> for StoreErrorKind {
     fn from(error: io::Error) -> Self {
         redb::Error::Io(error).into()
     }
 }
 
-impl From<GuardError> for Cause {
+impl From<GuardError> for StoreErrorKind {
     fn from(error: GuardError) -> Self {
         Self::Guard(error)
     }
 }
 
-macro_rules! from_errors_of_the_database {
+macro_rules! from_database_errors {
     ($($error:ident)*) => {$(
-        impl From<redb::$error> for Cause {
+        impl From<redb::$error> for StoreErrorKind {
             fn from(error: redb::$error) -> Self {
                 redb::Error::from(error).into()
             }
@@ -125,4 +89,4 @@ macro_rules! from_errors_of_the_database {
     )*};
 }
 
-from_errors_of_the_database! { CommitError DatabaseError StorageError TableError TransactionError }
+from_database_errors! { CommitError DatabaseError StorageError TableError TransactionError }

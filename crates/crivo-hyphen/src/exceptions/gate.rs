@@ -5,33 +5,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crivo::filter::Filter;
 
-use super::guard::{Guard, Sentry};
+use super::guard::{Guard, GuardFilter};
 use crate::Breaks;
 
-/// What happened to the words that a dictionary was asked for.
+/// How many lookups there were in a dictionary, and how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
-    /// How many words were asked for.
+    /// All lookups.
     pub lookups: u64,
-    /// How many the guard turned away: the dictionary behind it was not asked.
+    /// Lookups that the guard rejected, without access to the dictionary.
     pub rejections: u64,
-    /// How many are in the dictionary.
+    /// Lookups that found the word in the dictionary.
     pub found: u64,
-    /// How many the guard let through for nothing: the dictionary does not have them. Without a
-    /// guard there are none.
+    /// False positives of the guard: lookups that it let through although the dictionary does not
+    /// have the word. Always 0 without a guard.
     pub false_positives: u64,
-    /// How many times the dictionary could not answer; the word was then treated as not listed.
+    /// Lookups that failed; the word was then treated as not listed.
     pub failures: u64,
 }
 
-/// The way into a dictionary: a guard, or none, and the counters.
+/// The entry to a dictionary: the guard, if there is one, and the counters.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// `None` without a guard. Where a thread has died while it changed the guard, the guard is
-    /// not asked any more: nobody can vouch for it.
-    sentry: Option<RwLock<Sentry>>,
-    // A lookup changes just one of these.
+    /// `None` without a guard. If a thread panicked while it changed the guard, the lock is
+    /// poisoned and the guard is no longer consulted: its content is unknown.
+    filter: Option<RwLock<GuardFilter>>,
+    // A lookup changes exactly one of these.
     rejected: AtomicU64,
     found: AtomicU64,
     absent: AtomicU64,
@@ -39,18 +39,18 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new(sentry: Option<Sentry>) -> Self {
-        Self { sentry: sentry.map(RwLock::new), ..Self::default() }
+    pub(super) fn new(filter: Option<GuardFilter>) -> Self {
+        Self { filter: filter.map(RwLock::new), ..Self::default() }
     }
 
-    /// Asks the guard and then, unless that says no, the dictionary.
+    /// Asks the guard and then, unless it rejects the word, the dictionary.
     pub(super) fn look_up<E>(
         &self,
         folded: &str,
         dictionary: impl FnOnce() -> Result<Option<Breaks>, E>,
     ) -> Result<Option<Breaks>, E> {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
-        if self.ask(|sentry| sentry.admits(folded)) == Some(false) {
+        if self.read(|filter| filter.admits(folded)) == Some(false) {
             count(&self.rejected);
             return Ok(None);
         }
@@ -63,25 +63,25 @@ impl Gate {
         answer
     }
 
-    /// Something about the guard, if there is one to be asked.
-    pub(super) fn ask<T>(&self, question: impl FnOnce(&Sentry) -> T) -> Option<T> {
-        Some(question(&*self.sentry.as_ref()?.read().ok()?))
+    /// Reads the guard, if there is one that can be trusted.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&GuardFilter) -> T) -> Option<T> {
+        Some(read(&*self.filter.as_ref()?.read().ok()?))
     }
 
-    /// Changes the guard, if there is one. Meanwhile nobody asks it.
+    /// Changes the guard, if there is one that can be trusted. Lookups wait meanwhile.
     pub(super) fn change<E>(
         &self,
-        change: impl FnOnce(&mut Sentry) -> Result<(), E>,
+        change: impl FnOnce(&mut GuardFilter) -> Result<(), E>,
     ) -> Result<(), E> {
-        match self.sentry.as_ref().map(RwLock::write) {
-            Some(Ok(mut sentry)) => change(&mut sentry),
+        match self.filter.as_ref().map(RwLock::write) {
+            Some(Ok(mut filter)) => change(&mut filter),
             _ => Ok(()),
         }
     }
 
-    /// Does without the guard from now on.
-    pub(super) fn open_for_good(&mut self) {
-        self.sentry = None;
+    /// Removes the guard: from now on every lookup reaches the dictionary.
+    pub(super) fn drop_guard(&mut self) {
+        self.filter = None;
     }
 
     pub(super) fn counters(&self) -> Counters {
@@ -92,16 +92,16 @@ impl Gate {
             lookups: rejections + found + absent + failures,
             rejections,
             found,
-            false_positives: if self.sentry.is_some() { absent } else { 0 },
+            false_positives: if self.filter.is_some() { absent } else { 0 },
             failures,
         }
     }
 
     pub(super) fn guard(&self) -> Option<Guard> {
-        self.ask(Sentry::guard)
+        self.read(GuardFilter::guard)
     }
 
     pub(super) fn guard_size_in_bits(&self) -> u64 {
-        self.ask(|sentry| sentry.filter().size_in_bits()).unwrap_or(0)
+        self.read(|filter| filter.filter().size_in_bits()).unwrap_or(0)
     }
 }

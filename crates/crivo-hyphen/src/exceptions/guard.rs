@@ -1,4 +1,4 @@
-//! The filter before a dictionary, and how it follows the dictionary's changes.
+//! The filter in front of a dictionary, and how it follows changes of the dictionary.
 
 use std::fmt;
 
@@ -6,41 +6,41 @@ use crivo::codec::Kind;
 use crivo::filter::{AnyFilter, Filter, Plan, PlanError};
 use crivo::{Digest, KeyHasher, ParameterError};
 
-/// Which filter stands before a dictionary, and how often it may let a stranger through.
+/// Which filter stands in front of a dictionary, and its false-positive rate (FPR).
 ///
-/// | kind | a word is added | a word is removed |
+/// | kind | adding a word | removing a word |
 /// |---|---|---|
-/// | cuckoo, quotient, counting | into the filter | out of the filter |
-/// | bloom, blocked, growing, growing-blocked | into the filter | stays until a rebuild: a false positive |
-/// | fuse | the filter is rebuilt | stays until a rebuild: a false positive |
+/// | cuckoo, quotient, counting | inserts it | removes it |
+/// | bloom, blocked, growing, growing-blocked | inserts it | a false positive until the next rebuild |
+/// | fuse | rebuilds the filter | a false positive until the next rebuild |
 ///
-/// A filter that is full is rebuilt for a quarter more words. One in which removed words stay is
-/// rebuilt when these exceed a quarter of the others by more than 64. Choose fuse, the smallest,
-/// for a list that hardly ever changes, and cuckoo for one to which users add words.
+/// A full filter is rebuilt with room for a quarter more words. A filter in which removed words
+/// remain is rebuilt once they outnumber a quarter of the others by more than 64. Choose fuse, the
+/// smallest, for a list that hardly ever changes, and cuckoo for one to which users add words.
 ///
 /// ```
 /// use crivo::codec::Kind;
 /// use crivo_hyphen::exceptions::Guard;
 ///
 /// let guard = Guard::new(Kind::Cuckoo, 0.01)?;
-/// assert_eq!(guard.to_string(), "cuckoo filter at rate 0.01");
+/// assert_eq!(guard.to_string(), "cuckoo filter, FPR 0.01");
 /// assert!(Guard::new(Kind::Bloom, 1.5).is_err());
 /// # Ok::<(), crivo_hyphen::exceptions::GuardError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Guard {
     kind: Kind,
-    rate: f64,
+    fpr: f64,
 }
 
 impl Guard {
-    /// A filter of this kind with at most this rate of false positives.
+    /// A filter of this kind with at most this false-positive rate.
     ///
     /// # Errors
-    /// If the rate is not strictly between 0 and 1, or so small that the kind cannot reach it.
-    pub fn new(kind: Kind, rate: f64) -> Result<Self, GuardError> {
-        let guard = Self { kind, rate };
-        // The filters know best what they can do.
+    /// If the rate is not strictly between 0 and 1, or is too small for the kind.
+    pub fn new(kind: Kind, fpr: f64) -> Result<Self, GuardError> {
+        let guard = Self { kind, fpr };
+        // The filter itself decides what it supports.
         guard.build(vec![])?;
         Ok(guard)
     }
@@ -50,46 +50,35 @@ impl Guard {
         self.kind
     }
 
-    /// The rate of false positives.
-    pub fn rate(&self) -> f64 {
-        self.rate
+    /// The false-positive rate.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
     }
 
     fn build(&self, digests: Vec<Digest>) -> Result<AnyFilter, GuardError> {
         let count = digests.len() as u64;
-        let capacity = (count + count / 4).max(LEAST_CAPACITY);
-        Ok(Plan::for_rate(self.kind, capacity, self.rate)?.build(HASHER, digests)?)
+        let capacity = (count + count / 4).max(MIN_CAPACITY);
+        Ok(Plan::for_rate(self.kind, capacity, self.fpr)?.build(HASHER, digests)?)
     }
 }
 
-/// Small lists need not be rebuilt at every step.
-const LEAST_CAPACITY: u64 = 256;
+/// With this, small lists are not rebuilt at every change.
+const MIN_CAPACITY: u64 = 256;
 
 /// The hash function of every guard, and of the store's fingerprint.
 pub(super) const HASHER: KeyHasher = KeyHasher::xxh3(0);
 
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} filter at rate {}", self.kind, self.rate)
+        write!(f, "{} filter, FPR {}", self.kind, self.fpr)
     }
 }
 
-/// Why there is no such guard: a parameter is out of range, there is no memory, or the filter has
-/// no place for all words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The guard cannot be built: a parameter is out of range, memory is exhausted, or the filter has
+/// no room for all words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the guard cannot be built: {0}")]
 pub struct GuardError(PlanError);
-
-impl fmt::Display for GuardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the guard cannot be built: {}", self.0)
-    }
-}
-
-impl std::error::Error for GuardError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
-    }
-}
 
 impl From<PlanError> for GuardError {
     fn from(error: PlanError) -> Self {
@@ -103,22 +92,22 @@ impl From<ParameterError> for GuardError {
     }
 }
 
-/// A guard at work. At any time it holds every word of its dictionary, and maybe some that were
-/// removed: more than there is, never less.
+/// The filter of a guard. It holds every word of its dictionary at any time, and perhaps some that
+/// were removed: a superset, so that it never hides a word.
 #[derive(Debug, Clone)]
-pub(super) struct Sentry {
+pub(super) struct GuardFilter {
     guard: Guard,
     filter: AnyFilter,
-    /// How many removed words are still in the filter.
+    /// The number of removed words that are still in the filter.
     stale: u64,
 }
 
-impl Sentry {
+impl GuardFilter {
     pub(super) fn new(guard: Guard, digests: Vec<Digest>) -> Result<Self, GuardError> {
         Ok(Self { guard, filter: guard.build(digests)?, stale: 0 })
     }
 
-    /// A filter from a file, which holds the words of a dictionary with so many.
+    /// A filter read from a file, which holds the `key_count` words of a dictionary.
     #[cfg(feature = "stored")]
     pub(super) fn from_filter(guard: Guard, filter: AnyFilter, key_count: u64) -> Self {
         let stale = filter.key_count().saturating_sub(key_count);
@@ -139,9 +128,9 @@ impl Sentry {
         self.filter.contains(folded)
     }
 
-    /// Adds words that were not in the dictionary; `all` are those that are in it then.
+    /// Adds words that were not in the dictionary; `all` returns every word of it after the change.
     ///
-    /// On an error the filter may hold some of them, which does no harm.
+    /// After an error the filter may hold some of them, which costs false positives only.
     pub(super) fn insert<E: From<GuardError>>(
         &mut self,
         new: &[Digest],
@@ -157,9 +146,9 @@ impl Sentry {
         Ok(())
     }
 
-    /// Takes out words that were in the dictionary; `all` are those that are in it now.
+    /// Removes words that were in the dictionary; `all` returns every word of it after the change.
     ///
-    /// On an error the filter holds more words than it should, which does no harm.
+    /// After an error the filter holds too many words, which costs false positives only.
     pub(super) fn remove<E: From<GuardError>>(
         &mut self,
         removed: &[Digest],
@@ -167,7 +156,7 @@ impl Sentry {
     ) -> Result<(), E> {
         match self.filter.as_removable_mut() {
             Some(filter) => {
-                // All of them are in it: they were in the dictionary.
+                // All of them are in the filter, because they were in the dictionary.
                 if removed.iter().all(|&digest| filter.remove_digest(digest).is_ok()) {
                     return Ok(());
                 }
@@ -175,7 +164,7 @@ impl Sentry {
             None => {
                 self.stale += removed.len() as u64;
                 let live = self.filter.key_count().saturating_sub(self.stale);
-                if self.stale <= live / 4 + LEAST_CAPACITY / 4 {
+                if self.stale <= live / 4 + MIN_CAPACITY / 4 {
                     return Ok(());
                 }
             }

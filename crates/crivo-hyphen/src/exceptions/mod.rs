@@ -1,66 +1,71 @@
-//! Words whose breaks are listed: in a map, or in a database behind a filter.
+//! Words with listed breaks: in a map, or in a database behind a filter.
 //!
-//! Patterns are right about nearly all words. The others stand in lists of exceptions, and each
-//! word of a text has to be looked for there first. In 1970 Burton Bloom took just this for his
-//! example: rules that do for nine words in ten, a dictionary for the tenth that is too large for
-//! the memory, and a disk that is asked about every word although most are not there. A small table
-//! in memory can tell of most words that they need not be looked for:
+//! Patterns are right about nearly all words. The others are listed as exceptions, so every word of
+//! a text must first be looked up there. In 1970 Burton Bloom chose exactly this as the example for
+//! his filter: rules that are enough for nine words in ten, a dictionary for the tenth that does not
+//! fit in memory, and a disk access for every word although most words are not in the dictionary. A
+//! small filter in memory, the *guard*, saves most of these accesses:
 //!
 //! ```text
 //!               no: certainly not listed
 //!   word ──► guard ─────────────────────────────► patterns
 //!              │ maybe                               ▲
 //!              ▼                  not there          │
-//!          dictionary ───────────────────────────────┘   a false positive: one lookup in vain
+//!          dictionary ───────────────────────────────┘   a false positive: one useless lookup
 //!              │ found
 //!              ▼
 //!          the listed breaks
 //! ```
 //!
-//! The guard may say *maybe* of a stranger, at a rate ε that can be chosen; it never says *no* of a
-//! word in the dictionary. So it changes what a text costs, and never what comes out.
+//! For a word that is not listed, the guard says *maybe* with a false-positive rate ε that you can
+//! choose. It never says *no* for a word in the dictionary. So it changes the cost of a text and
+//! never the result.
 //!
-//! # Does it pay?
+//! # Does a guard pay?
 //!
-//! Let a lookup take *t*, the guard *g*, and let a share *p* of the words be exceptions. A word
-//! costs *t* without a guard, and with one
+//! Let a lookup take time *t* and the guard time *g*, and let *p* be the fraction of words that are
+//! exceptions. A word costs *t* without a guard, and with one
 //!
 //! ```text
 //!   g + (p + (1 − p) ε) t
 //! ```
 //!
-//! so that it pays if *g* < (1 − p)(1 − ε) *t*: where the dictionary is much slower than the
-//! filter. A lookup in a database takes a microsecond from its cache and a hundred or more from a
-//! disk, the guard some nanoseconds: there it pays. A map in memory is as fast as a filter: there
-//! it does not. And a list that is known from the beginning can be folded into the automaton
-//! ([`Automaton::with_exceptions`](crate::Automaton::with_exceptions)), which asks nobody.
+//! so the guard pays if *g* < (1 − p)(1 − ε) *t*, that is, if the dictionary is much slower than the
+//! filter. A lookup in a database takes about a microsecond from its cache and a hundred or more
+//! from a disk, and the guard takes some nanoseconds: there it pays. A map in memory is as fast as a
+//! filter: there it does not. And a list that is known in advance can be folded into the automaton
+//! ([`Automaton::with_exceptions`](crate::Automaton::with_exceptions)), which needs no lookup.
 //!
-//! | where exceptions are | lookup | additions | survive | guard |
-//! |---|---|---|---|---|
-//! | folded into the automaton | none | | | |
-//! | [`MemoryExceptions`] | map | yes | no | if you like |
-//! | `StoredExceptions` (feature `stored`) | database | yes | yes | yes |
+//! | exceptions | feature | lookup | can change | persistent | guard |
+//! |---|---|---|---|---|---|
+//! | folded into the automaton | | none | no | no | no |
+//! | [`MemoryExceptions`] | | map | yes | no | no |
+//! | `GuardedExceptions` | `guard` | map | yes | no | yes |
+//! | `StoredExceptions` | `stored` | database | yes | yes | optional |
 //!
-//! All are asked through one trait, [`Exceptions`], and answer the same. The later of two lists
-//! overrides the earlier one, as
-//! [`Hyphenator::with_exceptions`](crate::Hyphenator::with_exceptions) has it.
+//! All of them implement [`Exceptions`] or give the same answers. The later of two lists overrides
+//! the earlier one: see [`Hyphenator::with_exceptions`](crate::Hyphenator::with_exceptions).
 //!
-//! # The question must be the one the filter was filled for
+//! # Keys must be normalised
 //!
-//! A filter knows bytes, and nothing of words. One that was filled with `ta-ble` and is asked for
-//! `table`, or filled with `Massachusetts` and asked for `massachusetts`, says *no*, and the
-//! exception is lost without a sign. Here everything that goes in and everything that is asked for
-//! is [folded](crate::fold()): the plain word, in small letters, composed.
+//! A filter sees bytes, not words. If it was filled with `ta-ble` and is asked for `table`, or filled
+//! with `Massachusetts` and asked for `massachusetts`, it says *no*, and the exception is silently
+//! lost. Here every word that is inserted or looked up is [folded](crate::fold()): no hyphens, lower
+//! case, composed letters.
 //!
 //! # References
 //!
-//! - B. H. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 13 (1970):
-//!   five pages, with the hyphenation of words as the example.
+//! - B. H. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 13 (1970): five
+//!   pages, with hyphenation as the example.
 //! - F. M. Liang, *Word hy-phen-a-tion by com-put-er*, Stanford 1983: patterns, and why exceptions
 //!   remain.
 
+#[cfg(feature = "guard")]
 mod gate;
+#[cfg(feature = "guard")]
 mod guard;
+#[cfg(feature = "guard")]
+mod guarded;
 mod memory;
 #[cfg(all(test, feature = "stored"))]
 mod tests;
@@ -75,11 +80,15 @@ mod store;
 mod stored;
 
 #[cfg(feature = "stored")]
-pub use error::{Cause, StoreError};
+pub use error::{StoreError, StoreErrorKind};
+#[cfg(feature = "guard")]
 pub use gate::Counters;
+#[cfg(feature = "guard")]
 pub use guard::{Guard, GuardError};
 #[cfg(feature = "stored")]
-pub use guard_file::Rebuilt;
+pub use guard_file::RebuildReason;
+#[cfg(feature = "guard")]
+pub use guarded::GuardedExceptions;
 pub use memory::MemoryExceptions;
 #[cfg(feature = "stored")]
 pub use stored::StoredExceptions;
@@ -88,7 +97,7 @@ use std::sync::Arc;
 
 use crate::{Breaks, Exceptions};
 
-/// Shared exceptions: to be asked by hyphenators, and added to by others.
+/// Shared exceptions: a hyphenator looks words up while others add to them.
 impl<E: Exceptions + ?Sized> Exceptions for Arc<E> {
     fn find(&self, folded: &str) -> Option<Breaks> {
         (**self).find(folded)

@@ -10,22 +10,22 @@ use redb::{
     TableDefinition, TableHandle,
 };
 
-use super::error::{Cause, StoreError};
+use super::error::{StoreError, StoreErrorKind};
 use super::guard::HASHER;
 use crate::{Breaks, Exception, fold};
 
-/// The folded words, each with its breaks: the gaps between them, seven bits to a byte.
+/// The folded words, each with its breaks: the distances between them as varints.
 const WORDS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("words");
-/// What is known of all words together, by name.
+/// Facts about the whole store, by name.
 const STATE: TableDefinition<'_, &str, u64> = TableDefinition::new("state");
 
 const FORMAT: &str = "format";
 const GENERATION: &str = "generation";
 const FINGERPRINT: &str = "fingerprint";
-/// The one format that there is.
+/// The only format so far.
 const FORMAT_1: u64 = 1;
 
-/// The database of exceptions. It knows nothing of guards; [`StoredExceptions`] is its face.
+/// The database of exceptions, without a guard; [`StoredExceptions`] is the public type.
 ///
 /// [`StoredExceptions`]: super::StoredExceptions
 pub(super) struct Store {
@@ -33,24 +33,24 @@ pub(super) struct Store {
     database: Database,
 }
 
-/// Which set of words a store holds: so a guard can tell whether it was made for it.
+/// Identifies the set of words in a store, so that a guard's file can be checked against it.
 ///
-/// The generation alone would not do: a copy of the store goes on by other changes to the same
-/// number.
+/// The generation alone is not enough: a copy of the store reaches the same number by other
+/// changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// How many changes there were.
+    /// The number of changes so far.
     pub(super) generation: u64,
     pub(super) key_count: u64,
-    /// The sum of the words' digests, by which sets of words differ, whatever their order.
+    /// The sum of the words' digests, which does not depend on their order.
     pub(super) fingerprint: u64,
 }
 
 impl Store {
-    /// Opens a store, or makes an empty one.
+    /// Opens a store, or creates an empty one.
     pub(super) fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let at = |cause: Cause| cause.at(path);
+        let at = |kind: StoreErrorKind| kind.at(path);
         if !path.try_exists().map_err(|error| at(error.into()))? {
             create(path).map_err(at)?;
         }
@@ -60,12 +60,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Adds exceptions in one transaction, and tells how many words were new. Before the commit
-    /// something else is done, with the digests of the new words, and all words as they will be.
+    /// Adds exceptions in one transaction, and returns the number of new words. Before the commit,
+    /// `before_commit` is called with the digests of the new words, and all words after the change.
     pub(super) fn insert(
         &self,
         exceptions: impl IntoIterator<Item = Exception>,
-        before_commit: impl FnOnce(&[Digest], &Words<'_>) -> Result<(), Cause>,
+        before_commit: impl FnOnce(&[Digest], &Words<'_>) -> Result<(), StoreErrorKind>,
     ) -> Result<u64, StoreError> {
         let change = || {
             let mut new = Vec::new();
@@ -74,8 +74,8 @@ impl Store {
                 let mut words = transaction.open_table(WORDS)?;
                 for exception in exceptions {
                     let length = exception.word().len();
-                    if length > LONGEST_WORD {
-                        return Err(Cause::WordTooLong { length, limit: LONGEST_WORD });
+                    if length > MAX_WORD_LENGTH {
+                        return Err(StoreErrorKind::WordTooLong { length, limit: MAX_WORD_LENGTH });
                     }
                     let value = encode(exception.breaks());
                     if words.insert(exception.word(), &*value)?.is_none() {
@@ -90,10 +90,10 @@ impl Store {
             transaction.commit()?;
             Ok(new.len() as u64)
         };
-        change().map_err(|cause: Cause| cause.at(&self.path))
+        change().map_err(|kind: StoreErrorKind| kind.at(&self.path))
     }
 
-    /// Takes words out in one transaction, and tells the digests of those that were there.
+    /// Removes words in one transaction, and returns the digests of those that were present.
     pub(super) fn remove<W: AsRef<str>>(
         &self,
         words: impl IntoIterator<Item = W>,
@@ -116,7 +116,7 @@ impl Store {
             transaction.commit()?;
             Ok(removed)
         };
-        change().map_err(|cause: Cause| cause.at(&self.path))
+        change().map_err(|kind: StoreErrorKind| kind.at(&self.path))
     }
 
     /// The breaks of a folded word.
@@ -125,7 +125,7 @@ impl Store {
             Some(value) => decode(value.value()).map(Some),
             None => Ok(None),
         };
-        read().map_err(|cause: Cause| cause.at(&self.path))
+        read().map_err(|kind: StoreErrorKind| kind.at(&self.path))
     }
 
     /// All exceptions, ordered by their words' bytes, as they were when the iterator was made.
@@ -133,13 +133,13 @@ impl Store {
         &self,
     ) -> Result<impl Iterator<Item = Result<Exception, StoreError>> + '_, StoreError> {
         let open = || Ok(self.words()?.range::<&str>(..)?);
-        let range = open().map_err(|cause: Cause| cause.at(&self.path))?;
+        let range = open().map_err(|kind: StoreErrorKind| kind.at(&self.path))?;
         Ok(range.map(|entry| {
             let read = || {
                 let (word, value) = entry?;
                 Ok(Exception::new(word.value(), &decode(value.value())?))
             };
-            read().map_err(|cause: Cause| cause.at(&self.path))
+            read().map_err(|kind: StoreErrorKind| kind.at(&self.path))
         }))
     }
 
@@ -158,46 +158,46 @@ impl Store {
                 fingerprint: value_of(&state, FINGERPRINT)?,
             })
         };
-        read().map_err(|cause: Cause| cause.at(&self.path))
+        read().map_err(|kind: StoreErrorKind| kind.at(&self.path))
     }
 
     /// The digests of all words.
-    pub(super) fn digests(&self) -> Result<Vec<Digest>, Cause> {
+    pub(super) fn digests(&self) -> Result<Vec<Digest>, StoreErrorKind> {
         Words(&self.words()?).digests()
     }
 
-    fn words(&self) -> Result<ReadOnlyTable<&'static str, &'static [u8]>, Cause> {
+    fn words(&self) -> Result<ReadOnlyTable<&'static str, &'static [u8]>, StoreErrorKind> {
         Ok(self.database.begin_read()?.open_table(WORDS)?)
     }
 
-    fn check_format(&self) -> Result<(), Cause> {
+    fn check_format(&self) -> Result<(), StoreErrorKind> {
         let transaction = self.database.begin_read()?;
         let mut tables = transaction.list_tables()?;
         if !tables.any(|table| table.name() == STATE.name()) {
-            return Err(Cause::NotAStore);
+            return Err(StoreErrorKind::NotAStore);
         }
         match value_of(&transaction.open_table(STATE)?, FORMAT)? {
             FORMAT_1 => Ok(()),
-            other => Err(Cause::UnknownFormat(other)),
+            other => Err(StoreErrorKind::UnknownFormat(other)),
         }
     }
 }
 
-/// All words of a store, in a transaction or outside of one.
+/// All words of a store, inside or outside a transaction.
 pub(super) struct Words<'t>(&'t dyn AllWords);
 
 impl Words<'_> {
-    pub(super) fn digests(&self) -> Result<Vec<Digest>, Cause> {
+    pub(super) fn digests(&self) -> Result<Vec<Digest>, StoreErrorKind> {
         self.0.digests()
     }
 }
 
 trait AllWords {
-    fn digests(&self) -> Result<Vec<Digest>, Cause>;
+    fn digests(&self) -> Result<Vec<Digest>, StoreErrorKind>;
 }
 
 impl<T: ReadableTable<&'static str, &'static [u8]>> AllWords for T {
-    fn digests(&self) -> Result<Vec<Digest>, Cause> {
+    fn digests(&self) -> Result<Vec<Digest>, StoreErrorKind> {
         let mut digests = Vec::new();
         for entry in self.iter()? {
             digests.push(HASHER.digest(entry?.0.value()));
@@ -206,19 +206,19 @@ impl<T: ReadableTable<&'static str, &'static [u8]>> AllWords for T {
     }
 }
 
-/// Makes an empty store in one step: a process that is killed on the way leaves no half of a
-/// database, which could not be opened ever after.
-fn create(path: &Path) -> Result<(), Cause> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
+/// Creates an empty store atomically: a process that is killed meanwhile leaves no incomplete
+/// database, which could not be opened later.
+fn create(path: &Path) -> Result<(), StoreErrorKind> {
+    let directory = match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".crivo-").suffix(".tmp");
-    // As open to others as any new file, not as a secret one.
+    // With the permissions of any new file, not those of a private temporary one.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(folder)?;
+    let file = builder.tempfile_in(directory)?;
     {
         let database = Database::builder().create_file(file.reopen()?)?;
         let transaction = database.begin_write()?;
@@ -232,31 +232,31 @@ fn create(path: &Path) -> Result<(), Cause> {
         transaction.commit()?;
     }
     match file.persist_noclobber(path) {
-        // Somebody else was faster: theirs is as good.
+        // Another process has created it meanwhile, which is just as good.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error.into()),
-        Ok(_) => Ok(sync_folder(folder)?),
+        Ok(_) => Ok(sync_directory(directory)?),
     }
 }
 
-/// Makes the name of a new store outlast a loss of power, where folders can be asked for that.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+/// Makes the name of a new store survive a power failure, where directories can be synchronised.
+fn sync_directory(directory: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, Unsupported};
     if !cfg!(unix) {
         return Ok(());
     }
-    let Ok(folder) = File::open(folder) else { return Ok(()) };
-    match folder.sync_all() {
+    let Ok(directory) = File::open(directory) else { return Ok(()) };
+    match directory.sync_all() {
         Err(error) if !matches!(error.kind(), InvalidInput | Unsupported) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// A change is made: the next generation, with another fingerprint.
+/// Records a change: the next generation and the new fingerprint.
 fn advance(
     state: &mut redb::Table<'_, &'static str, u64>,
     change: impl FnOnce(u64) -> u64,
-) -> Result<(), Cause> {
+) -> Result<(), StoreErrorKind> {
     let generation = value_of(state, GENERATION)?;
     let fingerprint = value_of(state, FINGERPRINT)?;
     state.insert(GENERATION, generation.wrapping_add(1))?;
@@ -264,8 +264,11 @@ fn advance(
     Ok(())
 }
 
-fn value_of(state: &impl ReadableTable<&'static str, u64>, name: &str) -> Result<u64, Cause> {
-    Ok(state.get(name)?.ok_or(Cause::NotAStore)?.value())
+fn value_of(
+    state: &impl ReadableTable<&'static str, u64>,
+    name: &str,
+) -> Result<u64, StoreErrorKind> {
+    Ok(state.get(name)?.ok_or(StoreErrorKind::NotAStore)?.value())
 }
 
 fn encode(breaks: &Breaks) -> Vec<u8> {
@@ -283,26 +286,27 @@ fn encode(breaks: &Breaks) -> Vec<u8> {
     bytes
 }
 
-/// A word has at most so many bytes: so damaged breaks cannot ask for memory without end.
-const LONGEST_WORD: usize = 1 << 20;
+/// The maximum length of a word in bytes. It also limits the memory that damaged breaks can
+/// request.
+const MAX_WORD_LENGTH: usize = 1 << 20;
 
-fn decode(bytes: &[u8]) -> Result<Breaks, Cause> {
+fn decode(bytes: &[u8]) -> Result<Breaks, StoreErrorKind> {
     let mut breaks = Breaks::new();
     let (mut offset, mut gap, mut shift) = (0usize, 0usize, 0);
     for &byte in bytes {
         gap |= usize::from(byte & 0x7f) << shift;
         shift += 7;
-        if gap > LONGEST_WORD || shift > 28 {
-            return Err(Cause::DamagedEntry);
+        if gap > MAX_WORD_LENGTH || shift > 28 {
+            return Err(StoreErrorKind::DamagedEntry);
         }
         if byte < 0x80 {
             offset += gap;
-            if offset > LONGEST_WORD {
-                return Err(Cause::DamagedEntry);
+            if offset > MAX_WORD_LENGTH {
+                return Err(StoreErrorKind::DamagedEntry);
             }
             breaks.insert(offset);
             (gap, shift) = (0, 0);
         }
     }
-    if shift == 0 { Ok(breaks) } else { Err(Cause::DamagedEntry) }
+    if shift == 0 { Ok(breaks) } else { Err(StoreErrorKind::DamagedEntry) }
 }

@@ -23,15 +23,15 @@ fn exceptions(list: &str) -> Vec<Exception> {
     Exception::parse_list(list).unwrap()
 }
 
-struct Folder {
-    _folder: TempDir,
+struct Directory {
+    _directory: TempDir,
     store: PathBuf,
 }
 
-impl Folder {
+impl Directory {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { store: folder.path().join("words.redb"), _folder: folder }
+        let directory = tempfile::tempdir().unwrap();
+        Self { store: directory.path().join("words.redb"), _directory: directory }
     }
 
     fn open(&self, guard: Option<Guard>) -> StoredExceptions {
@@ -53,16 +53,16 @@ fn cases(word: &str) -> [String; 4] {
     [word.to_lowercase(), word.to_uppercase(), capital.collect(), mixed.collect()]
 }
 
-/// Words that are in no list.
-fn strangers() -> impl Iterator<Item = String> {
+/// Words that are not listed.
+fn absent_words() -> impl Iterator<Item = String> {
     (0..20_000).map(|number| {
         let letter = |shift: u32| char::from(b'a' + (number >> shift & 15) as u8);
         format!("q{}{}{}{}q", letter(0), letter(4), letter(8), letter(12))
     })
 }
 
-/// Every exception in every letter case is found; strangers are not, and each costs one lookup at
-/// most.
+/// Every exception is found in every letter case. Absent words are not found, and each costs at most
+/// one lookup.
 fn finds_all(hyphenator: &Hyphenator, counters: impl Fn() -> Counters, guarded: bool) {
     let last: BTreeMap<&str, &Exception> =
         ENGLISH.iter().map(|exception| (exception.word(), exception)).collect();
@@ -80,17 +80,21 @@ fn finds_all(hyphenator: &Hyphenator, counters: impl Fn() -> Counters, guarded: 
     assert_eq!((found.rejections, found.false_positives, found.failures), (0, 0, 0));
 
     let plain = Hyphenator::new(Language::EnglishUs);
-    let mut strange = 0;
-    for word in strangers() {
-        assert_eq!(hyphenator.breaks(&word), plain.breaks(&word), "a stranger changes nothing");
-        strange += 1;
+    let mut absent = 0;
+    for word in absent_words() {
+        assert_eq!(
+            hyphenator.breaks(&word),
+            plain.breaks(&word),
+            "an absent word is hyphenated by the patterns"
+        );
+        absent += 1;
     }
     let now = counters();
-    assert_eq!((now.lookups, now.found), (asked + strange, asked));
+    assert_eq!((now.lookups, now.found), (asked + absent, asked));
     if guarded {
-        assert_eq!(now.rejections + now.false_positives, strange);
-        // The mean is at most 200, with a deviation of 14; a guard of so few keys scatters by some
-        // tenths more. Seeds are fixed: this was true once, and is always.
+        assert_eq!(now.rejections + now.false_positives, absent);
+        // The mean is at most 200 with a standard deviation of 14; a guard of so small a size varies
+        // by some tenths more. The words and the seed are fixed, so the result is deterministic.
         assert!(now.false_positives < 300, "{now:?}");
     } else {
         assert_eq!((now.rejections, now.false_positives), (0, 0));
@@ -101,14 +105,12 @@ fn finds_all(hyphenator: &Hyphenator, counters: impl Fn() -> Counters, guarded: 
 fn every_exception_in_every_case_is_found_through_every_guard_in_memory() {
     let patterns = Language::EnglishUs.patterns();
     for guard in guards() {
-        let mut words = MemoryExceptions::new(ENGLISH.iter().cloned());
-        if let Some(guard) = guard {
-            words = words.with_guard(guard).unwrap();
-        }
-        let words = Arc::new(words);
+        let Some(guard) = guard else { continue };
+        let map = MemoryExceptions::new(ENGLISH.iter().cloned());
+        let words = Arc::new(GuardedExceptions::new(map, guard).unwrap());
         // The patterns alone, so that every answer is the dictionary's.
         let hyphenator = Hyphenator::from_patterns(&patterns).with_exceptions(Arc::clone(&words));
-        finds_all(&hyphenator, || words.counters(), guard.is_some());
+        finds_all(&hyphenator, || words.counters(), true);
     }
 }
 
@@ -116,20 +118,20 @@ fn every_exception_in_every_case_is_found_through_every_guard_in_memory() {
 fn every_exception_in_every_case_is_found_through_every_guard_on_disk() {
     let patterns = Language::EnglishUs.patterns();
     for guard in guards() {
-        let folder = Folder::new();
-        folder.open(guard).insert(ENGLISH.iter().cloned()).unwrap();
-        let words = Arc::new(folder.open(guard));
-        assert_eq!(words.rebuilt(), None, "{guard:?} was saved when the store was closed");
+        let directory = Directory::new();
+        directory.open(guard).insert(ENGLISH.iter().cloned()).unwrap();
+        let words = Arc::new(directory.open(guard));
+        assert_eq!(words.rebuild_reason(), None, "{guard:?} was saved when the store was closed");
         let hyphenator = Hyphenator::from_patterns(&patterns).with_exceptions(Arc::clone(&words));
         finds_all(&hyphenator, || words.counters(), guard.is_some());
     }
 }
 
 #[test]
-fn folded_in_memory_and_stored_are_one() {
+fn folded_and_memory_and_stored_exceptions_give_the_same_breaks() {
     let patterns = Language::EnglishUs.patterns();
-    let folder = Folder::new();
-    let stored = folder.open(Some(Guard::new(Kind::Cuckoo, 0.05).unwrap()));
+    let directory = Directory::new();
+    let stored = directory.open(Some(Guard::new(Kind::Cuckoo, 0.05).unwrap()));
     stored.insert(ENGLISH.iter().cloned()).unwrap();
     let folded = Hyphenator::from_automaton(Automaton::with_exceptions(&patterns, &*ENGLISH));
     let memory = Hyphenator::from_patterns(&patterns)
@@ -137,14 +139,14 @@ fn folded_in_memory_and_stored_are_one() {
     let stored = Hyphenator::from_patterns(&patterns).with_exceptions(stored);
     let listed = ENGLISH.iter().flat_map(|exception| cases(exception.word()));
     let near = ENGLISH.iter().map(|exception| format!("{}x", exception.word()));
-    // Marks that compose, and others: a word with a mark that it is not listed with is another one.
+    // Marks that compose, and others: a word with a mark that is not listed is another word.
     let marked = ENGLISH.iter().zip(1..).flat_map(|(exception, number)| {
         let word = exception.word();
         let at = number % word.len() + 1;
         ["\u{301}", "\u{330}", "\u{330}\u{301}"]
             .map(|marks| [&word[..at], marks, &word[at..]].concat())
     });
-    for word in listed.chain(near).chain(marked).chain(strangers().take(2000)) {
+    for word in listed.chain(near).chain(marked).chain(absent_words().take(2000)) {
         let breaks = folded.breaks(&word);
         assert_eq!(memory.breaks(&word), breaks, "{word}");
         assert_eq!(stored.breaks(&word), breaks, "{word}");
@@ -152,7 +154,7 @@ fn folded_in_memory_and_stored_are_one() {
 }
 
 #[test]
-fn a_mark_makes_another_word_for_every_holder() {
+fn a_mark_makes_another_word_for_every_kind_of_exceptions() {
     let patterns = Patterns::parse("1qo").unwrap();
     let list = exceptions("manu-script x\u{302}\u{323}a-bc");
     let folded = Hyphenator::from_automaton(Automaton::with_exceptions(&patterns, &list));
@@ -175,12 +177,12 @@ fn a_mark_makes_another_word_for_every_holder() {
 }
 
 #[test]
-fn breaks_survive_the_disk() {
-    let folder = Folder::new();
+fn stored_breaks_are_read_back_unchanged() {
+    let directory = Directory::new();
     let long: String =
         std::iter::repeat_n("abc-", 100).collect::<String>() + &"z".repeat(300) + "-z";
     let list = exceptions(&format!("never ta-ble \u{e9}t-\u{e9} {long}"));
-    let words = folder.open(None);
+    let words = directory.open(None);
     assert_eq!(words.insert(list.clone()).unwrap(), 4);
     for exception in &list {
         assert_eq!(words.get(exception.word()).unwrap().as_ref(), Some(exception.breaks()));
@@ -194,72 +196,78 @@ fn breaks_survive_the_disk() {
 }
 
 #[test]
-fn words_that_could_not_be_read_are_not_taken() {
-    let folder = Folder::new();
-    let words = folder.open(None);
+fn words_that_are_too_long_are_refused() {
+    let directory = Directory::new();
+    let words = directory.open(None);
     let longest = "a".repeat((1 << 20) - 1) + "-b";
     assert_eq!(words.insert(exceptions(&longest)).unwrap(), 1);
     let word = longest.replace('-', "");
     assert_eq!(words.get(&word).unwrap().unwrap().iter().collect::<Vec<_>>(), [word.len() - 1]);
     let error = words.insert(exceptions(&format!("ta-ble a{longest}"))).unwrap_err();
-    assert!(matches!(error.cause, Cause::WordTooLong { length, limit } if length == limit + 1));
+    assert!(
+        matches!(error.kind, StoreErrorKind::WordTooLong { length, limit } if length == limit + 1)
+    );
     // All or none.
     assert_eq!((words.get("table").unwrap(), words.key_count().unwrap()), (None, 1));
 }
 
 #[test]
 fn later_breaks_replace_earlier_ones() {
-    let folder = Folder::new();
-    let words = folder.open(Some(Guard::new(Kind::Cuckoo, 0.01).unwrap()));
+    let directory = Directory::new();
+    let words = directory.open(Some(Guard::new(Kind::Cuckoo, 0.01).unwrap()));
     assert_eq!(words.insert(exceptions("ta-ble chair")).unwrap(), 2);
     assert_eq!(words.insert(exceptions("tab-le Tabl-e new")).unwrap(), 1);
     assert_eq!(words.get("TABLE").unwrap().unwrap().join("TABLE", "-"), "TABL-E");
     assert_eq!((words.key_count().unwrap(), words.generation().unwrap()), (3, 2));
-    // A word that was replaced is once in the guard, so that one removal takes it out.
+    // A word that was replaced is in the guard once, so that one removal is enough.
     assert_eq!(words.remove(["table", "TABLE", "absent"]).unwrap(), 1);
     assert_eq!(words.get("table").unwrap(), None);
     assert_eq!((words.key_count().unwrap(), words.generation().unwrap()), (2, 3));
 }
 
 #[test]
-fn a_guard_file_is_taken_only_if_it_is_of_these_words() {
-    let folder = Folder::new();
+fn a_guard_file_is_used_only_for_the_words_it_was_written_for() {
+    let directory = Directory::new();
     let [bloom, cuckoo, rare] = [(Kind::Bloom, 0.01), (Kind::Cuckoo, 0.01), (Kind::Cuckoo, 0.001)]
-        .map(|(kind, rate)| Some(Guard::new(kind, rate).unwrap()));
-    let rebuilt = |guard| folder.open(guard).rebuilt().cloned();
+        .map(|(kind, fpr)| Some(Guard::new(kind, fpr).unwrap()));
+    let rebuilt = |guard| directory.open(guard).rebuild_reason().cloned();
 
-    assert_eq!(rebuilt(cuckoo), Some(Rebuilt::Missing));
+    assert_eq!(rebuilt(cuckoo), Some(RebuildReason::Missing));
     assert_eq!(rebuilt(cuckoo), None);
-    assert_eq!(rebuilt(rare), Some(Rebuilt::OtherGuard));
-    assert_eq!(rebuilt(bloom), Some(Rebuilt::OtherGuard));
+    assert_eq!(rebuilt(rare), Some(RebuildReason::OtherGuard));
+    assert_eq!(rebuilt(bloom), Some(RebuildReason::OtherGuard));
     assert_eq!(rebuilt(None), None);
     assert_eq!(rebuilt(bloom), None);
-    assert_eq!(rebuilt(cuckoo), Some(Rebuilt::OtherGuard));
-    // Without a guard nobody keeps its file up to date.
-    folder.open(None).insert(exceptions("ta-ble")).unwrap();
-    assert_eq!(rebuilt(cuckoo), Some(Rebuilt::Stale));
+    assert_eq!(rebuilt(cuckoo), Some(RebuildReason::OtherGuard));
+    // A store that is open without a guard does not keep the guard's file up to date.
+    directory.open(None).insert(exceptions("ta-ble")).unwrap();
+    assert_eq!(rebuilt(cuckoo), Some(RebuildReason::Stale));
 
-    // Two stores that went on by different words have the same generation, and different guards.
-    let other = Folder::new();
-    fs::copy(&folder.store, &other.store).unwrap();
-    folder.open(cuckoo).insert(exceptions("one")).unwrap();
+    // Two copies of a store that got different words have the same generation, and different guards.
+    let other = Directory::new();
+    fs::copy(&directory.store, &other.store).unwrap();
+    directory.open(cuckoo).insert(exceptions("one")).unwrap();
     other.open(cuckoo).insert(exceptions("two")).unwrap();
-    fs::copy(other.guard_file(), folder.guard_file()).unwrap();
-    let words = folder.open(cuckoo);
-    assert_eq!(words.rebuilt(), Some(&Rebuilt::Stale));
+    fs::copy(other.guard_file(), directory.guard_file()).unwrap();
+    let words = directory.open(cuckoo);
+    assert_eq!(words.rebuild_reason(), Some(&RebuildReason::Stale));
     assert!(words.get("one").unwrap().is_some());
 }
 
 #[test]
-fn a_damaged_guard_is_built_anew() {
-    let folder = Folder::new();
+fn a_damaged_guard_is_rebuilt() {
+    let directory = Directory::new();
     let guard = Some(Guard::new(Kind::Quotient, 0.01).unwrap());
-    folder.open(guard).insert(exceptions("ta-ble")).unwrap();
-    let whole = fs::read(folder.guard_file()).unwrap();
+    directory.open(guard).insert(exceptions("ta-ble")).unwrap();
+    let whole = fs::read(directory.guard_file()).unwrap();
     let check = |bytes: &[u8]| {
-        fs::write(folder.guard_file(), bytes).unwrap();
-        let words = folder.open(guard);
-        assert!(matches!(words.rebuilt(), Some(Rebuilt::Damaged(_))), "{:?}", words.rebuilt());
+        fs::write(directory.guard_file(), bytes).unwrap();
+        let words = directory.open(guard);
+        assert!(
+            matches!(words.rebuild_reason(), Some(RebuildReason::Damaged(_))),
+            "{:?}",
+            words.rebuild_reason()
+        );
         assert!(words.get("table").unwrap().is_some());
     };
     for length in (0..whole.len()).step_by(97) {
@@ -272,46 +280,49 @@ fn a_damaged_guard_is_built_anew() {
         // Padding is not covered by a checksum of its own, but must be zero.
         check(&bytes);
     }
-    // What cannot be written does not keep the store from being used.
-    fs::remove_file(folder.guard_file()).unwrap();
-    fs::create_dir(folder.guard_file()).unwrap();
-    let words = folder.open(guard);
-    assert!(matches!(words.rebuilt(), Some(Rebuilt::Damaged(_))));
+    // The store can be used even if the guard's file cannot be written.
+    fs::remove_file(directory.guard_file()).unwrap();
+    fs::create_dir(directory.guard_file()).unwrap();
+    let words = directory.open(guard);
+    assert!(matches!(words.rebuild_reason(), Some(RebuildReason::Damaged(_))));
     assert!(words.get("table").unwrap().is_some());
     assert!(words.save_guard().is_err());
 }
 
 #[test]
 fn other_files_are_refused_and_left_as_they_are() {
-    let folder = Folder::new();
-    fs::write(&folder.store, "ta-ble\n".repeat(1000)).unwrap();
-    let error = StoredExceptions::open(&folder.store, None).unwrap_err();
-    assert!(matches!(error.cause, Cause::NotAStore), "{error}");
-    assert!(error.to_string().contains("words.redb: this is not a store of exceptions"));
-    assert_eq!(fs::read(&folder.store).unwrap(), "ta-ble\n".repeat(1000).as_bytes());
+    let directory = Directory::new();
+    fs::write(&directory.store, "ta-ble\n".repeat(1000)).unwrap();
+    let error = StoredExceptions::open(&directory.store, None).unwrap_err();
+    assert!(matches!(error.kind, StoreErrorKind::NotAStore), "{error}");
+    assert!(error.to_string().contains("words.redb: not a store of exceptions"));
+    assert_eq!(fs::read(&directory.store).unwrap(), "ta-ble\n".repeat(1000).as_bytes());
 
-    let other = Folder::new();
+    let other = Directory::new();
     let database = redb::Database::create(&other.store).unwrap();
     let transaction = database.begin_write().unwrap();
     transaction.open_table(redb::TableDefinition::<u64, u64>::new("squares")).unwrap();
     transaction.commit().unwrap();
     drop(database);
     let error = StoredExceptions::open(&other.store, None).unwrap_err();
-    assert!(matches!(error.cause, Cause::NotAStore), "{error}");
+    assert!(matches!(error.kind, StoreErrorKind::NotAStore), "{error}");
 
-    let third = Folder::new();
+    let third = Directory::new();
     let _open = third.open(None);
     let error = StoredExceptions::open(&third.store, None).unwrap_err();
-    assert!(matches!(error.cause, Cause::AlreadyOpen), "{error}");
+    assert!(matches!(error.kind, StoreErrorKind::AlreadyOpen), "{error}");
     let nowhere = third.store.join("nowhere");
-    assert!(matches!(StoredExceptions::open(nowhere, None).unwrap_err().cause, Cause::Database(_)));
+    assert!(matches!(
+        StoredExceptions::open(nowhere, None).unwrap_err().kind,
+        StoreErrorKind::Database(_)
+    ));
 }
 
 #[test]
-fn guards_that_cannot_be_are_refused() {
+fn impossible_rates_are_refused() {
     for kind in Kind::ALL {
-        for rate in [0.0, 1.0, -1.0, f64::NAN] {
-            assert!(Guard::new(kind, rate).is_err(), "{kind} {rate}");
+        for fpr in [0.0, 1.0, -1.0, f64::NAN] {
+            assert!(Guard::new(kind, fpr).is_err(), "{kind} {fpr}");
         }
     }
 }
@@ -326,8 +337,8 @@ fn threads_find_what_was_acknowledged() {
         Exception::parse(&format!("ab-{letters}")).unwrap()
     };
     for kind in [Kind::Cuckoo, Kind::Fuse] {
-        let folder = Folder::new();
-        let words = folder.open(Some(Guard::new(kind, 0.01).unwrap()));
+        let directory = Directory::new();
+        let words = directory.open(Some(Guard::new(kind, 0.01).unwrap()));
         // How many of each writer's words were acknowledged.
         let acknowledged: [_; WRITERS] = std::array::from_fn(|_| AtomicUsize::new(0));
         std::thread::scope(|scope| {
@@ -363,13 +374,13 @@ fn threads_find_what_was_acknowledged() {
     }
 }
 
-/// What may be done to a dictionary.
+/// An operation on a dictionary.
 #[derive(Debug, Clone)]
 enum Step {
     Insert(Vec<(u8, bool)>),
     Remove(Vec<u8>),
     Reopen,
-    /// The guard's file is put back to what it was some steps ago.
+    /// The guard's file is replaced by an earlier version of it.
     RestoreGuard,
 }
 
@@ -383,7 +394,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..14)
 }
 
-/// One of forty words, in one of two ways.
+/// One of forty words, with or without a break.
 fn exception(number: u8, divided: bool) -> Exception {
     let letter = char::from(b'a' + number % 26);
     let hyphen = if divided { "-" } else { "" };
@@ -400,14 +411,15 @@ proptest! {
     })]
 
     #[test]
-    fn a_guard_hides_no_word_whatever_is_done(
+    fn a_guard_never_hides_a_word(
         kind in prop::sample::select(Kind::ALL.to_vec()),
         steps in steps(),
     ) {
         let guard = Guard::new(kind, 0.01).unwrap();
-        let folder = Folder::new();
-        let mut stored = Some(folder.open(Some(guard)));
-        let mut memory = MemoryExceptions::default().with_guard(guard).unwrap();
+        let directory = Directory::new();
+        let mut stored = Some(directory.open(Some(guard)));
+        let mut memory =
+            GuardedExceptions::new(MemoryExceptions::default(), guard).unwrap();
         let mut model = BTreeMap::new();
         let mut old_guard = None;
         for step in steps {
@@ -437,15 +449,15 @@ proptest! {
                 }
                 Step::Reopen => {
                     drop(stored.take());
-                    stored = Some(folder.open(Some(guard)));
+                    stored = Some(directory.open(Some(guard)));
                 }
                 Step::RestoreGuard => {
                     drop(stored.take());
-                    let now = fs::read(folder.guard_file()).unwrap();
+                    let now = fs::read(directory.guard_file()).unwrap();
                     if let Some(old) = old_guard.replace(now) {
-                        fs::write(folder.guard_file(), old).unwrap();
+                        fs::write(directory.guard_file(), old).unwrap();
                     }
-                    stored = Some(folder.open(Some(guard)));
+                    stored = Some(directory.open(Some(guard)));
                 }
             }
             let words = stored.as_ref().unwrap();

@@ -1,4 +1,4 @@
-//! The languages whose patterns come with the library.
+//! The languages whose patterns are included.
 
 mod table;
 #[cfg(test)]
@@ -20,11 +20,11 @@ impl Language {
     }
 
     /// The language of a tag such as `de`, `en-GB`, `pt_BR` or `de-CH-1901`: its [code](Self::code),
-    /// or any tag of BCP 47 that says no less. Capital letters and underscores do not matter.
+    /// or a BCP 47 tag that contains it. Letter case does not matter, and `_` is read as `-`.
     ///
-    /// Of the languages all of whose subtags are in the tag, it is the one with the most; a region
-    /// or a variety that is not known is passed over. A language with several varieties is the usual
-    /// one if the tag does not tell: `en` is American English, `de` the spelling of 1996, `no`
+    /// Of the languages all of whose subtags are in the tag, it is the one with the most subtags;
+    /// an unknown region or variant is ignored. If the tag does not name a variant, it means the
+    /// usual one: `en` is American English, `de` the spelling of 1996, `no`
     /// Bokmål, `el` monotonic, `sr` Serbo-Croatian in Cyrillic script.
     ///
     /// ```
@@ -73,19 +73,20 @@ impl Language {
         self.facts().name
     }
 
-    /// How many letters stand at least before a break and after it.
+    /// The minimum number of letters before and after a break.
     pub fn minima(self) -> (usize, usize) {
         self.facts().minima
     }
 
-    /// The licence of the patterns: its name, as `data/README.md` of the source explains it.
+    /// The name of the patterns' licence; `data/README.md` in the source explains the names.
     pub fn licence(self) -> &'static str {
         self.facts().licence
     }
 
-    /// Title, authors, copyright and licence of the patterns, as the head of their file states them:
-    /// what most of the licences ask to be handed on with the patterns, and so with a program that
-    /// has them in it. Texts of licences that it only names are in `data/licences` of the source.
+    /// Title, authors, copyright and licence of the patterns, from the head of their file. Most of
+    /// the licences require this notice to be distributed with the patterns, and so with a program
+    /// that contains them. Licence texts that a notice only refers to are in `data/licences` of the
+    /// source.
     ///
     /// ```
     /// use crivo_hyphen::Language;
@@ -107,20 +108,20 @@ impl Language {
     }
 
     /// The exceptions of the language: those of the pattern file, then, for American English, those
-    /// of TUGboat's list. Where a word stands in both, the later entry holds.
+    /// of TUGboat's list. If a word is in both, the later entry applies.
     pub fn exceptions(self) -> Vec<Exception> {
         exceptions_in(&self.packed_texts())
     }
 
-    /// The automaton of the language with its exceptions folded in. It is built when it is first
-    /// asked for, and then kept.
+    /// The automaton of the language with its exceptions folded in. It is built at the first call
+    /// and shared afterwards.
     pub fn automaton(self) -> Arc<Automaton> {
         static AUTOMATA: [OnceLock<Arc<Automaton>>; LANGUAGES.len()] =
             [const { OnceLock::new() }; LANGUAGES.len()];
         Arc::clone(AUTOMATA[self as usize].get_or_init(|| Arc::new(self.build_automaton())))
     }
 
-    /// A new automaton of the language, which is not kept.
+    /// A new automaton of the language, which is not shared.
     pub fn build_automaton(self) -> Automaton {
         let texts = self.packed_texts();
         Automaton::with_exceptions(&patterns_in(&texts), &exceptions_in(&texts))
@@ -169,42 +170,36 @@ fn normalized(tag: &str) -> String {
     tag.to_ascii_lowercase().replace('_', "-")
 }
 
-/// A code that no language has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// There is no language with this code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no language has the code {code:?}; the nearest is {:?} ({})",
+    nearest.code(),
+    nearest.name()
+)]
 #[non_exhaustive]
 pub struct UnknownLanguage {
-    /// The code that was given.
+    /// The requested code.
     pub code: String,
-    /// The language whose code or name is most like it.
+    /// The language with the most similar code or name.
     pub nearest: Language,
 }
 
-impl fmt::Display for UnknownLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, nearest } = self;
-        let (nearest, name) = (nearest.code(), nearest.name());
-        write!(f, "no language has the code {code:?}; the nearest is {nearest:?} ({name})")
-    }
-}
-
-impl std::error::Error for UnknownLanguage {}
-
-/// The language whose code, or else whose name, begins alike or can be typed with the fewest
-/// changes.
+/// The language whose code or name has the same beginning, or else the smallest edit distance.
 fn nearest(wanted: &str) -> Language {
     let distance = |language: &Language| {
         let name = language.name().to_lowercase();
         let begins = !wanted.is_empty()
             && (language.code().split('-').next() == wanted.split('-').next()
                 || name.starts_with(wanted));
-        let changes = changes(wanted, language.code()).min(changes(wanted, &name));
-        (!begins, changes)
+        let code = edit_distance(wanted, language.code());
+        (!begins, code.min(edit_distance(wanted, &name)))
     };
     LANGUAGES.iter().copied().min_by_key(distance).unwrap_or(Language::EnglishUs)
 }
 
-/// Levenshtein's distance.
-fn changes(one: &str, other: &str) -> usize {
+/// The Levenshtein distance.
+fn edit_distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.chars().enumerate() {

@@ -1,13 +1,13 @@
-//! The list of languages: name, code, minima, licence, and whether a list of exceptions comes along.
+//! The list of languages: name, code, minima, licence, and whether there is a list of exceptions.
 //!
-//! Codes and minima are those of hyph-utf8, licences those that its files state; where a file may be
-//! had under several, the least demanding one. See `data/README.md`.
+//! Codes and minima are those of hyph-utf8. Licences are those stated in its files; if there are
+//! several, the most permissive one. See `data/README.md`.
 
-/// Makes the enumeration and its table from one list.
+/// Defines the enumeration and its table from one list.
 macro_rules! languages {
     ($($variant:ident: $code:literal, $name:literal, $minima:expr, $licence:literal
         $(, $exceptions:ident)?;)*) => {
-        /// A language whose patterns come with the library.
+        /// A language whose patterns are included.
         ///
         /// ```
         /// use crivo_hyphen::Language;
@@ -28,7 +28,7 @@ macro_rules! languages {
         /// All languages, in the order of the enumeration.
         pub(super) const LANGUAGES: &[Language] = &[$(Language::$variant,)*];
 
-        /// What is known of every language, in the same order.
+        /// The facts about every language, in the same order.
         pub(super) static FACTS: &[Facts] = &[$(Facts {
             code: $code,
             name: $name,
@@ -41,7 +41,7 @@ macro_rules! languages {
     };
 }
 
-/// What is known of a language.
+/// The facts about a language.
 pub(super) struct Facts {
     pub code: &'static str,
     pub name: &'static str,
@@ -130,7 +130,7 @@ languages! {
     Welsh: "cy", "Welsh", (2, 3), "MIT";
 }
 
-/// Tags that are no codes of the table, and the languages that they usually mean.
+/// Tags that are not codes of the table, and the languages that they usually mean.
 pub(super) static EQUIVALENTS: &[(&str, Language)] = &[
     ("am", Language::Ethiopic),
     ("de", Language::German),

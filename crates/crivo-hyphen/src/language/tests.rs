@@ -8,7 +8,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
 }
 
-/// The words of a text with hyphens, each hyphenated again from its letters alone.
+/// Hyphenates every word of a text again, after removing its hyphens.
 fn hyphenate_again(language: Language, text: &str) {
     let hyphenator = Hyphenator::new(language);
     for word in text.split_whitespace() {
@@ -17,7 +17,7 @@ fn hyphenate_again(language: Language, text: &str) {
 }
 
 #[test]
-fn packed_data_are_the_source_files() {
+fn packed_data_equal_the_source_files() {
     for language in Language::all() {
         let code = language.code();
         let mut expected =
@@ -33,7 +33,7 @@ fn packed_data_are_the_source_files() {
 }
 
 #[test]
-fn data_take_less_than_two_megabytes() {
+fn packed_data_take_less_than_two_megabytes() {
     let size: usize = FACTS.iter().map(|facts| facts.packed.len() + facts.notice.len()).sum();
     assert!(size < 2_000_000, "{size}");
 }
@@ -57,7 +57,7 @@ fn every_language_is_well_formed_and_has_breaks_and_a_notice() {
 }
 
 #[test]
-fn the_number_of_languages_is_as_written() {
+fn the_documented_number_of_languages_is_right() {
     let count = Language::all().len();
     for (file, text) in [
         ("../README.md", format!("`Language` has {count} of them")),
@@ -68,7 +68,7 @@ fn the_number_of_languages_is_as_written() {
 }
 
 #[test]
-fn large_languages_stay_small() {
+fn automata_of_large_languages_stay_small() {
     for (language, megabytes) in
         [(Language::EnglishUs, 2), (Language::German, 6), (Language::Hungarian, 8)]
     {
@@ -137,7 +137,7 @@ fn the_nearest_code_is_suggested() {
     assert_eq!(nearest("frr"), "fr");
     assert_eq!(nearest("zh-hans"), "zh-latn-pinyin");
     assert_eq!(nearest("x-classic"), "la-x-classic");
-    // Neither a part of a code nor nothing is a code.
+    // A part of a code is not a code, and neither is the empty string.
     for code in ["1996", "", "-", "x", "und", "e"] {
         assert!(Language::from_code(code).is_err(), "{code}");
     }
@@ -149,12 +149,12 @@ fn exceptions_of_english_are_found_in_every_case_and_later_lists_override() {
     let exceptions = Language::EnglishUs.exceptions();
     assert_eq!(exceptions.len(), 14 + 1753);
     for exception in &exceptions {
-        let holds = exceptions.iter().rfind(|other| other.word() == exception.word()).unwrap();
+        let last = exceptions.iter().rfind(|other| other.word() == exception.word()).unwrap();
         let word = exception.word();
         let (first, rest) = word.split_at(1);
         for cased in [word.to_string(), word.to_uppercase(), first.to_uppercase() + rest] {
             let found = english.hyphenate(&cased, "-").to_lowercase();
-            assert_eq!(found, holds.to_string(), "{cased}");
+            assert_eq!(found, last.to_string(), "{cased}");
         }
     }
 }

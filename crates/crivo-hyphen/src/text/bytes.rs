@@ -1,15 +1,15 @@
-//! Text as bytes, whole or as a stream: what is not UTF-8 passes through as it is.
+//! Text as bytes or as a stream: invalid UTF-8 is copied unchanged.
 
 use std::io::{self, Read, Write};
 
 use super::insert::insert_separators;
-use super::words::{LONGEST_TOKEN, is_space};
+use super::words::{MAX_TOKEN_LENGTH, is_space};
 use crate::Hyphenator;
 
-/// Appends the bytes to `out` with separators in their words. A token with bytes that are not UTF-8
-/// is copied as it is: of a word in an unknown encoding nobody knows the letters.
+/// Appends the bytes to `out` with separators in their words. A token with invalid UTF-8 is copied
+/// unchanged, because the letters of a word in an unknown encoding are unknown.
 ///
-/// `mask` is as long as `source` and says which of its bytes are to be seen: see `html`.
+/// `mask` is as long as `source` and hides the bytes that are not text: see `html`.
 pub(super) fn hyphenate_bytes(
     source: &[u8],
     mask: &[u8],
@@ -25,7 +25,7 @@ pub(super) fn hyphenate_bytes(
             Err(error) => {
                 let valid = error.valid_up_to();
                 let end = rest[valid..].iter().position(|&byte| is_space(byte));
-                // The valid bytes are valid; were they not, they would be copied.
+                // These bytes are valid UTF-8, so the default is never used.
                 let prose = std::str::from_utf8(&rest[..valid]).unwrap_or_default();
                 let token = prose.bytes().rposition(is_space).unwrap_or(0);
                 (&prose[..token], end.map_or(rest.len(), |end| valid + end))
@@ -37,8 +37,8 @@ pub(super) fn hyphenate_bytes(
     }
 }
 
-/// How much is read at once; it must be larger than the longest token.
-const BUFFER: usize = 4 * LONGEST_TOKEN;
+/// The size of a read; it must be larger than the longest token.
+const BUFFER: usize = 4 * MAX_TOKEN_LENGTH;
 
 /// Copies a stream with separators in its words, in bounded memory.
 pub(super) fn hyphenate_stream(
@@ -50,7 +50,7 @@ pub(super) fn hyphenate_stream(
     let mut buffer = vec![0; BUFFER];
     let mut out = Vec::new();
     let mut filled = 0;
-    // Whether the buffer begins inside a token that is too long, and is being copied.
+    // Whether the buffer begins inside a token that is too long and is being copied.
     let mut in_long_token = false;
     loop {
         let count = match reader.read(&mut buffer[filled..]) {
@@ -66,23 +66,23 @@ pub(super) fn hyphenate_stream(
         in_long_token &= copied == filled;
         writer.write_all(&text[..copied])?;
         let text = &text[copied..];
-        // Up to the last white space every word is whole.
-        let mut whole = match count {
+        // Up to the last white space every word is complete.
+        let mut complete = match count {
             0 => text.len(),
             _ => text.iter().rposition(|&byte| is_space(byte)).unwrap_or(0),
         };
         out.clear();
-        hyphenate_bytes(&text[..whole], &text[..whole], separator, hyphenator, &mut out);
+        hyphenate_bytes(&text[..complete], &text[..complete], separator, hyphenator, &mut out);
         writer.write_all(&out)?;
-        if text.len() - whole > LONGEST_TOKEN + 1 {
-            // One for the white space before it.
-            writer.write_all(&text[whole..])?;
-            (in_long_token, whole) = (true, text.len());
+        if text.len() - complete > MAX_TOKEN_LENGTH + 1 {
+            // The additional byte is the white space before the token.
+            writer.write_all(&text[complete..])?;
+            (in_long_token, complete) = (true, text.len());
         }
         if count == 0 {
             return writer.flush();
         }
-        buffer.copy_within(copied + whole..filled, 0);
-        filled -= copied + whole;
+        buffer.copy_within(copied + complete..filled, 0);
+        filled -= copied + complete;
     }
 }

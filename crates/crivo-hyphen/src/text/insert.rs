@@ -1,13 +1,13 @@
-//! The breaks of a text, and copying it with separators there.
+//! Finding the breaks of a text, and copying it with separators there.
 
 use std::ops::Range;
 
 use super::words::Words;
 use crate::{Breaks, Hyphenator};
 
-/// Text, or bytes that may not be text: what can be copied piece by piece.
+/// A string or bytes that can be copied in parts.
 pub(super) trait Source {
-    /// Where the pieces go.
+    /// The type of the output.
     type Out;
 
     fn length(&self) -> usize;
@@ -58,8 +58,8 @@ impl Source for [u8] {
 
 /// Appends `source` to `out`, with `separator` at the breaks of the words that `mask` shows.
 ///
-/// `mask` is at most as long as `source`, and where it shows a word it has the same bytes. What is
-/// behind it in `source` is copied.
+/// `mask` is at most as long as `source`, and has the same bytes where it shows a word. The rest of
+/// `source` is copied.
 pub(super) fn insert_separators<S: Source + ?Sized>(
     source: &S,
     mask: &str,
@@ -79,11 +79,11 @@ pub(super) fn insert_separators<S: Source + ?Sized>(
 
 /// Calls `found` for every break of a text, in order.
 pub(super) fn for_each_break(text: &str, hyphenator: &Hyphenator, mut found: impl FnMut(usize)) {
-    let mut tell = |word: Range<usize>, breaks: Breaks| {
+    let mut report = |word: Range<usize>, breaks: Breaks| {
         breaks.inside(&text[word.clone()]).for_each(|offset| found(word.start + offset));
     };
     let mut words = Words::new(text);
-    // Up to here no words with apostrophes between them are listed as one.
+    // Up to here, words joined by apostrophes are known not to be listed as one word.
     let mut tried = 0;
     while let Some(word) = words.next() {
         if word.start >= tried
@@ -91,17 +91,17 @@ pub(super) fn for_each_break(text: &str, hyphenator: &Hyphenator, mut found: imp
         {
             tried = whole.end;
             if let Some(breaks) = hyphenator.listed(&text[whole.clone()]) {
-                tell(whole, breaks);
+                report(whole, breaks);
                 words = after;
                 continue;
             }
         }
         let breaks = hyphenator.breaks(&text[word.clone()]);
-        tell(word, breaks);
+        report(word, breaks);
     }
 }
 
-/// A word and those that follow it with nothing but apostrophes between them, as in `l'amour`, and
+/// A word and those that follow it after single apostrophes, as in `l'amour`, and an iterator over
 /// the words after these.
 fn joined<'t>(
     text: &'t str,

@@ -1,7 +1,7 @@
-//! Running text: finding the words in it, and leaving all else as it is.
+//! Running text: finding the words in it, and leaving everything else unchanged.
 //!
-//! A hyphenator knows words; a text is words, and spaces, signs, addresses and numbers between
-//! them. [`words_and_gaps`] tells which is which:
+//! A text consists of words, and of spaces, punctuation, addresses and numbers between them.
+//! [`words_and_gaps`] separates the two:
 //!
 //! ```
 //! use crivo_hyphen::text::{Piece, words_and_gaps};
@@ -19,7 +19,7 @@
 //! assert_eq!(whole, text); // nothing is lost
 //! ```
 //!
-//! and the methods of [`Hyphenator`] put a separator into the words:
+//! The methods of [`Hyphenator`] insert a separator into the words:
 //!
 //! ```
 //! use crivo_hyphen::{Hyphenator, Language};
@@ -32,26 +32,27 @@
 //! );
 //! ```
 //!
-//! # What a word is
+//! # What is a word?
 //!
-//! - Letters with their combining marks, and joiners between them. Marks are never split off.
-//! - Apostrophes (`'`, `’`) and hyphens (`-`, U+2010, the non-breaking U+2011) stand between
-//!   words: of *well-known*, *well* and *known* are hyphenated each for itself, so that no break
-//!   comes closer to a hyphen than the minima allow. But if words with apostrophes between them are
-//!   an exception as a whole, as *aujourd'hui* may be, it holds.
-//! - A run of letters with a soft hyphen in it is left alone: its author has decided.
-//! - So is a run with a digit in it: *mp3*, *2nd*.
-//! - So is whatever stands between white spaces and looks like an address, a path or code: with
-//!   `@`, `\` or a backtick anywhere; a full stop, `_` or `=` between letters; `/` beside one; `#`,
-//!   `$` or `<` before one; a colon before a digit, `/` or another colon, or after `mailto`, `urn`,
-//!   `data`, `file` or `tel`. A break that is missing in *and/or* costs little; one in an address
-//!   makes it useless.
-//! - So is anything of more than 64 KiB without a white space of ASCII.
+//! - A word consists of letters with their combining marks, and joiners between them. Marks are never
+//!   separated from their letters.
+//! - Apostrophes (`'`, `’`) and hyphens (`-`, U+2010, the non-breaking U+2011) separate words: *well*
+//!   and *known* in *well-known* are hyphenated separately, so that no break is closer to a hyphen
+//!   than the minima allow. But if words joined by apostrophes are listed as one exception, such as
+//!   *aujourd'hui*, the exception applies.
+//! - A run of letters that contains a soft hyphen is not changed: its author has decided.
+//! - A run of letters and digits is not changed: *mp3*, *2nd*.
+//! - A token between white space that looks like an address, a path or code is not changed: with
+//!   `@`, `\` or a backtick anywhere; a full stop, `_` or `=` between letters; `/` next to a letter;
+//!   `#`, `$` or `<` before a letter; a colon before a digit, `/` or another colon, or after
+//!   `mailto`, `urn`, `data`, `file` or `tel`. A missing break in *and/or* costs little; a break in an
+//!   address makes it useless.
+//! - A token of more than 64 KiB without ASCII white space is not changed.
 //!
 //! # Speed
 //!
-//! A table tells the kind of every byte of ASCII; the tables of Unicode are asked only beyond the
-//! letters of Latin and Cyrillic.
+//! A table classifies every ASCII byte; the Unicode tables are needed only for letters beyond Latin
+//! and Cyrillic.
 
 mod bytes;
 mod html;
@@ -72,12 +73,12 @@ pub use self::textwrap::{Splitter, word_splitter};
 use crate::Hyphenator;
 use words::Words;
 
-/// A word of a text, or what stands between two words.
+/// A word of a text, or the text between two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'t> {
     /// A word that may be hyphenated.
     Word(&'t str),
-    /// All else: spaces, signs, and words to be left alone.
+    /// Everything else: spaces, punctuation, and words that must not be changed.
     Gap(&'t str),
 }
 
@@ -90,7 +91,7 @@ impl<'t> Piece<'t> {
     }
 }
 
-/// Cuts a text into words and gaps, which take turns. Put together again they are the text.
+/// Splits a text into alternating words and gaps. Concatenated they are the text.
 pub fn words_and_gaps(text: &str) -> WordsAndGaps<'_> {
     WordsAndGaps { text, words: Words::new(text), at: 0, word_end: 0 }
 }
@@ -101,7 +102,7 @@ pub struct WordsAndGaps<'t> {
     text: &'t str,
     words: Words<'t>,
     at: usize,
-    /// Where the word ends that begins at `at`, if one does.
+    /// The end of the word that begins at `at`, if there is one.
     word_end: usize,
 }
 
@@ -125,14 +126,14 @@ impl<'t> Iterator for WordsAndGaps<'t> {
 
 impl FusedIterator for WordsAndGaps<'_> {}
 
-/// How to hyphenate a page of HTML: see [`Hyphenator::hyphenate_html`].
+/// Options for HTML: see [`Hyphenator::hyphenate_html`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Html<'o> {
-    /// What is put into words: `&shy;`, the character U+00AD itself, or anything else.
+    /// The separator that is inserted into words: `&shy;`, the character U+00AD, or any other text.
     pub separator: &'o str,
-    /// The language of the hyphenator, such as `en` or `en-us`. Elements whose `lang` names
-    /// another one are left alone; without it, `lang` is not looked at. Varieties of a language are
-    /// one, and so are two names for the same patterns, such as `nb` and `no`.
+    /// The language of the hyphenator, such as `en` or `en-us`. Elements whose `lang` attribute names
+    /// another language are not changed. With `None`, `lang` is ignored. Variants of a language count
+    /// as the same language, and so do two names for the same patterns, such as `nb` and `no`.
     pub language: Option<&'o str>,
 }
 
@@ -145,9 +146,9 @@ impl Default for Html<'_> {
 
 /// # Running text
 ///
-/// What a word is, [`text`](crate::text) tells.
+/// The module [`text`](crate::text) defines what a word is.
 impl Hyphenator {
-    /// The text with `separator` at every break of its words. All else is as it was: without the
+    /// The text with `separator` at every break of its words. Nothing else changes: without the
     /// separators it is the same text.
     ///
     /// ```
@@ -163,9 +164,8 @@ impl Hyphenator {
         out
     }
 
-    /// [`hyphenate_text`](Self::hyphenate_text) for bytes that may not be text. Where they are not
-    /// UTF-8 they are copied as they are, together with the letters around them up to a white
-    /// space.
+    /// [`hyphenate_text`](Self::hyphenate_text) for bytes that may not be valid UTF-8. A token with
+    /// invalid bytes is copied unchanged.
     ///
     /// ```
     /// use crivo_hyphen::{Hyphenator, Language};
@@ -180,12 +180,11 @@ impl Hyphenator {
         out
     }
 
-    /// [`hyphenate_bytes`](Self::hyphenate_bytes) from a stream to another, in less than a
-    /// megabyte of memory plus the separators of some 256 KiB of text, whatever comes. No buffers
-    /// around the streams are needed.
+    /// [`hyphenate_bytes`](Self::hyphenate_bytes) from a reader to a writer, in less than a megabyte
+    /// of memory plus the separators of 256 KiB of text. The reader and the writer need no buffers.
     ///
     /// # Errors
-    /// Those of the streams.
+    /// Errors of the reader and the writer.
     pub fn hyphenate_stream(
         &self,
         reader: impl Read,
@@ -195,16 +194,16 @@ impl Hyphenator {
         bytes::hyphenate_stream(reader, writer, separator, self)
     }
 
-    /// Hyphenates the text of a page of HTML, and leaves all else as it is: tags and attributes,
+    /// Hyphenates the text of an HTML page. Everything else is unchanged: tags and attributes,
     /// comments, declarations, entities, addresses, and the text in
     ///
     /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `option`, `math`, `svg`,
     /// - `script`, `style`, `textarea`, `title` and other elements that hold no HTML,
-    /// - elements with `translate="no"` or with `nohyphen` among their classes,
+    /// - elements with `translate="no"` or with the class `nohyphen`,
     /// - elements in another language than [`Html::language`].
     ///
-    /// A word with a letter written as an entity (`caf&eacute;`) or with a tag in it
-    /// (`<b>B</b>eginning`) is left alone. Whatever is wrong with the page stays as it was.
+    /// A word with a letter written as an entity (`caf&eacute;`) or with a tag inside
+    /// (`<b>B</b>eginning`) is not changed. Errors in the page are preserved.
     ///
     /// ```
     /// use crivo_hyphen::text::Html;
@@ -220,7 +219,7 @@ impl Hyphenator {
     pub fn hyphenate_html(&self, page: &str, options: &Html<'_>) -> String {
         let mask = html::mask(page.as_bytes(), options.language);
         let mut out = String::new();
-        // Markup and text begin and end at characters of their own, so that the mask is text.
+        // Markup and text begin and end at character boundaries, so the mask is valid UTF-8.
         match String::from_utf8(mask) {
             Ok(mask) => {
                 insert::insert_separators(page, &mask, options.separator, self, &mut out);
@@ -230,7 +229,7 @@ impl Hyphenator {
         out
     }
 
-    /// [`hyphenate_html`](Self::hyphenate_html) for bytes that may not be text: see
+    /// [`hyphenate_html`](Self::hyphenate_html) for bytes that may not be valid UTF-8: see
     /// [`hyphenate_bytes`](Self::hyphenate_bytes).
     pub fn hyphenate_html_bytes(&self, page: &[u8], options: &Html<'_>) -> Vec<u8> {
         let mask = html::mask(page, options.language);

@@ -1,12 +1,12 @@
-//! Telling prose from addresses, paths and code.
+//! Distinguishing prose from addresses, paths and code.
 
-/// Whether a token (what stands between white spaces) is prose. What is not is left alone.
+/// Whether a token (the text between white space) is prose. Other tokens are not changed.
 ///
-/// It is none if it has
+/// A token is not prose if it has
 /// - `@`, `\` or a backtick anywhere: mail addresses, paths, TeX commands, code;
 /// - a full stop, `_` or `=` between letters or digits: hosts, file names, identifiers, `i.e.`;
-/// - `/` beside a letter or digit: paths and addresses (and *and/or*, which is short anyway);
-/// - `#`, `$` or `<` before one: hash tags, variables, tags;
+/// - `/` next to a letter or digit: paths and addresses (and *and/or*, which is short anyway);
+/// - `#`, `$` or `<` before a letter or digit: hash tags, variables, tags;
 /// - a colon before a digit, `/` or another colon: ports, schemes, paths of modules;
 /// - a colon after one of the schemes that need no `/`, as in `mailto:`.
 pub(super) fn is_prose(token: &str) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn is_prose(token: &str) -> bool {
     })
 }
 
-/// Whether what stands before a colon is the scheme of an address.
+/// Whether the text before a colon ends with a URI scheme.
 fn ends_with_scheme(text: &str) -> bool {
     const SCHEMES: [&str; 5] = ["mailto", "urn", "data", "file", "tel"];
     let name = text.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or(text);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prose_is_told_from_addresses_and_code() {
+    fn prose_is_distinguished_from_addresses_and_code() {
         for prose in [
             "word",
             "word.",

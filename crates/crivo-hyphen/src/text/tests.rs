@@ -3,12 +3,12 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
-use super::words::LONGEST_TOKEN;
+use super::words::MAX_TOKEN_LENGTH;
 use super::*;
 use crate::exceptions::MemoryExceptions;
 use crate::{Automaton, Exception, Language, Patterns};
 
-/// Divides before every letter: the harshest test of what is left alone.
+/// Divides before every letter: the strictest test of what must not be changed.
 static EVERYWHERE: LazyLock<Hyphenator> = LazyLock::new(|| {
     let letters = ('a'..='z').chain("\u{e9}\u{df}\u{436}\u{3b1}\u{915}".chars());
     let patterns: String = letters.map(|letter| format!("1{letter} ")).collect();
@@ -53,7 +53,7 @@ fn apostrophes_and_hyphens_stand_between_words() {
         &EVERYWHERE,
         "a\u{b7}b'a\u{b7}b\u{2019}a\u{b7}b-a\u{b7}b\u{2010}a\u{b7}b\u{2011}a\u{b7}b",
     );
-    // The minima hold on both sides of a hyphen: "co-op-erate" has no break in "op".
+    // The minima apply on both sides of a hyphen: "co-op-erate" has no break in "op".
     divides(&ENGLISH, "well-known self-ev\u{b7}i\u{b7}dent co-op");
     divides(
         &ENGLISH,
@@ -69,7 +69,7 @@ fn words_with_apostrophes_may_be_listed_as_one() {
     let added = Hyphenator::from_patterns(&patterns).with_exceptions(MemoryExceptions::new(list));
     for hyphenator in [folded, added].map(|hyphenator| hyphenator.with_minima(1, 1)) {
         divides(&hyphenator, "'Aujour\u{b7}d'hui', ROCK'N'R\u{b7}OLL pres\u{b7}qu\u{2019}\u{ee}le");
-        // The patterns hold for every other word: one more or less, or another apostrophe.
+        // The patterns apply to every other word: one more or less, or another apostrophe.
         divides(
             &hyphenator,
             "auj\u{b7}ourd\u{2019}hu\u{b7}i l'auj\u{b7}ourd'hu\u{b7}i auj\u{b7}ourd'",
@@ -79,23 +79,23 @@ fn words_with_apostrophes_may_be_listed_as_one() {
             "auj\u{b7}ourd'1 auj\u{b7}ourd''hu\u{b7}i auj\u{b7}ourd' hu\u{b7}i r\u{b7}ock'n",
         );
     }
-    // A token full of them costs no square.
-    let text = "a'".repeat(LONGEST_TOKEN / 2);
+    // A token full of apostrophes takes linear time.
+    let text = "a'".repeat(MAX_TOKEN_LENGTH / 2);
     assert_eq!(ENGLISH.hyphenate_text(&text, "-"), text);
 }
 
 #[test]
-fn the_author_and_the_digit_are_heeded() {
+fn words_with_soft_hyphens_or_digits_are_not_changed() {
     divides(&EVERYWHERE, "so\u{ad}ft \u{ad}soft soft\u{ad} a\u{b7}b-so\u{ad}ft-a\u{b7}b");
     divides(&EVERYWHERE, "mp3 2nd h2o a\u{b7}b-19 \u{bd}cup x\u{b2} 42");
 }
 
 #[test]
-fn addresses_and_code_are_left_alone() {
+fn addresses_and_code_are_not_changed() {
     divides(&EVERYWHERE, "a\u{b7}b http://example.org/path?query=text#part a\u{b7}b");
     divides(&EVERYWHERE, "(some.one@example.org), www.example.org. /usr/lib C:\\Temp a\u{b7}b");
     divides(&EVERYWHERE, "snake_case `code` #tag $HOME std::fmt readme.txt e.g. and/or");
-    // Beside white space beyond ASCII each part is judged for itself.
+    // Parts between white space beyond ASCII are checked separately.
     divides(
         &EVERYWHERE,
         "a\u{b7}b\u{a0}http://example.org/a\u{a0}a\u{b7}b.\u{2003}e.g.\u{2003}a\u{b7}b",
@@ -117,7 +117,7 @@ fn marks_stay_with_their_letters() {
 }
 
 #[test]
-fn words_and_gaps_take_turns() {
+fn words_and_gaps_alternate() {
     let pieces: Vec<_> = words_and_gaps("one, two").collect();
     assert_eq!(pieces, [Piece::Word("one"), Piece::Gap(", "), Piece::Word("two")]);
     let pieces: Vec<_> = words_and_gaps(" 1st a.b ").collect();
@@ -126,7 +126,7 @@ fn words_and_gaps_take_turns() {
 }
 
 #[test]
-fn what_is_not_utf8_passes_with_the_letters_around_it() {
+fn tokens_with_invalid_utf8_are_copied() {
     let out = EVERYWHERE.hyphenate_bytes(b"ab c\xe9ab ab\xff ab", ".");
     assert_eq!(out, b"a.b c\xe9ab ab\xff a.b");
     assert_eq!(EVERYWHERE.hyphenate_bytes(b"\xff", "."), b"\xff");
@@ -159,7 +159,7 @@ fn streamed(bytes: &[u8], step: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_stream_is_like_a_text() {
+fn a_stream_gives_the_same_result_as_a_text() {
     let text = "ab, ab@ab caf\u{e9} \u{a0}ab ".repeat(40_000);
     let whole = EVERYWHERE.hyphenate_bytes(text.as_bytes(), "\u{b7}");
     for step in [777, 4096, usize::MAX] {
@@ -169,9 +169,14 @@ fn a_stream_is_like_a_text() {
 }
 
 #[test]
-fn endless_tokens_are_left_alone_alike() {
-    for length in [LONGEST_TOKEN - 1, LONGEST_TOKEN, LONGEST_TOKEN + 1, LONGEST_TOKEN + 2, 300_000]
-    {
+fn tokens_that_are_too_long_are_not_changed() {
+    for length in [
+        MAX_TOKEN_LENGTH - 1,
+        MAX_TOKEN_LENGTH,
+        MAX_TOKEN_LENGTH + 1,
+        MAX_TOKEN_LENGTH + 2,
+        300_000,
+    ] {
         for before in ["", "ab "] {
             let token = "ab-".repeat(length).split_off(2 * length);
             let text = format!("{before}{token} ab {token}\nab");
@@ -180,13 +185,13 @@ fn endless_tokens_are_left_alone_alike() {
                 assert!(streamed(text.as_bytes(), step) == whole, "{length} {before:?} {step}");
             }
             let divided = whole.len() - text.len() > 100;
-            assert_eq!(divided, length <= LONGEST_TOKEN, "{length}");
+            assert_eq!(divided, length <= MAX_TOKEN_LENGTH, "{length}");
         }
     }
 }
 
 #[test]
-fn tags_and_what_is_in_them_are_left_alone() {
+fn tags_are_not_changed() {
     divides_html("<p class='abc' title=\"a > b\">a\u{b7}b<br/>a\u{b7}b</p>");
     divides_html("<!DOCTYPE html><!-- abc --> a\u{b7}b <!--> a\u{b7}b <!-- a -- b > c -->a\u{b7}b");
     divides_html("<?xml version=\"1.0\"?><![CDATA[ab > ab]]> a\u{b7}b </ab> </ ab> a\u{b7}b");
@@ -197,7 +202,7 @@ fn tags_and_what_is_in_them_are_left_alone() {
 }
 
 #[test]
-fn code_and_its_like_are_left_alone() {
+fn code_and_similar_elements_are_not_changed() {
     divides_html("a\u{b7}b <code>ab <b>ab</b> ab</code> a\u{b7}b");
     divides_html("<PRE>ab <code>ab</code> ab</pre>a\u{b7}b <kbd>ab</KBD> <samp>ab</samp>");
     divides_html("<script>if (ab < ab) \"<b>\" </b> ab</script >a\u{b7}b");
@@ -205,7 +210,7 @@ fn code_and_its_like_are_left_alone() {
     divides_html("<script src='x'/> a\u{b7}b");
     divides_html("<script src='x'> ab");
     divides_html("<p class=\"x nohyphen\">ab <b>ab</b></p> a\u{b7}b <i translate=no>ab</i>");
-    // End tags that may be left out, and others that are wrong.
+    // Omitted and wrong end tags.
     divides_html(
         "<p class=nohyphen>ab<p>a\u{b7}b<ul><li class=nohyphen>ab<li>a\u{b7}b</ul>a\u{b7}b",
     );
@@ -215,7 +220,7 @@ fn code_and_its_like_are_left_alone() {
 }
 
 #[test]
-fn a_slash_closes_an_element_in_xml_alone() {
+fn a_slash_closes_an_element_only_in_xml() {
     divides_html("<p><span class=nohyphen /> ab</p> a\u{b7}b <pre class=a/>ab</pre> a\u{b7}b");
     divides_html("<pre />ab</pre> a\u{b7}b <svg/> a\u{b7}b");
     divides_html(&format!("<svg>{}ab</svg> a\u{b7}b", "<path d='x'/>".repeat(1000)));
@@ -225,7 +230,7 @@ fn a_slash_closes_an_element_in_xml_alone() {
 }
 
 #[test]
-fn other_languages_are_left_alone() {
+fn other_languages_are_not_changed() {
     divides_html(
         "<html lang=en-GB>a\u{b7}b <i lang='fr'>ab <b lang=EN>a\u{b7}b</b> ab</i> a\u{b7}b",
     );
@@ -240,13 +245,13 @@ fn other_languages_are_left_alone() {
 }
 
 #[test]
-fn pieces_of_words_are_left_alone() {
+fn parts_of_words_are_not_changed() {
     divides_html("ab<b>ab</b> <b>ab</b>ab a\u{b7}b, <b>a\u{b7}b</b>, a\u{b7}b");
     divides_html("ab<i></i><!-- --><b>ab</b> a<wbr>b ab<code>x</code>");
     divides_html("<b>a\u{b7}b</b>\u{2014}a\u{b7}b <b>\u{e9}b</b>\u{e9}b");
     divides_html("a\u{b7}b<p>a\u{b7}b</p>a\u{b7}b<br>a\u{b7}b<td>a\u{b7}b");
     divides_html("(<b>a\u{b7}b</b>), <b>a\u{b7}b.</b><i>a\u{b7}b</i>:<i>a\u{b7}b</i>");
-    // So are pieces of addresses, but not what stands beside them.
+    // Nor are parts of addresses, but adjacent words are hyphenated.
     divides_html(
         "a\u{b7}b https://example.org/<wbr>abc <b>www.example.org/</b><i>abc</i> a\u{b7}b",
     );
@@ -254,7 +259,7 @@ fn pieces_of_words_are_left_alone() {
 }
 
 #[test]
-fn entities_are_left_alone() {
+fn words_with_entities_are_not_changed() {
     divides_html("caf&eacute;ab ab&#233;ab ab&#xE9;ab so&shy;ft ab&eacute ab&unknown;ab");
     divides_html(
         "a\u{b7}b&nbsp;a\u{b7}b&mdash;a\u{b7}b&rsquo;a\u{b7}b &quot;a\u{b7}b&quot; &#8220;a\u{b7}b",
@@ -263,18 +268,18 @@ fn entities_are_left_alone() {
 }
 
 #[test]
-fn a_deep_page_costs_no_square() {
+fn hostile_pages_take_linear_time() {
     let page = "<b>".repeat(50_000) + &"</i>".repeat(50_000) + "ab";
     assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</i>a&shy;b"));
-    // Elements of raw text that never end: each is looked for once, not at every tag.
+    // Raw elements without an end tag: it is searched once, not at every tag.
     for tag in ["<script/></a>", "<title/></a>"] {
         let page = tag.repeat(200_000) + "ab";
         assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</a>a&shy;b"));
     }
 }
 
-/// Text with all that the layer looks at, close together.
-fn troubled_text() -> impl Strategy<Value = String> {
+/// Text with everything that is treated specially, close together.
+fn difficult_text() -> impl Strategy<Value = String> {
     let bits = prop::sample::select(vec![
         "a",
         "b",
@@ -334,7 +339,7 @@ proptest! {
     })]
 
     #[test]
-    fn without_separators_it_is_the_text(text in troubled_text()) {
+    fn without_separators_the_text_is_unchanged(text in difficult_text()) {
         // A separator that is in no text.
         let text = text.replace('\u{b7}', "");
         prop_assert_eq!(EVERYWHERE.hyphenate_text(&text, "\u{b7}").replace('\u{b7}', ""), &*text);
@@ -346,8 +351,8 @@ proptest! {
     }
 
     #[test]
-    fn bytes_and_streams_are_like_text(
-        mut bytes in troubled_text().prop_map(String::into_bytes),
+    fn bytes_and_streams_give_the_same_result_as_text(
+        mut bytes in difficult_text().prop_map(String::into_bytes),
         damage in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
         step in 1usize..50,
     ) {
@@ -365,11 +370,11 @@ proptest! {
     }
 
     #[test]
-    fn words_are_letters_between_others(text in troubled_text()) {
+    fn words_consist_of_letters(text in difficult_text()) {
         let mut last_was_word = None;
         for piece in words_and_gaps(&text) {
             let is_word = matches!(piece, Piece::Word(_));
-            prop_assert_ne!(last_was_word.replace(is_word), Some(is_word), "they take turns");
+            prop_assert_ne!(last_was_word.replace(is_word), Some(is_word), "they alternate");
             prop_assert!(!piece.as_str().is_empty());
             if let Piece::Word(word) = piece {
                 prop_assert!(word.chars().next().is_some_and(char::is_alphabetic));

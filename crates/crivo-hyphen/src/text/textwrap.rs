@@ -5,17 +5,16 @@ use ::textwrap::WordSplitter;
 use super::insert::for_each_break;
 use crate::Hyphenator;
 
-/// Where a [`word_splitter`] finds its hyphenator.
+/// The source of the hyphenator of a [`word_splitter`].
 ///
-/// textwrap takes a plain function, which cannot carry anything with it; so the hyphenator belongs
-/// to a type.
+/// textwrap takes a plain function without captured state, so the hyphenator is tied to a type.
 pub trait Splitter {
-    /// The hyphenator: a static one.
+    /// The hyphenator.
     fn hyphenator() -> &'static Hyphenator;
 }
 
-/// A hyphenator for textwrap's `Options::word_splitter`. Words are divided as in
-/// [running text](crate::text), and at the hyphens that they have.
+/// A value for textwrap's `Options::word_splitter`. Words are divided as in
+/// [running text](crate::text), and at existing hyphens.
 ///
 /// ```
 /// use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Finding the words of a text: one look at every byte to see where a token ends, and a second one
-//! to cut words from it.
+//! Finding the words of a text: a first pass over the bytes finds the end of a token, a second one
+//! splits it into words.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::prose;
 
-/// Tokens longer than this are no prose, and are left alone; so a stream needs no larger buffer.
-pub(super) const LONGEST_TOKEN: usize = 1 << 16;
+/// Longer tokens are not prose and are not changed. This bounds the buffer of a stream.
+pub(super) const MAX_TOKEN_LENGTH: usize = 1 << 16;
 
-/// What a byte tells: one bit each, so that a token's bytes can be added up.
+/// Classes of bytes: one bit each, so that the classes of a token can be combined.
 mod class {
     pub(super) const LETTER: u8 = 1;
     pub(super) const DIGIT: u8 = 2;
     pub(super) const SPACE: u8 = 4;
-    /// A sign that prose has only at the edges of words, and addresses and code have inside.
+    /// A sign that prose has only at the ends of words, and addresses and code have inside.
     pub(super) const SIGN: u8 = 8;
     /// A part of a character beyond ASCII.
     pub(super) const WIDE: u8 = 16;
-    /// A sign that may end a token of prose; with [`SIGN`] those of them that must not be inside.
+    /// A sign that may end a token of prose; together with [`SIGN`], one that must not be inside.
     pub(super) const CLOSE: u8 = 32;
 
     pub(super) static OF_BYTE: [u8; 256] = table();
@@ -46,27 +46,27 @@ mod class {
 
 use class::{CLOSE, DIGIT, LETTER, OF_BYTE, SIGN, SPACE, WIDE};
 
-/// Whether a byte is one of ASCII's white space. Tokens of bytes end there.
+/// Whether a byte is ASCII white space, which ends a token.
 pub(super) fn is_space(byte: u8) -> bool {
     OF_BYTE[usize::from(byte)] == SPACE
 }
 
-/// What a character beyond ASCII is to a word.
+/// The role of a character beyond ASCII in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// It can begin a word.
     Letter,
-    /// It goes with the letter before: a combining mark, a joiner.
+    /// It belongs to the letter before: a combining mark, a joiner.
     Mark,
-    /// A digit, or a soft hyphen of the author's: no word with it is touched.
+    /// A digit, or a soft hyphen: a word that contains it is not changed.
     Bar,
-    /// It stands between words.
+    /// It separates words.
     Separator,
 }
 
 fn role(character: char) -> Role {
     match character {
-        // The letters of most texts, without a search in the tables of Unicode.
+        // The letters of most texts, without a search in the Unicode tables.
         '\u{d7}' | '\u{f7}' => Role::Separator,
         '\u{c0}'..='\u{24f}' | '\u{400}'..='\u{481}' | '\u{48a}'..='\u{52f}' => Role::Letter,
         '\u{ad}' => Role::Bar,
@@ -79,7 +79,7 @@ fn role(character: char) -> Role {
     }
 }
 
-/// Whether a character belongs to a run of letters, be it one that is left alone.
+/// Whether a character belongs to a run of letters, even if the run must not be changed.
 pub(super) fn joins(character: char) -> bool {
     match u8::try_from(character) {
         Ok(byte) if byte.is_ascii() => byte.is_ascii_alphanumeric(),
@@ -92,9 +92,9 @@ pub(super) fn joins(character: char) -> bool {
 pub(super) struct Words<'t> {
     text: &'t str,
     at: usize,
-    /// Where the prose ends in which the next word is looked for.
+    /// The end of the prose that is being searched.
     prose_end: usize,
-    /// Where the run of bytes without ASCII white space ends that is being looked at.
+    /// The end of the token that is being searched: a run of bytes without ASCII white space.
     token_end: usize,
 }
 
@@ -103,8 +103,8 @@ impl<'t> Words<'t> {
         Self { text, at: 0, prose_end: 0, token_end: 0 }
     }
 
-    /// The next word, if it is the plainest of tokens: letters of ASCII, a sign at the end, white
-    /// space. Most words are, and need not be looked at twice.
+    /// The next word, if its token is of the simplest form: ASCII letters, at most one sign at the
+    /// end, white space. Most words are, and need no second pass.
     fn next_plain(&mut self) -> Option<Range<usize>> {
         let bytes = self.text.as_bytes();
         let rest = &bytes[self.at..];
@@ -116,15 +116,15 @@ impl<'t> Words<'t> {
         let closes =
             |at: usize| token.get(at).is_some_and(|&byte| OF_BYTE[usize::from(byte)] & CLOSE != 0);
         let end = match length {
-            1..LONGEST_TOKEN if ends(length) => length,
-            1..LONGEST_TOKEN if closes(length) && ends(length + 1) => length + 1,
+            1..MAX_TOKEN_LENGTH if ends(length) => length,
+            1..MAX_TOKEN_LENGTH if closes(length) && ends(length + 1) => length + 1,
             _ => return None,
         };
         self.at = start + end;
         Some(start..start + length)
     }
 
-    /// Goes to the next stretch of prose: nothing between white spaces, or a part of that.
+    /// Advances to the next stretch of prose: a token, or a part of one.
     fn next_prose(&mut self) -> Option<()> {
         loop {
             if self.at < self.token_end {
@@ -146,7 +146,7 @@ impl<'t> Words<'t> {
                 })
                 .unwrap_or(bytes.len() - self.at);
             let end = self.at + length;
-            if length > LONGEST_TOKEN || seen & (LETTER | WIDE) == 0 {
+            if length > MAX_TOKEN_LENGTH || seen & (LETTER | WIDE) == 0 {
                 self.at = end;
             } else if seen & SIGN == 0 {
                 (self.prose_end, self.token_end) = (end, end);
@@ -158,13 +158,13 @@ impl<'t> Words<'t> {
                 }
                 self.at = end;
             } else {
-                // There may be white space beyond ASCII: each part is judged for itself.
+                // There may be white space beyond ASCII: each part is checked separately.
                 self.token_end = end;
             }
         }
     }
 
-    /// The next part between white spaces beyond ASCII: prose, or passed over.
+    /// The next part between white space beyond ASCII, which is skipped if it is not prose.
     fn next_part(&mut self) {
         let rest = &self.text[self.at..self.token_end];
         let part = rest.trim_start();
@@ -177,7 +177,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// The next run of letters in the prose, and whether it may be touched.
+    /// The next run of letters in the prose, and whether it may be changed.
     fn next_run(&mut self) -> Option<(Range<usize>, bool)> {
         let prose = &self.text.as_bytes()[..self.prose_end];
         let mut at = self.at;
@@ -221,7 +221,7 @@ impl<'t> Words<'t> {
     }
 
     fn character(&self, at: usize) -> char {
-        // There is a byte at this place, and all before it were taken by whole characters.
+        // There is a byte at `at`, and it begins a character.
         self.text[at..].chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 }

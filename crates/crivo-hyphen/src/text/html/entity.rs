@@ -1,13 +1,12 @@
-//! Characters that are written by name or number.
+//! Characters written by name or number.
 
 use crate::text::words::joins;
 
-/// The entity that begins at `at`, with an ampersand: where it ends, and the byte that stands for
-/// each of its bytes in the mask.
+/// The entity that begins at `at` with an ampersand: its end, and the byte that replaces each of its
+/// bytes in the mask.
 ///
-/// - a letter, a digit, a soft hyphen, a name that is not known: `0`, so that the word is left
-///   alone;
-/// - white space: a space; a character of ASCII: itself; any other sign: a hyphen, which separates.
+/// - a letter, a digit, a soft hyphen, an unknown name: `0`, so that the word is not changed;
+/// - white space: a space; an ASCII character: itself; any other sign: a hyphen, which separates.
 pub(super) fn read(html: &[u8], at: usize) -> (usize, u8) {
     let rest = &html[at + 1..];
     let numeric = rest.first() == Some(&b'#');
@@ -22,7 +21,7 @@ pub(super) fn read(html: &[u8], at: usize) -> (usize, u8) {
         return (end, b'&');
     }
     if rest.get(length) != Some(&b';') {
-        // Old pages leave out the semicolon: there may be a letter, there may be a name as AT&T.
+        // Old pages omit the semicolon: it may be a letter, or a name such as AT&T.
         return (end, b'0');
     }
     let character = if numeric { by_number(&name[1..]) } else { by_name(name) };
@@ -44,8 +43,7 @@ fn by_number(digits: &[u8]) -> Option<char> {
     char::from_u32(number.ok()?)
 }
 
-/// The signs that stand between words. Names of letters need not be known: what is not known here
-/// is taken for one.
+/// The signs that separate words. Any other name is treated as a letter.
 fn by_name(name: &[u8]) -> Option<char> {
     Some(match name {
         b"nbsp" | b"ensp" | b"emsp" | b"thinsp" | b"hairsp" | b"numsp" | b"puncsp" | b"Tab"

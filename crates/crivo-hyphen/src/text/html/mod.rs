@@ -1,19 +1,18 @@
-//! HTML: a mask shows the words of a page and hides all else.
+//! HTML: a mask shows the words of a page and hides everything else.
 //!
-//! The mask is a copy of the page, byte for byte of the same length, in which markup has become
-//! spaces. Words are looked for in the mask, and the page is copied with separators where the mask
-//! has breaks:
+//! The mask is a copy of the page, of the same length, in which markup is replaced. Words are
+//! searched in the mask, and the page is copied with separators at the breaks of the mask:
 //!
 //! ```text
 //!   page  <p title="x">A <b>hyphen</b>ation&nbsp;test of <code>code</code>.</p>
 //!   mask               A    hyphen0000ation      test of       0000-------.
-//!                           └ one word: left ┘                 └ hidden
+//!                           └ one word ──────┘                 └ hidden
 //! ```
 //!
-//! A tag between two letters, a hidden element, or a letter that is written as an entity becomes
-//! zeros: a run of letters with digits is no word, so that pieces of words are left alone. Between
-//! other signs a tag becomes hyphens, so that an address with a tag in it is still seen as one. The
-//! page itself is never taken apart and put together again: whatever is wrong with it stays as it was.
+//! A tag between two letters, a hidden element, or a letter written as an entity becomes zeros: a
+//! run of letters and digits is not a word, so parts of words are not changed. Between other signs a
+//! tag becomes hyphens, so that an address with a tag inside is still one token. The page itself is
+//! not parsed and rebuilt, so errors in it are preserved.
 
 mod entity;
 mod tag;
@@ -23,7 +22,7 @@ use std::ops::Range;
 use super::words::joins;
 use tag::{Markup, Tag, Unclosed};
 
-/// Hides what is not text, and what is in another language than this one.
+/// Hides everything that is not text, and text in another language than `language`.
 pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
     let mut masker = Masker {
         html,
@@ -42,28 +41,27 @@ pub(super) fn mask(html: &[u8], language: Option<&str>) -> Vec<u8> {
     masker.mask
 }
 
-/// Whether text is seen at a place of the page.
+/// Whether text is visible at a position of the page.
 #[derive(Debug, Clone, Copy, Default)]
 struct View {
-    /// Inside of code and the like: whatever is in it stays hidden.
+    /// Inside `code` or a similar element: everything in it is hidden.
     hidden: bool,
-    /// In another language, until an element says otherwise.
+    /// In another language, until a nested element changes it.
     foreign: bool,
-    /// In a language of XML, in which a slash closes an element in its start tag. In HTML it says
-    /// nothing.
+    /// In XML, where a slash at the end of a start tag closes the element. In HTML it means nothing.
     xml: bool,
 }
 
 /// An element that is not closed yet.
 struct Open {
     name: Range<usize>,
-    /// What was seen before it, and will be after it.
+    /// The view before it, which is restored after it.
     before: View,
 }
 
-/// How far up an end tag is looked for its start tag: pages are less deep, and a hostile page must
-/// not cost the square of its length.
-const DEEPEST: usize = 256;
+/// How many open elements are searched for the start tag of an end tag. Real pages are less deep,
+/// and a hostile page must not take quadratic time.
+const MAX_DEPTH: usize = 256;
 
 struct Masker<'h> {
     html: &'h [u8],
@@ -71,18 +69,18 @@ struct Masker<'h> {
     mask: Vec<u8>,
     open: Vec<Open>,
     view: View,
-    /// The markup since the last text: where it began, and whether a word can go on behind it.
+    /// The markup since the last text: where it began, and whether a word can continue after it.
     markup: Option<(usize, bool)>,
     unclosed: Unclosed,
 }
 
 impl Masker<'_> {
-    /// Masks what begins at a place, and tells where it ends.
+    /// Masks the item that begins at `at`, and returns its end.
     fn step(&mut self, at: usize) -> usize {
         match self.html[at] {
             b'<' => match Markup::read(self.html, at, self.view.xml, &mut self.unclosed) {
                 Some(markup) => self.markup(at, markup),
-                // A less-than sign, as it may stand in text.
+                // A less-than sign in text.
                 None => self.text(at..at + 1, Some(b'<')),
             },
             b'&' => {
@@ -97,11 +95,11 @@ impl Masker<'_> {
         }
     }
 
-    /// Text, shown as it is or filled with another byte.
+    /// Text, unchanged or filled with another byte.
     fn text(&mut self, range: Range<usize>, fill: Option<u8>) -> usize {
         let (start, end) = (range.start, range.end);
         if self.view.hidden || self.view.foreign {
-            // White space stays, so that what is hidden joins only what it touches.
+            // White space is kept, so that hidden text joins only adjacent text.
             for byte in self.mask[range].iter_mut().filter(|byte| !byte.is_ascii_whitespace()) {
                 *byte = b'0';
             }
@@ -123,7 +121,7 @@ impl Masker<'_> {
         markup.end
     }
 
-    /// Text begins at `end`: was the markup before it inside of a word?
+    /// Masks the pending markup before `end`, according to whether it is inside a word.
     fn end_markup(&mut self, end: usize) {
         let Some((start, transparent)) = self.markup.take() else { return };
         let neighbours = last_character(&self.mask[..start])
@@ -131,7 +129,7 @@ impl Masker<'_> {
             .filter(|_| transparent);
         self.mask[start..end].fill(match neighbours {
             Some((last, first)) if joins(last) && joins(first) => b'0',
-            // Addresses are told by all that stands between white spaces.
+            // Addresses are recognised by the whole token between white space.
             Some((last, first)) if !last.is_whitespace() && !first.is_whitespace() => b'-',
             _ => b' ',
         });
@@ -160,20 +158,20 @@ impl Masker<'_> {
             .open
             .iter()
             .rev()
-            .take(DEEPEST)
+            .take(MAX_DEPTH)
             .position(|open| self.html[open.name.clone()].eq_ignore_ascii_case(name));
         if let Some(position) = position {
             self.leave(self.open.len() - 1 - position);
         }
     }
 
-    /// Paragraphs, items and cells end where the next one begins; their end tags may be left out.
+    /// Paragraphs, items and cells end where the next one begins; their end tags may be omitted.
     fn close_implied(&mut self, tag: &Tag) {
         let nearest = self
             .open
             .iter()
             .rev()
-            .take(DEEPEST)
+            .take(MAX_DEPTH)
             .position(|open| tag::is_block(&self.html[open.name.clone()]));
         if let Some(position) = nearest {
             let index = self.open.len() - 1 - position;
@@ -190,13 +188,13 @@ impl Masker<'_> {
     }
 }
 
-/// Whether a page says that it is XML: XHTML, as in electronic books.
+/// Whether a page declares itself as XML: XHTML, as in electronic books.
 fn is_xml(page: &[u8]) -> bool {
     let page = page.strip_prefix("\u{feff}".as_bytes()).unwrap_or(page);
     page.trim_ascii_start().starts_with(b"<?xml")
 }
 
-/// Whether two tags name one language: varieties of it, such as `en-GB` and `en-us`, or two tags
+/// Whether two tags name the same language: variants of it, such as `en-GB` and `en-us`, or two tags
 /// for the same patterns, such as `no` and `nb`.
 fn is_same_language(one: &str, other: &str) -> bool {
     let primary = |tag: &str| tag.split(['-', '_']).next().map(str::to_ascii_lowercase);

@@ -1,11 +1,11 @@
-//! Reading markup: where it ends, and what it says about the text in it.
+//! Reading markup: its end, and what it means for the text inside.
 
 use std::ops::Range;
 
-/// Something in angle brackets, with all that must not be read as text.
+/// Something in angle brackets, including raw content that is not text.
 pub(super) struct Markup {
     pub(super) end: usize,
-    /// The tag, if it is one, and not a comment, a declaration, or an element read as a whole.
+    /// The tag, unless this is a comment, a declaration, or an element with raw content.
     pub(super) tag: Option<Tag>,
     separates: Option<bool>,
 }
@@ -15,14 +15,14 @@ pub(super) struct Tag {
     pub(super) name: Range<usize>,
     pub(super) closing: bool,
     pub(super) self_closing: bool,
-    /// The value of its `lang`.
+    /// The value of the `lang` attribute.
     pub(super) language: Option<Range<usize>>,
-    /// Whether an attribute asks to leave its text alone.
+    /// Whether an attribute says that the text must not be changed.
     opaque: bool,
 }
 
 impl Markup {
-    /// The markup that begins at `at`, with a less-than sign; `None` if that is text.
+    /// The markup that begins at `at` with a less-than sign; `None` if it is text.
     pub(super) fn read(
         html: &[u8],
         at: usize,
@@ -36,7 +36,7 @@ impl Markup {
         };
         let other = |end| Some(Markup { end, tag: None, separates: None });
         match rest {
-            // The end may share its hyphens with the beginning: `<!-->` is a comment, too.
+            // The end may share its hyphens with the beginning: `<!-->` is a comment as well.
             [b'!', b'-', b'-', ..] => other(until(at + 2, b"-->")),
             _ if rest.starts_with(b"![CDATA[") => other(until(at, b"]]>")),
             [b'!' | b'?', ..] => other(until(at, b">")),
@@ -52,7 +52,7 @@ impl Markup {
         }
     }
 
-    /// Of some elements the content is not HTML: it ends at the end tag, whatever is in it.
+    /// The content of some elements is not HTML: it ends at the end tag.
     fn with_raw_text(html: &[u8], end: usize, tag: Tag, unclosed: &mut Unclosed) -> Self {
         let name = &html[tag.name.clone()];
         let raw = RAW.iter().position(|raw| name.eq_ignore_ascii_case(raw.as_bytes()));
@@ -62,14 +62,14 @@ impl Markup {
         let separates = Some(is_block(name));
         let end = match unclosed.find_end_tag(html, end, raw) {
             Some(end) => end,
-            // XHTML closes it in the start tag, and may not say that it is XHTML.
+            // XHTML that does not declare itself as such: the start tag closes the element.
             None if tag.self_closing => end,
             None => html.len(),
         };
         Markup { end, tag: None, separates }
     }
 
-    /// Whether a word ends here, whatever follows.
+    /// Whether a word ends here in any case.
     pub(super) fn separates(&self, html: &[u8]) -> bool {
         self.separates.unwrap_or_else(|| self.tag.as_ref().is_some_and(|tag| tag.is_block(html)))
     }
@@ -85,16 +85,16 @@ impl Tag {
         loop {
             let gap = reader.until(|byte| !is_space(byte) && byte != b'/');
             if *html.get(reader.at)? == b'>' {
-                // In the gap: a slash before it belongs to the value of an attribute.
+                // Only a slash in the gap counts: one before it belongs to an attribute's value.
                 tag.self_closing = html[gap].last() == Some(&b'/');
                 return Some((reader.at + 1, tag));
             }
             let (name, value) = reader.attribute();
-            tag.heed(html, &html[name], value);
+            tag.apply_attribute(html, &html[name], value);
         }
     }
 
-    fn heed(&mut self, html: &[u8], name: &[u8], range: Range<usize>) {
+    fn apply_attribute(&mut self, html: &[u8], name: &[u8], range: Range<usize>) {
         let value = &html[range.clone()];
         if name.eq_ignore_ascii_case(b"lang") || name.eq_ignore_ascii_case(b"xml:lang") {
             self.language = Some(range);
@@ -113,12 +113,12 @@ impl Tag {
         is_one_of(&html[self.name.clone()], VOID)
     }
 
-    /// Whether the element and all in it are not of HTML, but of a language of XML.
+    /// Whether the element and its content are XML, not HTML.
     pub(super) fn is_xml(&self, html: &[u8]) -> bool {
         is_one_of(&html[self.name.clone()], XML)
     }
 
-    /// Whether the text in the element is left alone.
+    /// Whether the text in the element must not be changed.
     pub(super) fn is_hidden(&self, html: &[u8]) -> bool {
         self.opaque || is_one_of(&html[self.name.clone()], HIDDEN)
     }
@@ -163,14 +163,13 @@ impl Reader<'_> {
     }
 }
 
-/// Which of the [`RAW`] elements have no end tag in the rest of the page, by their place in that
-/// list: what was looked for in vain is not looked for again, or a hostile page would cost the
-/// square of its length.
+/// Which of the [`RAW`] elements have no end tag in the rest of the page, by index in that list. They
+/// are not searched again, or a hostile page would take quadratic time.
 #[derive(Default)]
 pub(super) struct Unclosed([bool; RAW.len()]);
 
 impl Unclosed {
-    /// The end of the end tag of this element, from `from` on.
+    /// The end of the next end tag of this element after `from`.
     fn find_end_tag(&mut self, html: &[u8], mut from: usize, raw: usize) -> Option<usize> {
         if self.0[raw] {
             return None;
@@ -204,19 +203,19 @@ fn is_one_of(name: &[u8], names: &[&str]) -> bool {
     names.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
 }
 
-/// Whether an element of this name stands on lines of its own, so that no word goes on beyond it.
+/// Whether an element of this name is a block, so that no word continues across it.
 pub(super) fn is_block(name: &[u8]) -> bool {
     is_one_of(name, BLOCK)
 }
 
-/// Whether an open element ends where one of the other name begins.
+/// Whether an open element ends implicitly where an element of the other name begins.
 pub(super) fn ends(open: &[u8], begun: &[u8]) -> bool {
     const GROUPS: [&[&str]; 5] = [&["li"], &["dt", "dd"], &["tr"], &["td", "th"], &["option"]];
     is_one_of(open, &["p"])
         || GROUPS.iter().any(|group| is_one_of(open, group) && is_one_of(begun, group))
 }
 
-/// Elements whose content is read as one piece of raw text.
+/// Elements with raw content.
 const RAW: &[&str] =
     &["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"];
 
@@ -224,7 +223,7 @@ const RAW: &[&str] =
 const HIDDEN: &[&str] =
     &["code", "pre", "kbd", "samp", "var", "tt", "listing", "option", "math", "svg"];
 
-/// Elements of languages of XML.
+/// Elements whose content is XML.
 const XML: &[&str] = &["math", "svg"];
 
 /// Elements without content.
@@ -233,7 +232,7 @@ const VOID: &[&str] = &[
     "track", "wbr",
 ];
 
-/// Elements that stand on lines of their own.
+/// Block elements.
 const BLOCK: &[&str] = &[
     "address",
     "article",

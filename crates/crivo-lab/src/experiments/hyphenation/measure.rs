@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crivo_hyphen::exceptions::{Counters, Guard, MemoryExceptions, StoredExceptions};
+use crivo_hyphen::exceptions::{
+    Counters, Guard, GuardedExceptions, MemoryExceptions, StoredExceptions,
+};
 use crivo_hyphen::{Automaton, Breaks, Exception, Exceptions, Hyphenator, Language, fold};
 
 use super::{
@@ -22,7 +24,7 @@ struct Pair {
     kind: crivo::codec::Kind,
     percent: u32,
     guard: Guard,
-    memory: Arc<MemoryExceptions>,
+    memory: Arc<GuardedExceptions>,
     stored: Arc<StoredExceptions>,
 }
 
@@ -57,7 +59,8 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     for percent in PERCENTS {
         for (kind, _) in KINDS {
             let guard = Guard::new(kind, f64::from(percent) / 100.0)?;
-            let memory = MemoryExceptions::new(exceptions.iter().cloned()).with_guard(guard)?;
+            let memory =
+                GuardedExceptions::new(MemoryExceptions::new(exceptions.iter().cloned()), guard)?;
             let path = scratch.path().join(format!("{kind}-{percent}.redb"));
             copy(&original, &path)?;
             let stored = StoredExceptions::open(&path, Some(guard))?;
@@ -150,7 +153,7 @@ trait Counting: Exceptions {
     fn guard_size_in_bits(&self) -> u64;
 }
 
-impl Counting for MemoryExceptions {
+impl Counting for GuardedExceptions {
     fn counters(&self) -> Counters {
         self.counters()
     }
@@ -242,10 +245,10 @@ fn construct(
             // The map is there already: what is timed is the filter over its words.
             let mut list = Some(MemoryExceptions::new(exceptions.iter().cloned()));
             Contender::new(name(pair.kind, pair.percent), move |_| {
-                if let Some(unguarded) = list.take() {
-                    list = Some(unguarded.with_guard(guard)?);
-                }
-                Ok(list.as_ref().map_or(0, MemoryExceptions::key_count))
+                let guarded = GuardedExceptions::new(list.take().unwrap_or_default(), guard)?;
+                let count = guarded.key_count();
+                list = Some(guarded.into_inner());
+                Ok(count)
             })
         })
         .collect();
