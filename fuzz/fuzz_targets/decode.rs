@@ -4,7 +4,7 @@
 
 use crivo::codec::{CodecError, DecodeError, Save};
 use crivo::filter::{AnyFilter, Filter};
-use crivo::sketch::SimilarityIndex;
+use crivo_sketch::SimilarityIndex;
 use libfuzzer_sys::fuzz_target;
 
 /// The longest payload that is made for parameters that ask for it.

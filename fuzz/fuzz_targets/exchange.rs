@@ -9,8 +9,8 @@
 
 use std::collections::BTreeSet;
 
-use crivo::exchange::join::{Answerer, Asker};
-use crivo::exchange::{
+use crivo_exchange::join::{Answerer, Asker};
+use crivo_exchange::{
     Action, ExchangeKey, Greeting, IdSet, Policy, Protocol, Session, Sieve, Strata,
 };
 use libfuzzer_sys::fuzz_target;

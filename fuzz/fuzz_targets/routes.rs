@@ -4,8 +4,8 @@
 #![no_main]
 
 use crivo::KeyHasher;
-use crivo::route::geographic::{Hop, Letter};
-use crivo::route::{Design, Message, Node, NodeId};
+use crivo_route::geographic::{Hop, Letter};
+use crivo_route::{Design, Message, Node, NodeId};
 use libfuzzer_sys::fuzz_target;
 
 const PARENT: NodeId = NodeId(0);

@@ -9,7 +9,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crivo::KeyHasher;
-use crivo::exact::{ChainedMap, CuckooMap, Dictionary, LinearMap};
+use crivo_exact::{ChainedMap, CuckooMap, Dictionary, LinearMap};
 use crivo_bench::{Contender, csv, interleave, number, shuffle, table};
 
 /// crivo's default hash for rivals, so that only the tables differ.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use crivo::exchange::{ExchangeKey, Greeting, MAX_MESSAGE};
+use crivo_exchange::{ExchangeKey, Greeting, MAX_MESSAGE};
 
 use crate::outcome::{Error, plain};
 use crate::output;

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crivo::exact::InsertError;
 use crivo::filter::{Full, FuseError};
 use crivo::{BuildError, ParameterError};
+use crivo_exact::InsertError;
 use crivo_hyphen::ReadError;
 use crivo_hyphen::exceptions::{GuardError, StoreError};
 

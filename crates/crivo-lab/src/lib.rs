@@ -41,12 +41,15 @@ mod words;
 
 pub mod experiments;
 pub mod plot;
+pub mod quality;
 pub mod report;
+pub mod seeded;
+pub mod sim;
 pub mod statistics;
 pub mod timing;
 
 pub use data::{Dataset, Machine};
 pub use error::StudyError;
-pub use random::{Random, RandomStrings};
+pub use random::{RandomStrings, random_stream};
 pub use study::{Context, ListIdentity, Options, Progress, Scale, Settings, Study};
 pub use words::{WORDS_LICENCE, Words};

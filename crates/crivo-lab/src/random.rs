@@ -4,47 +4,21 @@
 //! an experiment gives the same data whether it runs by itself or with others.
 
 use crivo::{Digest, KeyHasher};
+use crivo_core::Random;
 
-/// A stream of 64-bit numbers: a counter, mixed (SplitMix64).
-#[derive(Debug, Clone)]
-pub struct Random {
-    state: u64,
-}
-
-impl Random {
-    /// The stream of this name.
-    ///
-    /// ```
-    /// use crivo_lab::Random;
-    ///
-    /// let (mut one, mut same, mut other) =
-    ///     (Random::new(1, "best-k"), Random::new(1, "best-k"), Random::new(1, "best-m"));
-    /// let number = one.number();
-    /// assert_eq!(number, same.number());
-    /// assert_ne!(number, other.number());
-    /// ```
-    pub fn new(seed: u64, name: &str) -> Self {
-        Self { state: KeyHasher::xxh3(seed).digest(name).get() }
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        let number = Digest::new(self.state).remix().get();
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        number
-    }
-
-    /// A number below `bound`, or 0 if that is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        crivo::hash::reduce(self.number(), bound)
-    }
-
-    /// Brings the items into a random order.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            items.swap(i, self.below(i as u64 + 1) as usize);
-        }
-    }
+/// The stream of this name: its numbers follow from the seed and the name alone.
+///
+/// ```
+/// use crivo_lab::random_stream;
+///
+/// let (mut one, mut same, mut other) =
+///     (random_stream(1, "best-k"), random_stream(1, "best-k"), random_stream(1, "best-m"));
+/// let number = one.number();
+/// assert_eq!(number, same.number());
+/// assert_ne!(number, other.number());
+/// ```
+pub fn random_stream(seed: u64, name: &str) -> Random {
+    Random::new(KeyHasher::xxh3(seed).digest(name).get())
 }
 
 /// Random strings, all distinct: lower-case letters, 14 to 50 of them.
@@ -107,14 +81,5 @@ mod tests {
         let mean = seen.iter().map(String::len).sum::<usize>() as f64 / 20_000.0;
         // Uniform from 14 to 50: mean 32, standard error 0.075; six of them have a chance of 2e-9.
         assert!((mean - 32.0).abs() < 0.45, "{mean}");
-    }
-
-    #[test]
-    fn a_shuffle_keeps_every_item() {
-        let mut items: Vec<u32> = (0..100).collect();
-        Random::new(1, "shuffle").shuffle(&mut items);
-        assert_ne!(items, (0..100).collect::<Vec<_>>());
-        items.sort_unstable();
-        assert_eq!(items, (0..100).collect::<Vec<_>>());
     }
 }

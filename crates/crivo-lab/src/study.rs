@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Dataset, prepare_folder};
 use crate::experiments::{self, Experiment};
-use crate::random::{Random, RandomStrings};
+use crate::random::{RandomStrings, random_stream};
 use crate::words::Words;
 use crate::{StudyError, report};
 
@@ -225,8 +225,8 @@ impl<'a> Context<'a> {
     }
 
     /// A stream of random numbers of its own for every name.
-    pub fn random(&self, name: &str) -> Random {
-        Random::new(self.seed(), name)
+    pub fn random(&self, name: &str) -> crivo_core::Random {
+        random_stream(self.seed(), name)
     }
 
     /// Random strings of their own for every name.

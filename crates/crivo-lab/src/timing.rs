@@ -19,7 +19,7 @@ use crate::plot::percent;
 use crate::statistics::{
     CONFIDENCE, Estimate, FALSE_ALARM, mean_interval, median_interval, median_miss,
 };
-use crate::{Random, StudyError};
+use crate::{StudyError, random_stream};
 
 /// Something measured: a name, and the work. It is told which phase to do and gives a reading to
 /// be checked.
@@ -92,7 +92,7 @@ pub fn interleave(
     let mut samples = vec![Vec::with_capacity(phases.len() * rounds as usize); count];
     let mut readings = vec![None; count * phases.len()];
     let mut order: Vec<usize> = (0..count).collect();
-    let mut random = Random::new(0, "turns");
+    let mut random = random_stream(0, "turns");
     for round in 0..=rounds {
         // Who comes after somebody that fills the caches pays for it: not always the same one.
         random.shuffle(&mut order);

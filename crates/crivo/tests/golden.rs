@@ -1,6 +1,6 @@
 //! Files that were written once and must be read for ever: `tests/golden/*.crivo`.
 //!
-//! For a new one, add its recipe to [`recipes`] or [`index_recipes`] and run
+//! For a new one, add its recipe to [`recipes`] and run
 //!
 //! ```sh
 //! cargo test -p crivo --test golden -- --ignored
@@ -21,7 +21,6 @@ use crivo::filter::{
     FuseOptions, Growing, Quotient,
 };
 use crivo::hash::{Family, SecretKey};
-use crivo::sketch::{Banding, Form, SignatureBits, SimilarityIndex, Sketcher};
 use crivo::theory::fuse::Arity;
 
 const SECRET: SecretKey = SecretKey::new([7; 16]);
@@ -76,30 +75,9 @@ fn manifest() -> String {
     fs::read_to_string(folder().join("manifest.tsv")).unwrap()
 }
 
-/// The files with indices of similar sets: entry i has the keys from 10·i to 10·i + 99.
-fn index_recipes() -> Vec<(&'static str, SimilarityIndex)> {
-    let index = |form, bits| {
-        let sketcher = Sketcher::with_hasher(form, 20, KeyHasher::xxh3(42)).unwrap();
-        let bits = SignatureBits::new(bits).unwrap();
-        let banding = Banding::new(6, 3).unwrap();
-        let mut index = SimilarityIndex::with_bits(sketcher, bits, banding).unwrap();
-        for id in 0..20u64 {
-            let signature = sketcher.sketch_keys(10 * id..10 * id + 100).unwrap();
-            index.insert(id, &signature.shortened(bits).unwrap()).unwrap();
-        }
-        index
-    };
-    vec![
-        ("similarity-classic.crivo", index(Form::Classic, 64)),
-        ("similarity-bins-4-bits.crivo", index(Form::OnePermutation, 4)),
-    ]
-}
-
 /// All files as they are built today.
 fn built() -> Vec<(&'static str, Vec<u8>)> {
-    let filters = recipes().into_iter().map(|(name, filter)| (name, filter.to_bytes()));
-    let indices = index_recipes().into_iter().map(|(name, index)| (name, index.to_bytes()));
-    filters.chain(indices).collect()
+    recipes().into_iter().map(|(name, filter)| (name, filter.to_bytes())).collect()
 }
 
 /// The file names in the manifest, each with its line.
@@ -111,9 +89,6 @@ fn listed(manifest: &str) -> Vec<(&str, &str)> {
 /// The line of the manifest for a file: everything that it must answer.
 fn line_for(name: &str, bytes: &[u8]) -> String {
     let header = Header::from_bytes(bytes).unwrap();
-    if !header.kind().is_filter() {
-        return index_line_for(name, bytes);
-    }
     let hash = header.hash();
     let open = if hash.family() == Family::Sip24 { Open::with_key(SECRET) } else { Open::new() };
     let filter: AnyFilter = open.from_bytes(bytes).unwrap();
@@ -122,13 +97,6 @@ fn line_for(name: &str, bytes: &[u8]) -> String {
     let yeses = (1_000_000..1_010_000u64).filter(|key| filter.contains(key)).count();
     let (kind, keys) = (filter.kind(), filter.key_count());
     format!("{name}\t{kind}\t{hash}\t{keys}\t{yeses}")
-}
-
-fn index_line_for(name: &str, bytes: &[u8]) -> String {
-    let index = SimilarityIndex::from_bytes(bytes).unwrap();
-    assert!(index.to_bytes() == bytes, "{name} is written otherwise than it is read");
-    let (header, pairs) = (index.header(), index.pairs().count());
-    format!("{name}\t{}\t{}\t{}\t{pairs}", header.kind(), header.hash(), header.key_count())
 }
 
 #[test]

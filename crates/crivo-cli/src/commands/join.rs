@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::exchange::join::{Answerer, Asker, JoinReport};
-use crivo::exchange::{Action, ExchangeKey, MAX_MESSAGE};
+use crivo_exchange::join::{Answerer, Asker, JoinReport};
+use crivo_exchange::{Action, ExchangeKey, MAX_MESSAGE};
 
 use crate::human;
 use crate::input::{Chunk, FormatArgs, InputArgs, in_parallel};

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::sketch::{Goal, Plan, Shingles, SignatureBits, Sketcher};
+use crivo_sketch::{BandingPlan, Goal, Shingles, SignatureBits, Sketcher};
 use serde::Serialize;
 
 use self::collection::{Collection, Place};
@@ -118,7 +118,7 @@ impl SimilarArgs {
         })
     }
 
-    fn plan(&self) -> Result<Plan, Error> {
+    fn plan(&self) -> Result<BandingPlan, Error> {
         let goal =
             Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
         let [few, many] = VALUES.map(|most_values| Goal { most_values, ..goal }.plan());
@@ -133,7 +133,12 @@ impl SimilarArgs {
         })
     }
 
-    fn print_json(&self, collection: &Collection, found: &Found, plan: &Plan) -> Result<(), Error> {
+    fn print_json(
+        &self,
+        collection: &Collection,
+        found: &Found,
+        plan: &BandingPlan,
+    ) -> Result<(), Error> {
         let pairs = found.pairs.iter().map(|pair| PairReport {
             similarity: pair.similarity,
             standard_error: pair.standard_error,
@@ -150,7 +155,7 @@ impl SimilarArgs {
         })
     }
 
-    fn summarise(&self, collection: &Collection, found: &Found, plan: &Plan) {
+    fn summarise(&self, collection: &Collection, found: &Found, plan: &BandingPlan) {
         let noun = if self.lines { "line" } else { "file" };
         let texts = human::counted(collection.text_count(), noun);
         let pairs = human::counted(found.pairs.len() as u64, "similar pair");

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::exchange::{Action, ExchangeKey, Id, Session, Traffic};
+use crivo_exchange::{Action, ExchangeKey, Id, Session, Traffic};
 
 use self::lines::{LineFile, Spool};
 use crate::human;

@@ -23,7 +23,7 @@ use std::mem;
 use std::thread::{self, JoinHandle};
 
 use crivo::hash::reduce;
-use crivo::memory::{ask_for_huge_pages, prefetch};
+use crivo_core::memory::{ask_for_huge_pages, prefetch};
 
 /// An empty slot: smaller than all digests.
 const EMPTY: u128 = 0;

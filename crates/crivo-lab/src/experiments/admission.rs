@@ -1,7 +1,7 @@
 //! Cache admission: is it worth asking whether an object was asked for before?
 
-use crivo::admit::study::{AdmissionPlan, compare};
-use crivo::admit::trace::TracePlan;
+use crate::sim::admission::study::{AdmissionPlan, compare};
+use crate::sim::admission::trace::TracePlan;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;

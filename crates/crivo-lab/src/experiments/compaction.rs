@@ -5,8 +5,8 @@
 //! birthday bound), and a stranger is taken for one of n keys with n/2^l.
 
 use crivo::KeyHasher;
-use crivo::exact::{CompactedMap, Inserted};
 use crivo::theory::compaction;
+use crivo_exact::{CompactedMap, Inserted};
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;

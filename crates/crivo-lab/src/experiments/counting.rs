@@ -1,8 +1,8 @@
 //! Counters: how high do they rise, and when do they overflow?
 
+use crate::quality::ChiSquare;
 use crivo::KeyHasher;
 use crivo::filter::{Count, CounterWidth, CountingBloom, DynamicFilter};
-use crivo::hash::quality::ChiSquare;
 use crivo::theory::{bloom, counting};
 use serde::{Deserialize, Serialize};
 

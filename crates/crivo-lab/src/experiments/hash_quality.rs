@@ -8,9 +8,10 @@
 
 mod figures;
 
+use crate::quality::{DigestTable, Hypothesis, Plan};
+use crate::seeded::SeededIndices;
 use crivo::Digest;
-use crivo::hash::quality::{DigestTable, Hypothesis, Plan};
-use crivo::hash::{Family, SeededIndices};
+use crivo::hash::Family;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
@@ -185,7 +186,6 @@ impl Trial {
                 Hypothesis::Uncorrelated(first, second) => ("uncorrelated", first, second),
                 Hypothesis::Independent(first, second) => ("independent", first, second),
                 Hypothesis::Uniform(first) => ("uniform", first, first),
-                _ => ("other", 0, 0),
             };
             Comparison {
                 family: family.clone(),

@@ -1,6 +1,7 @@
 //! What experiments on rates of wrong answers share.
 
-use crivo::filter::{Bloom, DynamicFilter, SeededBloom};
+use crate::seeded::SeededBloom;
+use crivo::filter::{Bloom, DynamicFilter};
 use crivo::hash::Family;
 use crivo::theory::bloom;
 use crivo::{Digest, KeyHasher};

@@ -1,8 +1,8 @@
 //! Similarity: do signatures and bands find what theory says they find?
 
+use crate::sim::similarity::{Setup, candidate_rates, estimate_quality};
 use crivo::ParameterError;
-use crivo::sketch::SignatureBits;
-use crivo::sketch::experiment::{Setup, candidate_rates, estimate_quality};
+use crivo_sketch::SignatureBits;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;

@@ -41,8 +41,6 @@
 //! But checksums find damage, not malice: the answers of a filter are as honest as whoever could
 //! write its file.
 
-mod anonymous;
-mod atomic;
 mod error;
 mod header;
 #[cfg(feature = "mmap")]
@@ -53,7 +51,7 @@ mod payload;
 mod persist;
 mod save;
 #[cfg(feature = "serde")]
-pub(crate) mod serde;
+pub mod serde;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -62,6 +60,6 @@ pub use error::{CodecError, DecodeError, FileAction, FileError};
 pub use header::Header;
 #[cfg(feature = "mmap")]
 pub use map::Mapped;
-pub use persist::Kind;
-pub(crate) use persist::{Persist, Stored};
+pub(crate) use persist::Persist;
+pub use persist::{Kind, Stored};
 pub use save::{Open, Save, verify};

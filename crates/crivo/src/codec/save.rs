@@ -7,7 +7,7 @@ use std::path::Path;
 use super::header::Header;
 use super::persist::Stored;
 use super::source::{Slice, Source, Stream};
-use super::{CodecError, DecodeError, FileAction, FileError, atomic, payload};
+use super::{CodecError, DecodeError, FileAction, FileError, payload};
 use crate::KeyHasher;
 use crate::hash::{HashIdentity, SecretKey};
 
@@ -54,7 +54,7 @@ pub trait Save: Stored {
     fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
         let write = |file: &mut File| self.write_to(file);
-        atomic::replace(path, write).map_err(FileError::at(path, FileAction::Write))
+        crivo_core::file::replace(path, write).map_err(FileError::at(path, FileAction::Write))
     }
 
     /// What the file of this filter says before its payload. The payload is read for its checksum.

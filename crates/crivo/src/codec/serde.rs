@@ -29,17 +29,18 @@ macro_rules! implement {
 pub(crate) use implement;
 
 /// Serialises a filter as its bytes.
-pub(crate) fn serialize<F: Save, S: Serializer>(
-    filter: &F,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<F: Save, S: Serializer>(filter: &F, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(&filter.to_bytes())
 }
 
 /// Reads a filter from its bytes, with all checks of a file.
-pub(crate) fn deserialize<'de, F: Save, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<F, D::Error> {
+///
+/// # Errors
+/// Those of the deserializer, and if the bytes are not a filter.
+pub fn deserialize<'de, F: Save, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
     deserializer.deserialize_bytes(FilterBytes(PhantomData))
 }
 

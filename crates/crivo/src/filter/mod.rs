@@ -18,7 +18,7 @@ use std::fmt;
 pub use any::AnyFilter;
 pub use atomic::AtomicBloom;
 pub use blocked::Blocked;
-pub use bloom::{Bloom, SeededBloom};
+pub use bloom::Bloom;
 pub use counting::{Count, CounterWidth, CountingBloom};
 pub use cuckoo::Cuckoo;
 pub use fuse::{Fuse, FuseError, FuseOptions};

@@ -1,24 +1,6 @@
 //! From digests to positions in a table.
 
-use super::{Digest, Family, Key, KeyHasher};
-use crate::ParameterError;
-
-/// Maps 64 random bits to `0..m` without a division: ⌊hash · m / 2^64⌋.
-///
-/// The high bits of `hash` decide. Each result has ⌊2^64/m⌋ or ⌈2^64/m⌉ preimages, so that the
-/// bias is below m/2^64 for any m, also beyond 2^32. For m = 0 the answer is 0.
-///
-/// ```
-/// use crivo::hash::reduce;
-///
-/// assert_eq!(reduce(0, 10), 0);
-/// assert_eq!(reduce(u64::MAX / 2, 10), 4);
-/// assert_eq!(reduce(u64::MAX, 1 << 40), (1 << 40) - 1);
-/// ```
-#[inline]
-pub const fn reduce(hash: u64, m: u64) -> u64 {
-    ((hash as u128 * m as u128) >> 64) as u64
-}
+use super::{Digest, reduce};
 
 /// The points of a digest: an endless sequence of 64-bit numbers, each as good as random.
 ///
@@ -109,54 +91,10 @@ impl Iterator for Indices {
     }
 }
 
-/// k indices in `0..m` from k members of one family: the construction of the source documents.
-///
-/// It costs k hashes per key where [`Indices`] costs one, and serves to show that both give the
-/// same error rate.
-///
-/// ```
-/// use crivo::hash::{Family, SeededIndices};
-///
-/// let functions = SeededIndices::new(Family::Farm, 0, 10)?;
-/// let positions: Vec<u64> = functions.indices("ana", 1000).collect();
-/// assert_eq!(positions.len(), 10);
-/// # Ok::<(), crivo::ParameterError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeededIndices {
-    hashers: Vec<KeyHasher>,
-}
-
-impl SeededIndices {
-    /// The members of `family` with the seeds `first_seed`, `first_seed + 1`, … `+ k − 1`.
-    ///
-    /// # Errors
-    /// If k is 0 or above 255, or if the family has no seeds to choose from.
-    pub fn new(family: Family, first_seed: u64, k: u32) -> Result<Self, ParameterError> {
-        if !(1..=255).contains(&k) {
-            return Err(ParameterError::new("k", k, "from 1 to 255"));
-        }
-        if !family.is_seeded() {
-            return Err(ParameterError::new("hash family", family, "one that takes seeds"));
-        }
-        let seeds = (0..u64::from(k)).map(|i| first_seed.wrapping_add(i));
-        Ok(Self { hashers: seeds.map(|seed| family.with_seed(seed)).collect() })
-    }
-
-    /// The k indices of `key` in `0..m`.
-    pub fn indices<K: Key + ?Sized>(&self, key: &K, m: u64) -> impl Iterator<Item = u64> {
-        self.hashers.iter().map(move |hasher| reduce(hasher.digest(key).get(), m))
-    }
-
-    /// The k hash functions, in order.
-    pub fn hashers(&self) -> &[KeyHasher] {
-        &self.hashers
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KeyHasher;
     use proptest::prelude::*;
 
     #[test]
@@ -225,13 +163,5 @@ mod tests {
             let theory = crate::theory::bloom::rate_exact(m, n, k).unwrap();
             assert!((mean - theory).abs() < 5.0 * error, "{m} bits: {mean} ± {error}, {theory}");
         }
-    }
-
-    #[test]
-    fn bad_parameters_are_named() {
-        let error = SeededIndices::new(Family::Farm, 0, 0).unwrap_err();
-        assert_eq!(error.to_string(), "k is 0, but it must be from 1 to 255");
-        let error = SeededIndices::new(Family::FarmFingerprint, 0, 3).unwrap_err();
-        assert_eq!(error.parameter, "hash family");
     }
 }

@@ -60,11 +60,11 @@ mod farm;
 mod hasher;
 mod index;
 mod key;
-pub mod quality;
 
+pub use crivo_core::mix::reduce;
 pub use hasher::{Family, HashIdentity, KeyHasher, SecretKey, WrongKey};
+pub use index::Indices;
 pub(crate) use index::Points;
-pub use index::{Indices, SeededIndices, reduce};
 pub use key::Key;
 
 /// What a [`KeyHasher`] makes of a key: 64 bits, every one of them as good as random.
@@ -99,12 +99,7 @@ impl Digest {
     /// Use it where one structure needs two unrelated positions of one key.
     #[inline]
     pub const fn remix(self) -> Self {
-        // One round of a multiply–xorshift finaliser (Stafford's mix 13); the additive constant
-        // keeps 0 from being a fixed point.
-        let mut x = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Self(x ^ (x >> 31))
+        Self(crivo_core::mix::mix(self.0))
     }
 }
 

@@ -44,7 +44,7 @@
 
 use super::bloom;
 use super::check::{
-    MOST_PROBES, check_keys, check_positive, check_positive_real, check_probes, check_range,
+    MAX_PROBES, check_keys, check_positive, check_positive_real, check_probes, check_range,
     check_rate,
 };
 use super::limits;
@@ -89,7 +89,7 @@ impl Block {
     /// The k of a classic filter at this rate, rounded up: no larger one is of use here.
     fn classic_probes(self, rate: f64) -> u32 {
         let real = (-rate.log2()).ceil() as u32;
-        real.clamp(1, MOST_PROBES.min(self.bits))
+        real.clamp(1, MAX_PROBES.min(self.bits))
     }
 }
 
@@ -135,7 +135,7 @@ pub fn best_probes(block: Block, bits_per_key: f64) -> Result<u32, ParameterErro
     check_positive_real("bits per key", bits_per_key)?;
     block.check(1)?;
     let classic = bits_per_key * std::f64::consts::LN_2 + 1.0;
-    let most = (classic as u32).clamp(1, MOST_PROBES.min(block.bits));
+    let most = (classic as u32).clamp(1, MAX_PROBES.min(block.bits));
     let load = Load::of_budget(block, bits_per_key);
     let mut best = (1, f64::INFINITY);
     for k in (1..=most).rev() {

@@ -44,7 +44,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::check::{MOST_PROBES, check_keys, check_positive, check_probes, check_rate, size_from};
+use super::check::{MAX_PROBES, check_keys, check_positive, check_probes, check_rate, size_from};
 use super::occupancy;
 use super::search::least;
 use crate::ParameterError;
@@ -147,7 +147,7 @@ pub fn best_probes_real(m: u64, n: u64) -> Result<f64, ParameterError> {
 /// If m or n is 0.
 pub fn best_probes_floor(m: u64, n: u64) -> Result<u32, ParameterError> {
     let best = best_probes_real(m, n)?;
-    Ok((best as u32).clamp(1, MOST_PROBES))
+    Ok((best as u32).clamp(1, MAX_PROBES))
 }
 
 /// The whole number of probes, from 1 to 255, with the lowest [`rate`].
@@ -158,7 +158,7 @@ pub fn best_probes_floor(m: u64, n: u64) -> Result<u32, ParameterError> {
 /// If m or n is 0.
 pub fn best_probes(m: u64, n: u64) -> Result<u32, ParameterError> {
     let floor = best_probes_floor(m, n)?;
-    let ceiling = (floor + 1).min(MOST_PROBES);
+    let ceiling = (floor + 1).min(MAX_PROBES);
     let rate_of = |k| limit_rate(m as f64, n as f64, k);
     Ok(if rate_of(ceiling) < rate_of(floor) { ceiling } else { floor })
 }
@@ -235,8 +235,8 @@ pub fn size(n: u64, rate: f64) -> Result<Size, ParameterError> {
     // log2(1/rate) is the best k in the limit, and needs next to the fewest bits: if it does not
     // fit into 64 bits, nothing does.
     let in_the_limit = -rate.log2();
-    let mut best = smallest((in_the_limit.round() as u32).clamp(1, MOST_PROBES))?;
-    for k in 1..=(in_the_limit as u32 + 1).min(MOST_PROBES) {
+    let mut best = smallest((in_the_limit.round() as u32).clamp(1, MAX_PROBES))?;
+    for k in 1..=(in_the_limit as u32 + 1).min(MAX_PROBES) {
         // The limit is below the truth, hence what it asks for is the least that k could need.
         if bits_for_probes(n, rate, k).is_ok_and(|lower| lower <= best.bits) {
             let found = smallest(k)?;

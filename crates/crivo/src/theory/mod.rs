@@ -45,10 +45,10 @@
 //! The project's `docs/theory.md` tells it all as one story, with the mistakes that are often
 //! copied.
 
-pub(crate) mod check;
 mod occupancy;
+pub(crate) use crivo_core::check;
+
 pub(crate) mod search;
-pub(crate) mod special;
 
 pub mod blocked;
 pub mod bloom;
@@ -61,6 +61,7 @@ pub mod interval;
 pub mod limits;
 pub mod quotient;
 pub mod rejection;
+pub mod special;
 
 #[cfg(test)]
 mod tests;

@@ -61,7 +61,14 @@ pub(super) fn ln_choose(all: f64, chosen: f64) -> f64 {
 }
 
 /// The probability of exactly `successes` in `trials`, each with probability p in (0, 1).
-pub(crate) fn binomial_probability(trials: f64, successes: f64, p: f64) -> f64 {
+///
+/// ```
+/// use crivo::theory::special::binomial_probability;
+///
+/// // Two heads in four throws: 6 of 16.
+/// assert!((binomial_probability(4.0, 2.0, 0.5) - 0.375).abs() < 1e-12);
+/// ```
+pub fn binomial_probability(trials: f64, successes: f64, p: f64) -> f64 {
     let failures = trials - successes;
     if successes <= 0.0 {
         return (trials * (-p).ln_1p()).exp();

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crivo::Digest;
-use crivo::sketch::{
+use crivo_sketch::{
     Banding, DigestSet, Shingles, Signature, SignatureBits, SimilarityIndex, Sketcher,
 };
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crivo::exchange::{ExchangeKey, Id, IdSet};
+use crivo_exchange::{ExchangeKey, Id, IdSet};
 use memchr::memchr_iter;
 use tempfile::NamedTempFile;
 

@@ -1,10 +1,10 @@
 //! How many entries an insertion moves.
 
 use crivo::KeyHasher;
-use crivo::exact::cuckoo::trace::{TraceError, TraceTable};
-use crivo::exact::{CuckooMap, CuckooOptions, Eviction};
 use crivo::hash::Indices;
 use crivo::theory::cuckoo::load_threshold;
+use crivo_exact::cuckoo::trace::{TraceError, TraceTable};
+use crivo_exact::{CuckooMap, CuckooOptions, Eviction};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crivo::KeyHasher;
-use crivo::exact::{ChainedMap, CuckooMap, CuckooOptions, Dictionary, LinearMap};
+use crivo_exact::{ChainedMap, CuckooMap, CuckooOptions, Dictionary, LinearMap};
 
 use crate::StudyError;
 use crate::plot::Hue;

@@ -1,8 +1,8 @@
 //! How full a cuckoo table gets before an insertion fails, beside theory.
 
 use crivo::KeyHasher;
-use crivo::exact::{CuckooOptions, Eviction};
 use crivo::theory::cuckoo::load_threshold;
+use crivo_exact::{CuckooOptions, Eviction};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;

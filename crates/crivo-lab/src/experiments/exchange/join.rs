@@ -1,16 +1,17 @@
 //! Joins: a filter of the keys in place of the rows.
 
-use crivo::exchange::Action;
-use crivo::exchange::join::{Answerer, Asker, JoinReport, JoinSituation};
+use crivo_exchange::Action;
+use crivo_exchange::join::{Answerer, Asker, JoinReport, JoinSituation};
 use serde::{Deserialize, Serialize};
 
 use super::failed;
+use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::report::{Figure, Outcome, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, mean, mean_interval};
 use crate::study::Context;
-use crate::{Random, StudyError};
+use crivo_core::Random;
 
 /// One join.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

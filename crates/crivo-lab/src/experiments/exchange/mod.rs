@@ -4,13 +4,14 @@ mod join;
 mod sessions;
 mod symbols;
 
-use crivo::exchange::{ExchangeError, ExchangeKey};
+use crivo_exchange::{ExchangeError, ExchangeKey};
 
 use super::Experiment;
+use crate::StudyError;
 use crate::data::Dataset;
 use crate::report::{Section, Source};
 use crate::study::Context;
-use crate::{Random, StudyError};
+use crivo_core::Random;
 
 /// Reconciliation and joins, by filters and otherwise.
 #[derive(Debug)]

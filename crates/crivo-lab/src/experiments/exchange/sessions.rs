@@ -1,6 +1,6 @@
 //! Whole exchanges, by each protocol and by the planner's choice.
 
-use crivo::exchange::{Action, ExchangeKey, IdSet, Policy, Protocol, Session, Situation};
+use crivo_exchange::{Action, ExchangeKey, IdSet, Policy, Protocol, Session, Situation};
 use serde::{Deserialize, Serialize};
 
 use super::{failed, fresh_key};

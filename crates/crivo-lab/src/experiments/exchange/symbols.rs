@@ -1,16 +1,17 @@
 //! How many coded symbols a difference takes.
 
-use crivo::exchange::rateless::{Decoder, Encoder, Progress, expected_symbols};
-use crivo::exchange::{Id, IdSet};
+use crivo_exchange::rateless::{Decoder, Encoder, Progress, expected_symbols};
+use crivo_exchange::{Id, IdSet};
 use serde::{Deserialize, Serialize};
 
 use super::{failed, fresh_key};
+use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, thousands};
 use crate::report::{Figure, Outcome, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
 use crate::study::Context;
-use crate::{Random, StudyError};
+use crivo_core::Random;
 
 /// Many exchanges with differences of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

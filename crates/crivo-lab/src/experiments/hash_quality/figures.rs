@@ -1,6 +1,6 @@
 //! What the comparisons say: verdicts, histograms, correlations, independence.
 
-use crivo::hash::quality::{
+use crate::quality::{
     chance_of_correlation_above, correlation_threshold, expected_mean_deviation, holm,
 };
 

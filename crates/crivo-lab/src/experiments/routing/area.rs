@@ -1,6 +1,6 @@
 //! Letters to devices that move about.
 
-use crivo::route::geographic::study::{AreaPlan, measure};
+use crate::sim::routing::area::{AreaPlan, measure};
 use serde::{Deserialize, Serialize};
 
 use super::mean_of;

@@ -1,7 +1,7 @@
 //! One letter's way, drawn.
 
-use crivo::route::geographic::Square;
-use crivo::route::geographic::study::{AreaPlan, picture};
+use crate::sim::routing::area::{AreaPlan, picture};
+use crivo_route::geographic::Square;
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;

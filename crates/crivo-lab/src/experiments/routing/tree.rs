@@ -1,7 +1,7 @@
 //! Requests through a tree of nodes.
 
-use crivo::route::RouteError;
-use crivo::route::study::{TreePlan, tree};
+use crate::sim::routing::tree::{TreePlan, tree};
+use crivo_route::RouteError;
 use serde::{Deserialize, Serialize};
 
 use super::mean_of;

@@ -52,7 +52,6 @@
 //!   plain double hashing falls short.
 
 mod codec;
-mod seeded;
 mod table;
 
 use super::{DynamicFilter, Filter, Full, Incompatible};
@@ -64,7 +63,6 @@ use crate::theory::estimate::{self, Estimate};
 use crate::theory::{bloom, bloom::Size};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
-pub use seeded::SeededBloom;
 use table::BitTable;
 pub(super) use table::{Probes, bit};
 

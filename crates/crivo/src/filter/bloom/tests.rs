@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::codec::{DecodeError, Persist};
-use crate::hash::Family;
 use crate::theory::interval;
 
 #[test]
@@ -149,34 +148,6 @@ fn the_mean_rate_of_small_filters_is_that_of_theory() {
     }
 }
 
-/// The same from k functions as from one digest, and as theory says. Four comparisons within five
-/// standard errors: it fails by chance once in 400,000 times.
-#[test]
-fn k_functions_and_one_digest_have_the_same_rate() {
-    let (n, bits, probes, filters, queries) = (500u64, 4_800, 7, 400, 2_000u64);
-    let theory = bloom::rate_exact(bits, n, probes).unwrap();
-    let absent = || n..n + queries;
-    for family in [Family::Farm, Family::Xxh3] {
-        let (seeded, seeded_error) = mean_rate(filters, |seed| {
-            // Seeds of different filters must not overlap.
-            let first_seed = 1_000 * seed;
-            let mut filter = SeededBloom::with_size(bits, probes, family, first_seed).unwrap();
-            (0..n).for_each(|key| filter.insert(&key));
-            assert!((0..n).all(|key| filter.contains(&key)));
-            absent().filter(|key| filter.contains(key)).count() as f64 / queries as f64
-        });
-        let (single, single_error) = mean_rate(filters, |seed| {
-            let hasher = family.with_seed(1_000 * seed + 500);
-            let mut filter = Bloom::with_size(bits, probes, hasher).unwrap();
-            filter.extend(0..n);
-            absent().filter(|key| filter.contains(key)).count() as f64 / queries as f64
-        });
-        let error = seeded_error.hypot(single_error);
-        assert!((seeded - theory).abs() < 5.0 * seeded_error, "{family}: {seeded}, {theory}");
-        assert!((seeded - single).abs() < 5.0 * error, "{family}: {seeded} and {single} ± {error}");
-    }
-}
-
 /// Exact intervals at a confidence of 1 − 1e-6, for three rates: it fails by chance at most three
 /// times in a million.
 #[test]
@@ -269,21 +240,6 @@ fn filters_that_differ_are_not_merged_and_stay_as_they_were() {
         assert_eq!(filter.intersect_with(&other).unwrap_err().parameter, parameter);
         assert_eq!(filter, before);
     }
-
-    let mut seeded = SeededBloom::with_size(1_001, 4, Family::Farm, 0).unwrap();
-    seeded.insert("ana");
-    for (other, parameter) in [
-        (SeededBloom::with_size(1_000, 4, Family::Farm, 0), "size in bits"),
-        (SeededBloom::with_size(1_001, 3, Family::Farm, 0), "k"),
-        (SeededBloom::with_size(1_001, 4, Family::Farm, 1), "first hash function"),
-    ] {
-        assert_eq!(seeded.union_with(&other.unwrap()).unwrap_err().parameter, parameter);
-    }
-    let mut other = SeededBloom::with_size(1_001, 4, Family::Farm, 0).unwrap();
-    other.insert("rui");
-    other.union_with(&seeded).unwrap();
-    assert!(other.contains("ana") && other.contains("rui"));
-    assert_eq!((other.key_count(), other.size_in_bits(), other.probes()), (2, 1_001, 4));
 }
 
 /// 640 MB: `cargo test -p crivo --lib beyond_32_bits -- --ignored`

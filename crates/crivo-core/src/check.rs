@@ -1,0 +1,113 @@
+//! One place that decides which parameters make sense, so that every formula refuses alike.
+
+use std::ops::RangeInclusive;
+
+use crate::ParameterError;
+
+/// The most probes a filter makes.
+pub const MAX_PROBES: u32 = 255;
+
+/// A false-positive rate: a number strictly between 0 and 1.
+pub fn check_rate(rate: f64) -> Result<(), ParameterError> {
+    check_open_unit("rate", rate)
+}
+
+/// Anything that must lie strictly between 0 and 1; NaN does not.
+pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterError> {
+    if value > 0.0 && value < 1.0 {
+        Ok(())
+    } else {
+        Err(ParameterError::of_real(name, value, "strictly between 0 and 1"))
+    }
+}
+
+/// How full a table is: above 0 and at most 1.
+pub fn check_load(load: f64) -> Result<(), ParameterError> {
+    if load > 0.0 && load <= 1.0 {
+        Ok(())
+    } else {
+        Err(ParameterError::of_real("load", load, "above 0 and at most 1"))
+    }
+}
+
+/// A number of keys that a size is asked for.
+pub fn check_keys(n: u64) -> Result<(), ParameterError> {
+    check_positive("n", n)
+}
+
+/// A count of anything of which there must be one at least.
+pub fn check_positive(name: &'static str, value: u64) -> Result<(), ParameterError> {
+    if value > 0 { Ok(()) } else { Err(ParameterError::new(name, value, "at least 1")) }
+}
+
+/// A number of probes per key.
+pub fn check_probes(k: u32) -> Result<(), ParameterError> {
+    check_range("k", k, 1..=MAX_PROBES, "from 1 to 255")
+}
+
+/// A whole number within a range that `allowed` puts into words.
+pub fn check_range(
+    name: &'static str,
+    value: u32,
+    range: RangeInclusive<u32>,
+    allowed: &'static str,
+) -> Result<(), ParameterError> {
+    if range.contains(&value) { Ok(()) } else { Err(ParameterError::new(name, value, allowed)) }
+}
+
+/// A positive, finite real number, such as a budget in bits per key.
+pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), ParameterError> {
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(ParameterError::of_real(name, value, "above 0 and finite"))
+    }
+}
+
+/// Rounds a computed size up to a whole number, at least 1, and refuses what no `u64` holds.
+pub fn size_from(name: &'static str, value: f64) -> Result<u64, ParameterError> {
+    // 2^64 itself is the first f64 beyond the range.
+    if value < 18_446_744_073_709_551_616.0 {
+        Ok((value.ceil() as u64).max(1))
+    } else {
+        Err(ParameterError::of_real(name, value, "below 2^64"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_strictly_between_0_and_1() {
+        assert!(check_rate(f64::MIN_POSITIVE).is_ok());
+        assert!(check_rate(1.0 - f64::EPSILON).is_ok());
+        for bad in [0.0, -0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY] {
+            let error = check_rate(bad).unwrap_err();
+            assert_eq!(error.parameter, "rate");
+            assert_eq!(error.value, format!("{bad:?}"));
+        }
+    }
+
+    #[test]
+    fn the_message_names_parameter_value_and_range() {
+        assert_eq!(
+            check_probes(0).unwrap_err().to_string(),
+            "k is 0, but it must be from 1 to 255"
+        );
+        assert_eq!(
+            check_load(1.5).unwrap_err().to_string(),
+            "load is 1.5, but it must be above 0 and at most 1"
+        );
+        assert!(check_load(f64::NAN).is_err());
+        assert!(check_positive_real("bits per key", f64::INFINITY).is_err());
+    }
+
+    #[test]
+    fn a_size_is_rounded_up_and_kept_within_64_bits() {
+        assert_eq!(size_from("m", 0.0), Ok(1));
+        assert_eq!(size_from("m", 9.1), Ok(10));
+        assert!(size_from("m", 2f64.powi(64)).is_err());
+        assert!(size_from("m", f64::NAN).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! Internals that several crivo crates share. **Not for direct use**: there is no promise of
+//! stability here. Users want [`crivo`](https://docs.rs/crivo).
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`Words`] | 64-bit words that begin at a cache line, owned or lent by a mapped file |
+//! | [`PackedSlots`] | slots of any width, packed without waste |
+//! | [`memory`] | huge pages and prefetching |
+//! | [`wire`] | variable-length integers, and a reader that trusts no length |
+//! | [`file`] | replacing a file atomically |
+//! | [`check`] | parameters in their ranges |
+//! | [`Random`] | SplitMix64, the same stream on every platform |
+//! | [`mix`] | the bijection behind it, and the reduction of 64 bits to a range |
+
+mod error;
+mod packed;
+mod random;
+mod words;
+
+pub mod check;
+pub mod file;
+pub mod memory;
+pub mod mix;
+pub mod wire;
+
+pub use error::{BuildError, ParameterError};
+pub use packed::PackedSlots;
+pub use random::Random;
+pub use words::Words;

@@ -1,0 +1,69 @@
+//! What large tables ask of the machine: huge pages, and cache lines before they are needed.
+//!
+//! Both are wishes. Where a system or a processor does not know them, nothing happens.
+
+#![allow(unsafe_code)]
+
+/// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
+/// is not so much memory.
+pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(length).ok()?;
+    ask_for_huge_pages(vector.spare_capacity_mut());
+    Some(vector)
+}
+
+/// Asks that memory, not yet touched, be laid on huge pages: a table of many megabytes that is
+/// read at random is slowed down by page-table walks more than by anything else.
+///
+/// Nothing happens if there is little of it.
+///
+/// ```
+/// // The system gives zeros without touching them.
+/// let mut table = vec![0_u64; 1 << 20];
+/// crivo_core::memory::ask_for_huge_pages(&mut table);
+/// ```
+pub fn ask_for_huge_pages<T>(memory: &mut [T]) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        const PAGE: usize = 4096;
+        const WORTH_IT: usize = 1 << 21;
+        let start = memory.as_mut_ptr().addr();
+        let end = start + size_of_val(memory);
+        let (first, last) = (start.next_multiple_of(PAGE), end - end % PAGE);
+        if size_of_val(memory) >= WORTH_IT && first < last {
+            let pages = memory.as_mut_ptr().cast::<libc::c_void>().with_addr(first);
+            // SAFETY: the whole pages between `first` and `last` lie inside `memory`, which is
+            // borrowed here; the advice changes nothing about what they contain.
+            unsafe { libc::madvise(pages, last - first, libc::MADV_HUGEPAGE) };
+        }
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = memory;
+}
+
+/// Asks the processor to fetch a cache line that will be read soon. Any address may be named.
+///
+/// ```
+/// let table = [0_u64; 1000];
+/// crivo_core::memory::prefetch(&table[123]);
+/// ```
+#[inline(always)]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: SSE is part of every x86-64 processor, and a prefetch may name any address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a prefetch may name any address, and changes nothing but what lies in the caches.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{address}]",
+            address = in(reg) address.cast::<u8>(),
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = address;
+}

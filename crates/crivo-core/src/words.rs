@@ -1,0 +1,266 @@
+//! The memory of a filter: words that it owns, or that a file lends it.
+
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::BuildError;
+use crate::memory::{ask_for_huge_pages, prefetch};
+
+/// A cache line of words; what alignment is counted in.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; WORDS_PER_LINE]);
+
+const WORDS_PER_LINE: usize = 8;
+
+/// 64-bit words that begin at a cache line: owned, or borrowed from a mapped file.
+///
+/// Reading costs the same in both cases. The first change of borrowed words copies them, so that a
+/// file is never written through its mapping.
+///
+/// ```
+/// use crivo_core::Words;
+///
+/// let mut words = Words::zeroed(100)?;
+/// words.to_mut()[7] |= 1 << 3;
+/// assert_eq!(words[7], 8);
+/// # Ok::<(), crivo_core::BuildError>(())
+/// ```
+pub struct Words {
+    /// Always at a multiple of 64 bytes, valid for `length` words as long as `owner` lives.
+    start: *const u64,
+    length: usize,
+    owner: Owner,
+}
+
+enum Owner {
+    /// `start` is the first line of this vector, through which alone it is changed.
+    Lines(Vec<Line>),
+    /// `start` lies in memory that this keeps alive and unchanged.
+    Lent(Arc<dyn Any + Send + Sync>),
+}
+
+// SAFETY: `start` points into `owner`, which is `Send` and `Sync`; `&Words` only reads.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// `length` words, all 0, on huge pages if they are many.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn zeroed(length: usize) -> Result<Self, BuildError> {
+        let line_count = length.div_ceil(WORDS_PER_LINE);
+        let bytes = line_count.saturating_mul(size_of::<Line>());
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(line_count).map_err(|_| BuildError::OutOfMemory { bytes })?;
+        ask_for_huge_pages(lines.spare_capacity_mut());
+        lines.resize(line_count, Line([0; WORDS_PER_LINE]));
+        Ok(Self::of_lines(lines, length))
+    }
+
+    /// A copy of `words`.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn copied(words: &[u64]) -> Result<Self, BuildError> {
+        let mut copy = Self::zeroed(words.len())?;
+        copy.to_mut().copy_from_slice(words);
+        Ok(copy)
+    }
+
+    fn of_lines(mut lines: Vec<Line>, length: usize) -> Self {
+        debug_assert!(lines.len() * WORDS_PER_LINE >= length);
+        // The pointer must be one that may write: `to_mut` gives it away.
+        Self { start: lines.as_mut_ptr().cast(), length, owner: Owner::Lines(lines) }
+    }
+
+    /// Words that lie in the memory of `owner`: `words` is asked for them once.
+    ///
+    /// `None` if they do not begin at a multiple of 64 bytes.
+    ///
+    /// # Safety
+    /// What `words` answers must stay where it is, unchanged, as long as any clone of `owner` lives,
+    /// even if the `Arc` is moved.
+    pub unsafe fn lent<T: Any + Send + Sync>(
+        owner: Arc<T>,
+        words: impl FnOnce(&T) -> &[u64],
+    ) -> Option<Self> {
+        let slice = words(&owner);
+        let (start, length) = (slice.as_ptr(), slice.len());
+        start.addr().is_multiple_of(align_of::<Line>()).then_some(())?;
+        Some(Self { start, length, owner: Owner::Lent(owner) })
+    }
+
+    /// Some of the words: borrowed, if they are so themselves and the range begins at a multiple of
+    /// 64 bytes, and else copied.
+    ///
+    /// # Errors
+    /// If there is no memory for a copy.
+    ///
+    /// # Panics
+    /// If the range is not within the words.
+    pub fn part_of(whole: &Arc<Self>, range: Range<usize>) -> Result<Self, BuildError> {
+        let part = &whole[range];
+        let (start, length) = (part.as_ptr(), part.len());
+        if whole.is_lent() && start.addr().is_multiple_of(align_of::<Line>()) {
+            // The part keeps the whole alive, and nobody can change what has two owners.
+            return Ok(Self { start, length, owner: Owner::Lent(Arc::clone(whole) as _) });
+        }
+        Self::copied(part)
+    }
+
+    /// The words, to be changed; borrowed words are copied first.
+    ///
+    /// Without memory for the copy the program ends, as it does when a `Vec` grows.
+    #[inline]
+    pub fn to_mut(&mut self) -> &mut [u64] {
+        if self.is_lent() {
+            self.own();
+        }
+        // SAFETY: the words are owned now: `start` comes from a mutable borrow of the lines, which
+        // hold at least `length` words without gaps, and whoever reads them borrows `self`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.cast_mut(), self.length) }
+    }
+
+    #[cold]
+    fn own(&mut self) {
+        match Self::copied(self) {
+            Ok(copy) => *self = copy,
+            Err(_) => match std::alloc::Layout::array::<u64>(self.length) {
+                Ok(layout) => std::alloc::handle_alloc_error(layout),
+                Err(_) => unreachable!("these words exist, so that they have a layout"),
+            },
+        }
+    }
+
+    /// Whether the words belong to somebody else.
+    #[inline]
+    pub fn is_lent(&self) -> bool {
+        matches!(self.owner, Owner::Lent(_))
+    }
+
+    /// The word at `index`, which is assumed to exist.
+    ///
+    /// # Safety
+    /// `index` is below the length.
+    #[inline(always)]
+    pub unsafe fn get_unchecked(&self, index: usize) -> u64 {
+        debug_assert!(index < self.length);
+        // SAFETY: as the caller promises.
+        unsafe { *self.start.add(index) }
+    }
+
+    /// Asks the processor to fetch the cache line of the word at `index` (any number at all).
+    #[inline(always)]
+    pub fn prefetch(&self, index: usize) {
+        prefetch(self.start.wrapping_add(index));
+    }
+}
+
+impl std::ops::Deref for Words {
+    type Target = [u64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64] {
+        // SAFETY: `start` is valid for `length` words while `owner` lives, which is at least as
+        // long as `self`; nobody changes them while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl Clone for Words {
+    /// Owned words are copied; borrowed words are borrowed once more.
+    fn clone(&self) -> Self {
+        match &self.owner {
+            Owner::Lines(lines) => Self::of_lines(lines.clone(), self.length),
+            Owner::Lent(owner) => Self {
+                start: self.start,
+                length: self.length,
+                owner: Owner::Lent(Arc::clone(owner)),
+            },
+        }
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Words {}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whose = if self.is_lent() { "lent" } else { "owned" };
+        write!(f, "{} {whose} words", self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_begin_at_a_cache_line_and_are_zero() {
+        for length in [0, 1, 7, 8, 9, 1000] {
+            let mut words = Words::zeroed(length).unwrap();
+            assert_eq!(words.len(), length);
+            assert!(words.as_ptr().addr().is_multiple_of(64));
+            assert!(words.iter().all(|&word| word == 0));
+            words.to_mut().fill(5);
+            let copy = words.clone();
+            words.to_mut().fill(6);
+            assert!(copy.iter().all(|&word| word == 5) && words.iter().all(|&word| word == 6));
+        }
+    }
+
+    #[test]
+    fn lent_words_are_copied_before_they_change() {
+        let owner = Arc::new(Words::copied(&[1, 2, 3]).unwrap());
+        // SAFETY: the inner words are never changed, and stay where they are when the Arc moves.
+        let lent = unsafe { Words::lent(Arc::clone(&owner), |owner| owner) };
+        let mut lent = lent.expect("words begin at a cache line");
+        assert!(lent.is_lent());
+        assert_eq!(*lent, [1, 2, 3]);
+        let again = lent.clone();
+        lent.to_mut()[0] = 9;
+        assert_eq!((*lent).to_vec(), [9, 2, 3]);
+        assert_eq!((*again).to_vec(), [1, 2, 3]);
+        drop(owner);
+        assert_eq!((*again).to_vec(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn parts_of_lent_words_are_lent_and_others_copied() {
+        let owner = Arc::new(Words::copied(&[7; 20]).unwrap());
+        // SAFETY: as above.
+        let lent = unsafe { Words::lent(Arc::clone(&owner), |owner| owner) };
+        let lent = Arc::new(lent.expect("words begin at a cache line"));
+        for (whole, range, is_lent) in
+            [(&owner, 8..12, false), (&lent, 8..12, true), (&lent, 9..12, false)]
+        {
+            let part = Words::part_of(whole, range.clone()).unwrap();
+            assert_eq!((part.len(), part.is_lent()), (range.len(), is_lent));
+            assert!(part.iter().all(|&word| word == 7));
+        }
+    }
+
+    #[test]
+    fn words_that_lie_askew_are_not_lent() {
+        let owner = Arc::new(Words::copied(&[1, 2, 3]).unwrap());
+        // SAFETY: as above.
+        assert!(unsafe { Words::lent(owner, |owner| &owner[1..]) }.is_none());
+    }
+
+    #[test]
+    fn too_many_words_are_an_error() {
+        assert!(matches!(Words::zeroed(usize::MAX / 8), Err(BuildError::OutOfMemory { .. })));
+    }
+}

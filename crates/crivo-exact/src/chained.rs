@@ -1,0 +1,420 @@
+//! Hashing with chaining: keys that fall on the same head form a list.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::iter::FusedIterator;
+use std::slice;
+
+use super::InsertError;
+use super::dictionary::complete_exact_map;
+use crivo::hash::reduce;
+use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
+
+/// A hash map with chaining: keys that fall on the same head form a list.
+///
+/// ```text
+///   heads        nodes: key, value, next
+///   0: 2         0: "ana"  1  end       head 0 → node 2 → node 0
+///   1: end       1: "eva"  2  end       head 1: none
+///   2: 1         2: "rui"  3  0         head 2 → node 1
+/// ```
+///
+/// The lists run through one vector of nodes instead of through pointers: an entry costs no
+/// allocation of its own, and iteration walks a dense vector. Removal moves the last node into
+/// the gap and mends the one link that led to it.
+///
+/// A lookup compares the key with those of one chain: at a load of α entries per head, about
+/// 1 + α/2 of them on average if the key is there, and α if it is not. The number of heads doubles
+/// when there are more entries than heads, so that α is at most 1. Keys that an adversary chose to
+/// share their digests make it slow (one long chain), but never wrong.
+///
+/// ```
+/// use crivo_exact::ChainedMap;
+///
+/// let mut ages = ChainedMap::new();
+/// assert_eq!(ages.insert(String::from("ana"), 31)?, None);
+/// assert_eq!(ages.insert(String::from("ana"), 32)?, Some(31));
+/// assert_eq!(ages.get("ana"), Some(&32));
+/// assert_eq!(ages.get("eva"), None);
+/// assert_eq!(ages.remove("ana"), Some(32));
+/// assert!(ages.is_empty());
+/// # Ok::<(), crivo_exact::InsertError>(())
+/// ```
+///
+/// *When not to use it:* a lookup follows a link per entry of the chain, each likely a miss of the
+/// processor's cache; maps with open addressing stay in one or two cache lines.
+///
+/// Knuth, *The Art of Computer Programming*, volume 3, section 6.4, has the analysis.
+#[derive(Clone)]
+pub struct ChainedMap<K, V> {
+    heads: Vec<u32>,
+    nodes: Vec<Node<K, V>>,
+    hasher: KeyHasher,
+}
+
+#[derive(Clone)]
+struct Node<K, V> {
+    key: K,
+    value: V,
+    /// The index of the next node of the chain, or `END`.
+    next: u32,
+}
+
+/// What stands in place of a node's index where a chain ends.
+const END: u32 = u32::MAX;
+
+/// As many nodes as the indices below `END` can number.
+const MOST_ENTRIES: usize = END as usize;
+
+/// The heads that a map starts with on its first insertion.
+const FEWEST_HEADS: usize = 4;
+
+impl<K, V> ChainedMap<K, V> {
+    /// An empty map, which takes memory on the first insertion.
+    pub fn new() -> Self {
+        Self::with_hasher(KeyHasher::default())
+    }
+
+    /// An empty map that hashes with `hasher`.
+    pub const fn with_hasher(hasher: KeyHasher) -> Self {
+        Self { heads: Vec::new(), nodes: Vec::new(), hasher }
+    }
+
+    /// An empty map with memory for `capacity` entries, and as many heads.
+    ///
+    /// # Errors
+    /// If `capacity` is 0 or above 4,294,967,295, or if there is no memory.
+    pub fn with_capacity(capacity: usize) -> Result<Self, BuildError> {
+        Self::with_capacity_and_hasher(capacity, KeyHasher::default())
+    }
+
+    /// An empty map with memory for `capacity` entries that hashes with `hasher`.
+    ///
+    /// # Errors
+    /// As [`with_capacity`](Self::with_capacity).
+    pub fn with_capacity_and_hasher(
+        capacity: usize,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        let refused = |allowed| Err(ParameterError::new("capacity", capacity, allowed).into());
+        if capacity == 0 {
+            return refused("at least 1");
+        }
+        if capacity > MOST_ENTRIES {
+            return refused("at most 4294967295, as many as 32-bit links can number");
+        }
+        let out_of_memory = |bytes| BuildError::OutOfMemory { bytes };
+        let mut map = Self::with_hasher(hasher);
+        // The nodes, the larger part, are only reserved: if they are refused, nothing was filled.
+        map.reserve_nodes(capacity).map_err(out_of_memory)?;
+        map.heads = empty_heads(capacity).map_err(out_of_memory)?;
+        Ok(map)
+    }
+
+    /// Takes every entry out; the memory is kept.
+    pub fn clear(&mut self) {
+        self.heads.fill(END);
+        self.nodes.clear();
+    }
+
+    /// Every entry, in no particular order.
+    pub fn iter(&self) -> ChainedEntries<'_, K, V> {
+        ChainedEntries { nodes: self.nodes.iter() }
+    }
+
+    /// How many entries there are.
+    pub const fn entry_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are no entries.
+    pub const fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// How many heads of chains there are.
+    pub const fn slot_count(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Entries per head: the average length of a chain. 0 if there are no heads yet.
+    pub fn load(&self) -> f64 {
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
+    }
+
+    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    pub const fn size_in_bytes(&self) -> usize {
+        self.heads.capacity() * size_of::<u32>() + self.nodes.capacity() * size_of::<Node<K, V>>()
+    }
+
+    /// The hasher in use.
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// Finds memory for `additional` more nodes, or says how many bytes are not to be had.
+    fn reserve_nodes(&mut self, additional: usize) -> Result<(), usize> {
+        self.nodes
+            .try_reserve(additional)
+            .map_err(|_| (self.nodes.len() + additional).saturating_mul(size_of::<Node<K, V>>()))
+    }
+
+    fn head_of(&self, digest: Digest) -> usize {
+        head_among(self.heads.len(), digest)
+    }
+
+    /// Makes the link to node `target`, which stands in its head or in a node of its chain, lead to
+    /// `replacement` instead.
+    fn redirect(&mut self, target: u32, digest: Digest, replacement: u32) {
+        let head = self.head_of(digest);
+        let mut link = &mut self.heads[head];
+        while *link != target {
+            let index = *link as usize;
+            link = &mut self.nodes[index].next;
+        }
+        *link = replacement;
+    }
+}
+
+impl<K: Key + Eq, V> ChainedMap<K, V> {
+    /// Stores `value` under `key` and gives back the value that stood there before.
+    ///
+    /// # Errors
+    /// If there are 4,294,967,295 entries already, or no memory for one more. Nothing has changed
+    /// then.
+    pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
+        let digest = self.hasher.digest(&key);
+        if let Some(index) = self.find(&key, digest) {
+            let present = &mut self.nodes[index].value;
+            return Ok(Some(std::mem::replace(present, value)));
+        }
+        self.make_room_for_one()?;
+        let head = self.head_of(digest);
+        let next = std::mem::replace(&mut self.heads[head], self.nodes.len() as u32);
+        self.nodes.push(Node { key, value, next });
+        Ok(None)
+    }
+
+    /// The value under `key`.
+    pub fn get<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let index = self.find(key, self.hasher.digest(key))?;
+        Some(&self.nodes[index].value)
+    }
+
+    /// The value under `key`, to be changed.
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let index = self.find(key, self.hasher.digest(key))?;
+        Some(&mut self.nodes[index].value)
+    }
+
+    /// Whether there is a value under `key`.
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        self.get(key).is_some()
+    }
+
+    /// Takes the entry of `key` out and gives back its value. The memory is kept.
+    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let digest = self.hasher.digest(key);
+        let gap = self.find(key, digest)?;
+        self.redirect(gap as u32, digest, self.nodes[gap].next);
+        let last = self.nodes.len() - 1;
+        if gap != last {
+            let digest = self.hasher.digest(&self.nodes[last].key);
+            self.redirect(last as u32, digest, gap as u32);
+        }
+        Some(self.nodes.swap_remove(gap).value)
+    }
+
+    fn find<Q>(&self, key: &Q, digest: Digest) -> Option<usize>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        // A map that never held anything has no heads.
+        let mut index = *self.heads.get(self.head_of(digest))?;
+        while index != END {
+            let node = &self.nodes[index as usize];
+            if node.key.borrow() == key {
+                return Some(index as usize);
+            }
+            index = node.next;
+        }
+        None
+    }
+
+    /// Either finds memory for one more node (and twice the heads, if it is time), or changes
+    /// nothing.
+    fn make_room_for_one(&mut self) -> Result<(), InsertError> {
+        let entries = self.nodes.len();
+        if entries >= MOST_ENTRIES {
+            return Err(InsertError::TooManyEntries { limit: MOST_ENTRIES });
+        }
+        let out_of_memory = |bytes| InsertError::OutOfMemory { bytes };
+        self.reserve_nodes(1).map_err(out_of_memory)?;
+        if entries >= self.heads.len() {
+            let heads = entries.saturating_mul(2).max(FEWEST_HEADS);
+            let heads = empty_heads(heads).map_err(out_of_memory)?;
+            self.hang_all_on(heads);
+        }
+        Ok(())
+    }
+
+    /// Puts every node into the chain that it belongs to under new heads.
+    fn hang_all_on(&mut self, mut heads: Vec<u32>) {
+        for (index, node) in self.nodes.iter_mut().enumerate() {
+            let head = head_among(heads.len(), self.hasher.digest(&node.key));
+            node.next = std::mem::replace(&mut heads[head], index as u32);
+        }
+        self.heads = heads;
+    }
+}
+
+/// `count` heads of empty chains, or how many bytes are not to be had for them.
+fn empty_heads(count: usize) -> Result<Vec<u32>, usize> {
+    let mut heads = Vec::new();
+    heads.try_reserve_exact(count).map_err(|_| count.saturating_mul(size_of::<u32>()))?;
+    heads.resize(count, END);
+    Ok(heads)
+}
+
+fn head_among(heads: usize, digest: Digest) -> usize {
+    reduce(digest.get(), heads as u64) as usize
+}
+
+complete_exact_map!(ChainedMap, ChainedEntries);
+
+/// The entries of a [`ChainedMap`], from [`ChainedMap::iter`].
+pub struct ChainedEntries<'a, K, V> {
+    nodes: slice::Iter<'a, Node<K, V>>,
+}
+
+impl<'a, K, V> Iterator for ChainedEntries<'a, K, V> {
+    type Item = (&'a K, &'a V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.nodes.next().map(|node| (&node.key, &node.value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.nodes.size_hint()
+    }
+}
+
+impl<K, V> ExactSizeIterator for ChainedEntries<'_, K, V> {}
+
+impl<K, V> FusedIterator for ChainedEntries<'_, K, V> {}
+
+impl<K, V> Clone for ChainedEntries<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self { nodes: self.nodes.clone() }
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for ChainedEntries<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.clone()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every node hangs in exactly the chain that it belongs to.
+    fn assert_sound(map: &ChainedMap<u64, u64>) {
+        let mut seen = vec![false; map.nodes.len()];
+        for (head, &first) in map.heads.iter().enumerate() {
+            let mut index = first;
+            while index != END {
+                let node = &map.nodes[index as usize];
+                assert_eq!(map.head_of(map.hasher.digest(&node.key)), head);
+                assert!(!std::mem::replace(&mut seen[index as usize], true));
+                index = node.next;
+            }
+        }
+        assert!(seen.into_iter().all(|reached| reached));
+    }
+
+    #[test]
+    fn chains_stay_whole_through_growth_and_removal() {
+        // From different first sizes, keys meet on a head in different company.
+        for capacity in [1, 2, 3, 64] {
+            let mut map = ChainedMap::with_capacity(capacity).unwrap();
+            for key in 0..64 {
+                map.insert(key, key).unwrap();
+                assert_sound(&map);
+            }
+            for step in 0..64 {
+                let key = step * 37 % 64;
+                assert_eq!(map.remove(&key), Some(key));
+                assert_eq!(map.remove(&key), None);
+                assert_sound(&map);
+            }
+        }
+    }
+
+    #[test]
+    fn heads_double_when_there_are_more_entries() {
+        let mut map = ChainedMap::with_capacity(3).unwrap();
+        let mut heads = Vec::new();
+        for key in 0..13u64 {
+            map.insert(key, ()).unwrap();
+            heads.push(map.slot_count());
+        }
+        assert_eq!(heads, [3, 3, 3, 6, 6, 6, 12, 12, 12, 12, 12, 12, 24]);
+    }
+
+    #[test]
+    fn an_entry_of_two_words_costs_28_bytes() {
+        let map = ChainedMap::<u64, u64>::with_capacity(1000).unwrap();
+        // The link takes the 8 bytes to which a u64 is aligned; there are machines where that is 4.
+        let (entry, link, head) = (16, align_of::<u64>(), 4);
+        assert_eq!(map.size_in_bytes(), 1000 * (entry + link + head));
+    }
+
+    // Other machines cannot even name these sizes.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn impossible_capacities_are_errors() {
+        let refusal =
+            |capacity| ChainedMap::<u64, u64>::with_capacity(capacity).unwrap_err().to_string();
+        assert_eq!(refusal(0), "capacity is 0, but it must be at least 1");
+        assert_eq!(
+            refusal(4_294_967_296),
+            "capacity is 4294967296, but it must be at most 4294967295, as many as 32-bit links \
+             can number"
+        );
+        assert!(matches!(
+            ChainedMap::<u64, [u64; 1 << 20]>::with_capacity(MOST_ENTRIES),
+            Err(BuildError::OutOfMemory { bytes }) if bytes > 1 << 50
+        ));
+    }
+
+    #[test]
+    fn it_prints_as_a_map_and_clones() {
+        let mut map = ChainedMap::new();
+        map.try_extend([("ana", 1), ("eva", 2)]).unwrap();
+        assert_eq!(format!("{map:?}"), r#"{"ana": 1, "eva": 2}"#);
+        assert_eq!(format!("{:?}", map.iter()), r#"{"ana": 1, "eva": 2}"#);
+        let mut copy = map.clone();
+        *copy.get_mut("ana").unwrap() = 3;
+        assert_eq!((map.get("ana"), copy.get("ana")), (Some(&1), Some(&3)));
+        assert_eq!((&copy).into_iter().len(), 2);
+    }
+}

@@ -1,0 +1,484 @@
+//! Hash compaction: the table keeps l bits of a key's digest in place of the key.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::iter::FusedIterator;
+use std::marker::PhantomData;
+
+use super::dictionary::delegate_to_the_map;
+use super::error::capacity_error;
+use super::load::{entry_limit, slots_for};
+use super::{Dictionary, InsertError};
+use crivo::hash::reduce;
+use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crivo_core::PackedSlots;
+
+mod outcome;
+mod values;
+
+pub use outcome::{Answer, Inserted};
+use values::{TakenValues, Values};
+
+/// A map that keeps l bits of each key's digest instead of the key. **It may err.**
+///
+/// Where keys are long (the states of a program under verification, URLs), they are most of a
+/// table's memory. Hash compaction compresses a key to l bits *before* it enters the table; from
+/// then on these bits are the key, and two keys with the same bits are one.
+///
+/// ```text
+///   key                        digest                compressed, l = 12    slot
+///   "https://example.org/a" →  9d30 f1c5 2e87 7a40 → 9d3               →   reduce(remix(9d3), slots)
+/// ```
+///
+/// ```
+/// use crivo_exact::{Answer, CompactedMap, Inserted};
+///
+/// let mut depths = CompactedMap::<String, u32>::new(40)?;
+/// assert_eq!(depths.insert("a state of the program", 7)?, Inserted::New);
+/// assert_eq!(depths.get("a state of the program"), Answer::Probably(&7));
+/// assert_eq!(depths.get("a state not yet seen"), Answer::Absent);
+/// assert_eq!(depths.insert("a state of the program", 6)?, Inserted::ProbablyReplaced(7));
+/// assert!(depths.expected_fpr() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # What may go wrong
+///
+/// The answer that a key is [absent](Answer::Absent) is certain as long as nothing was removed.
+/// Everything else holds *probably*, and the types say so:
+///
+/// - a lookup of a key never inserted may find [the value of another](Answer::Probably);
+/// - an insertion of a new key may [replace the value of another](Inserted::ProbablyReplaced), and
+///   the two keys share one entry from then on;
+/// - a removal takes that one entry out, and so every key that shares it, whether or not the
+///   removed key had ever been inserted. Only after a removal can a stored key be missing.
+///
+/// A key shares its l bits with one of n others with probability
+///
+/// ```text
+///   1 − (1 − 2^−l)^n        ≈ n / 2^l  for n much below 2^l
+/// ```
+///
+/// For a million keys, l = 40 gives about one wrong answer in a million lookups of absent keys;
+/// l = 64 one in 18 million million. See [`expected_fpr`](Self::expected_fpr).
+///
+/// # The table
+///
+/// It is open, with linear probing and backward shift, and at most 7/8 full. A slot costs l bits,
+/// one more that tells whether it is taken, and a value. When it is full, an entry takes
+///
+/// ```text
+///   8/7 · ((l + 1) / 8 + size of a value) bytes      l = 40:  5.9 for (), 15.0 for u64
+/// ```
+///
+/// That it is so full is paid for in time: at 7/8 the search for a key that is there looks at 4.5
+/// slots on average, for one that is not at 32.5 (at 3/4 it would be 2.5 and 8.5, for a sixth more
+/// memory). But they are neighbours: at l = 40, these 32.5 slots are 163 bytes of compressed keys.
+///
+/// The slot of an entry follows from its compressed key and nothing else: so the table can grow
+/// although it has no keys to hash again, and it never tells two keys apart by their slots that
+/// have the same bits.
+///
+/// *When not to use it:* to know only whether a key was seen, a filter does with fewer bits at the
+/// same error; where a wrong value does harm, take an exact map.
+///
+/// # References
+///
+/// - Wolper and Leroy, *Reliable hashing without collision detection* (1993): the idea, for model
+///   checking.
+/// - Stern and Dill, *Improved probabilistic verification by hash compaction* (1995): fewer bits for
+///   the same error, by taking the slot from a second hash; such a table cannot grow without keys.
+#[derive(Clone)]
+pub struct CompactedMap<K, V> {
+    compressed: PackedSlots,
+    values: Values<V>,
+    hasher: KeyHasher,
+    // Keys are looked at and never kept.
+    keys: PhantomData<fn(&K)>,
+}
+
+/// The load at which a map grows.
+const MAX_LOAD: f64 = 0.875;
+
+impl<K, V> CompactedMap<K, V> {
+    /// An empty map that keeps `compressed_bits` bits of a key, from 1 to 64.
+    ///
+    /// # Errors
+    /// If `compressed_bits` is out of range, or if there is no memory.
+    pub fn new(compressed_bits: u32) -> Result<Self, BuildError> {
+        Self::with_hasher(compressed_bits, KeyHasher::default())
+    }
+
+    /// An empty map that keeps `compressed_bits` bits of what `hasher` makes of a key.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_hasher(compressed_bits: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
+        check_bits(compressed_bits)?;
+        Self::with_slots(compressed_bits, 0, hasher)
+            .map_err(|bytes| BuildError::OutOfMemory { bytes })
+    }
+
+    /// An empty map with memory for `capacity` entries, or for all 2^`compressed_bits` that can
+    /// differ if those are fewer.
+    ///
+    /// # Errors
+    /// If `compressed_bits` is not from 1 to 64, if `capacity` is 0 or more than can be addressed,
+    /// or if there is no memory.
+    pub fn with_capacity(compressed_bits: u32, capacity: usize) -> Result<Self, BuildError> {
+        Self::with_capacity_and_hasher(compressed_bits, capacity, KeyHasher::default())
+    }
+
+    /// An empty map with memory for `capacity` entries that hashes with `hasher`.
+    ///
+    /// # Errors
+    /// As [`with_capacity`](Self::with_capacity).
+    pub fn with_capacity_and_hasher(
+        compressed_bits: u32,
+        capacity: usize,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        check_bits(compressed_bits)?;
+        let slots = slots_for(capacity.min(most_entries(compressed_bits)), MAX_LOAD)
+            .ok_or_else(|| capacity_error(capacity))?;
+        Self::with_slots(compressed_bits, slots, hasher).map_err(|bytes| {
+            if bytes > isize::MAX as usize {
+                capacity_error(capacity)
+            } else {
+                BuildError::OutOfMemory { bytes }
+            }
+        })
+    }
+
+    /// An empty table, or how many bytes (at most `usize::MAX`) are not to be had for it.
+    fn with_slots(compressed_bits: u32, slots: usize, hasher: KeyHasher) -> Result<Self, usize> {
+        let values = Values::try_new(slots)?;
+        let compressed =
+            PackedSlots::try_new(compressed_bits, slots).map_err(|error| match error {
+                BuildError::OutOfMemory { bytes } => bytes,
+                BuildError::Parameter(_) => usize::MAX,
+            })?;
+        Ok(Self { compressed, values, hasher, keys: PhantomData })
+    }
+
+    /// Stores `value` under `key`. The key need not be owned, because it is not kept.
+    ///
+    /// When all 2^l entries that can differ are there, every insertion replaces one.
+    ///
+    /// # Errors
+    /// If there is no memory for one more entry. Nothing has changed then.
+    pub fn insert<Q>(&mut self, key: &Q, value: V) -> Result<Inserted<V>, InsertError>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let compressed = self.compress(key);
+        let mut slot = self.find(compressed);
+        if let Some(present) = self.values.get_mut(slot) {
+            return Ok(Inserted::ProbablyReplaced(std::mem::replace(present, value)));
+        }
+        if self.entry_count() == entry_limit(self.slot_count(), MAX_LOAD) {
+            self.grow()?;
+            slot = self.find(compressed);
+        }
+        self.put(slot, compressed, value);
+        Ok(Inserted::New)
+    }
+
+    /// Stores every pair, in order.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert), at the first pair that could not be stored. Those before it
+    /// have been.
+    pub fn try_extend(
+        &mut self,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<(), InsertError>
+    where
+        K: Key,
+    {
+        entries.into_iter().try_for_each(|(key, value)| self.insert(&key, value).map(drop))
+    }
+
+    /// The value that is probably under `key`.
+    pub fn get<Q>(&self, key: &Q) -> Answer<&V>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        self.values.get(self.find(self.compress(key))).into()
+    }
+
+    /// The value that is probably under `key`, to be changed: for every key that shares the entry.
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Answer<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let slot = self.find(self.compress(key));
+        self.values.get_mut(slot).into()
+    }
+
+    /// Whether there is probably a value under `key`; `false` is as certain as
+    /// [`Answer::Absent`].
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        !self.get(key).is_absent()
+    }
+
+    /// Takes out the entry that is probably of `key`, and with it every key that shares it.
+    ///
+    /// Remove only what you inserted: a key that was never inserted takes out another's entry with
+    /// the chance of [`expected_fpr`](Self::expected_fpr).
+    pub fn remove<Q>(&mut self, key: &Q) -> Answer<V>
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        let slot = self.find(self.compress(key));
+        let removed = self.values.take(slot);
+        if removed.is_some() {
+            self.close(slot);
+        }
+        removed.into()
+    }
+
+    /// Takes every entry out; the memory is kept.
+    pub fn clear(&mut self) {
+        self.values.clear();
+    }
+
+    /// Every entry with its compressed key, in no particular order.
+    pub fn iter(&self) -> CompactedEntries<'_, V> {
+        CompactedEntries { compressed: &self.compressed, values: self.values.iter() }
+    }
+
+    /// The l bits that stand for `key` in this table.
+    pub fn compress<Q>(&self, key: &Q) -> u64
+    where
+        K: Borrow<Q>,
+        Q: Key + ?Sized,
+    {
+        self.hasher.digest(key).get() >> (64 - self.compressed_bits())
+    }
+
+    /// l: how many bits stand for a key.
+    pub const fn compressed_bits(&self) -> u32 {
+        self.compressed.width()
+    }
+
+    /// The chance that this table, as it stands, takes a key that was never inserted for another:
+    /// entries / 2^l.
+    ///
+    /// After n different keys its mean over all hashers is 1 − (1 − 2^−l)^n: keys that share their
+    /// bits share an entry, so that there may be fewer entries than keys.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut map = CompactedMap::<u64, ()>::new(16)?;
+    /// map.try_extend((0..10).map(|key| (key, ())))?;
+    /// assert_eq!(map.expected_fpr(), 10.0 / 65536.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expected_fpr(&self) -> f64 {
+        self.entry_count() as f64 / f64::from(self.compressed_bits()).exp2()
+    }
+
+    /// How many entries there are. Keys that share their bits count once.
+    pub const fn entry_count(&self) -> usize {
+        self.values.taken_count()
+    }
+
+    /// Whether there are no entries.
+    pub const fn is_empty(&self) -> bool {
+        self.entry_count() == 0
+    }
+
+    /// How many places for entries there are.
+    pub const fn slot_count(&self) -> usize {
+        self.values.slot_count()
+    }
+
+    /// Entries per slot. 0 if there are no slots yet.
+    pub fn load(&self) -> f64 {
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
+    }
+
+    /// The memory taken on the heap, with what stands empty, without what values point to.
+    pub const fn size_in_bytes(&self) -> usize {
+        self.compressed.size_in_bytes() + self.values.size_in_bytes()
+    }
+
+    /// The hasher in use.
+    pub const fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// The slot where the search for a compressed key starts.
+    fn home(&self, compressed: u64) -> usize {
+        let spread = Digest::new(compressed).remix().get();
+        reduce(spread, self.slot_count() as u64) as usize
+    }
+
+    /// The slot of a compressed key, or the free one where it belongs.
+    ///
+    /// A map that never held anything has no slots, and answers 0.
+    fn find(&self, compressed: u64) -> usize {
+        let mut slot = self.home(compressed);
+        // It ends: an eighth of the slots is free.
+        while self.values.is_taken(slot) && self.compressed.get(slot) != compressed {
+            slot = self.after(slot);
+        }
+        slot
+    }
+
+    fn after(&self, slot: usize) -> usize {
+        if slot + 1 < self.slot_count() { slot + 1 } else { 0 }
+    }
+
+    fn put(&mut self, slot: usize, compressed: u64, value: V) {
+        self.values.put(slot, value);
+        self.compressed.set(slot, compressed);
+    }
+
+    /// Moves entries back into the gap, so that no search stops short of an entry behind it.
+    fn close(&mut self, mut gap: usize) {
+        let mut slot = self.after(gap);
+        while self.values.is_taken(slot) {
+            let compressed = self.compressed.get(slot);
+            // An entry may move back as far as its home, but not past it.
+            if self.steps(self.home(compressed), slot) >= self.steps(gap, slot) {
+                if let Some(value) = self.values.take(slot) {
+                    self.put(gap, compressed, value);
+                }
+                gap = slot;
+            }
+            slot = self.after(slot);
+        }
+    }
+
+    /// How many steps forward it is from one slot to another, around the end if need be.
+    fn steps(&self, from: usize, to: usize) -> usize {
+        if from <= to { to - from } else { to + self.slot_count() - from }
+    }
+
+    /// Moves every entry into a table of twice the size, or changes nothing.
+    ///
+    /// Only called with a new compressed key at hand, so that there are fewer than 2^l.
+    fn grow(&mut self) -> Result<(), InsertError> {
+        let out_of_memory = |bytes| InsertError::OutOfMemory { bytes };
+        let most_entries = most_entries(self.compressed_bits());
+        let capacity = self.entry_count().saturating_mul(2).clamp(1, most_entries);
+        let slots = slots_for(capacity, MAX_LOAD).ok_or(out_of_memory(usize::MAX))?;
+        let mut larger =
+            Self::with_slots(self.compressed_bits(), slots, self.hasher).map_err(out_of_memory)?;
+        for slot in 0..self.slot_count() {
+            if let Some(value) = self.values.take(slot) {
+                let compressed = self.compressed.get(slot);
+                larger.put(larger.find(compressed), compressed, value);
+            }
+        }
+        *self = larger;
+        Ok(())
+    }
+}
+
+fn check_bits(compressed_bits: u32) -> Result<(), ParameterError> {
+    if (1..=64).contains(&compressed_bits) {
+        Ok(())
+    } else {
+        Err(ParameterError::new("compressed bits", compressed_bits, "from 1 to 64"))
+    }
+}
+
+/// How many entries can differ: 2^l, as far as a `usize` goes.
+fn most_entries(compressed_bits: u32) -> usize {
+    1usize.checked_shl(compressed_bits).unwrap_or(usize::MAX)
+}
+
+impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
+    type StoredKey<'a>
+        = u64
+    where
+        Self: 'a,
+        V: 'a;
+
+    const EXACT: bool = false;
+
+    fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
+        Self::insert(self, &key, value).map(Inserted::replaced)
+    }
+
+    fn get(&self, key: &K) -> Option<&V> {
+        Self::get(self, key).probable()
+    }
+
+    fn remove(&mut self, key: &K) -> Option<V> {
+        Self::remove(self, key).probable()
+    }
+
+    fn iter<'a>(&'a self) -> impl Iterator<Item = (u64, &'a V)>
+    where
+        V: 'a,
+    {
+        Self::iter(self)
+    }
+
+    delegate_to_the_map!();
+}
+
+impl<K, V: fmt::Debug> fmt::Debug for CompactedMap<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self).finish()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a CompactedMap<K, V> {
+    type Item = (u64, &'a V);
+    type IntoIter = CompactedEntries<'a, V>;
+
+    fn into_iter(self) -> CompactedEntries<'a, V> {
+        self.iter()
+    }
+}
+
+/// The compressed keys and values of a [`CompactedMap`], from [`CompactedMap::iter`].
+pub struct CompactedEntries<'a, V> {
+    compressed: &'a PackedSlots,
+    values: TakenValues<'a, V>,
+}
+
+impl<'a, V> Iterator for CompactedEntries<'a, V> {
+    type Item = (u64, &'a V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.values.next().map(|(slot, value)| (self.compressed.get(slot), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.values.size_hint()
+    }
+}
+
+impl<V> ExactSizeIterator for CompactedEntries<'_, V> {}
+
+impl<V> FusedIterator for CompactedEntries<'_, V> {}
+
+impl<V> Clone for CompactedEntries<'_, V> {
+    fn clone(&self) -> Self {
+        Self { compressed: self.compressed, values: self.values.clone() }
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for CompactedEntries<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.clone()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

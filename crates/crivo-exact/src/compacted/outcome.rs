@@ -1,0 +1,67 @@
+//! Answers that are honest about being probable.
+
+/// What a [`CompactedMap`](super::CompactedMap) says of a key.
+///
+/// ```
+/// use crivo_exact::Answer;
+///
+/// let answer = Answer::Probably(7);
+/// assert_eq!(answer.probable(), Some(7));
+/// assert!(Answer::<u32>::Absent.is_absent());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Answer<T> {
+    /// There is no entry of this key.
+    Absent,
+    /// There is an entry, probably of this key; it may be that of another.
+    Probably(T),
+}
+
+impl<T> Answer<T> {
+    /// The answer taken at its word: what was found, for a caller who accepts the chance of error.
+    pub fn probable(self) -> Option<T> {
+        match self {
+            Self::Absent => None,
+            Self::Probably(found) => Some(found),
+        }
+    }
+
+    /// Whether nothing was found.
+    pub const fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
+impl<T> From<Option<T>> for Answer<T> {
+    fn from(found: Option<T>) -> Self {
+        found.map_or(Self::Absent, Self::Probably)
+    }
+}
+
+/// What an insertion into a [`CompactedMap`](super::CompactedMap) met.
+///
+/// ```
+/// use crivo_exact::Inserted;
+///
+/// assert_eq!(Inserted::ProbablyReplaced(7).replaced(), Some(7));
+/// assert_eq!(Inserted::<u32>::New.replaced(), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inserted<V> {
+    /// There was no entry; there is one now.
+    New,
+    /// There was an entry with this value, probably of this key; it may be that of another key,
+    /// which shares the entry and the new value from now on.
+    ProbablyReplaced(V),
+}
+
+impl<V> Inserted<V> {
+    /// The value that gave way, if there was one.
+    pub fn replaced(self) -> Option<V> {
+        match self {
+            Self::New => None,
+            Self::ProbablyReplaced(value) => Some(value),
+        }
+    }
+}

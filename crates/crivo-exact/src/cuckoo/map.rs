@@ -1,0 +1,415 @@
+//! The map itself.
+
+use std::borrow::Borrow;
+
+use super::CuckooOptions;
+use super::evict::Randomness;
+use super::geometry::Geometry;
+use super::table::{Path, Table};
+use crate::InsertError;
+use crate::dictionary::complete_exact_map;
+use crate::error::capacity_error;
+use crate::slots::{Entries, TaggedSlots, Transfer, tag_of};
+use crivo::{BuildError, Digest, Key, KeyHasher};
+
+/// How many tables are tried, with other seeds and larger, before the keys are to blame.
+const ATTEMPTS: usize = 13;
+
+/// A map by cuckoo hashing: compact, and every lookup looks at d buckets and nowhere else.
+///
+/// See [the module](super) for how it works and [`CuckooOptions`] for the variations. The default has two choices among buckets of eight
+/// and fills to 95%: 17.9 bytes per entry for `u64` to `u64`.
+///
+/// ```
+/// use crivo_exact::CuckooMap;
+///
+/// let mut ages = CuckooMap::with_capacity(100)?;
+/// ages.insert("ana".to_string(), 31)?;
+/// ages.insert("rui".to_string(), 40)?;
+/// assert_eq!(ages.insert("ana".to_string(), 32)?, Some(31));
+/// assert_eq!(ages.get("ana"), Some(&32));
+/// assert_eq!(ages.remove("rui"), Some(40));
+/// assert_eq!(ages.entry_count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CuckooMap<K, V> {
+    slots: TaggedSlots<K, V>,
+    geometry: Geometry,
+    hasher: KeyHasher,
+    stash: Vec<(K, V)>,
+    options: CuckooOptions,
+    /// `options.max_load`, filled in.
+    max_load: f64,
+    randomness: Randomness,
+    /// How many rebuilds took a new seed.
+    reseeds: u64,
+}
+
+/// Where an entry is.
+enum Place {
+    Slot(usize),
+    Stash(usize),
+}
+
+impl<K, V> CuckooMap<K, V> {
+    /// A map with the default options and no room yet.
+    pub fn new() -> Self {
+        Self::with_hasher(KeyHasher::default())
+    }
+
+    /// A map with the default options, no room yet, and a hash function.
+    pub fn with_hasher(hasher: KeyHasher) -> Self {
+        let options = CuckooOptions { hasher, ..CuckooOptions::default() };
+        Self::empty(options, super::options::DEFAULT_MAX_LOAD)
+    }
+
+    fn empty(options: CuckooOptions, max_load: f64) -> Self {
+        Self {
+            slots: TaggedSlots::none(),
+            geometry: Geometry::without_slots(&options),
+            hasher: options.hasher,
+            stash: Vec::new(),
+            options,
+            max_load,
+            randomness: Randomness::new(),
+            reseeds: 0,
+        }
+    }
+}
+
+impl<K: Key + Eq, V> CuckooMap<K, V> {
+    /// A map with the default options and room for `capacity` entries.
+    ///
+    /// # Errors
+    /// If the capacity is 0 or more than can be addressed, or if there is no memory for it.
+    pub fn with_capacity(capacity: usize) -> Result<Self, BuildError> {
+        CuckooOptions::default().build(capacity)
+    }
+
+    /// A map with the default options, room for `capacity` entries and a hash function.
+    ///
+    /// # Errors
+    /// As for [`with_capacity`](Self::with_capacity).
+    pub fn with_capacity_and_hasher(
+        capacity: usize,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        CuckooOptions { hasher, ..CuckooOptions::default() }.build(capacity)
+    }
+
+    /// The value under `key`.
+    #[inline]
+    pub fn get<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        self.find(key, self.hasher.digest(key)).map(|(_, (_, value))| value)
+    }
+
+    /// The value under `key`, to be changed.
+    #[inline]
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        match self.find(key, self.hasher.digest(key))?.0 {
+            Place::Slot(slot) => self.slots.entry_mut(slot).map(|(_, value)| value),
+            Place::Stash(i) => Some(&mut self.stash[i].1),
+        }
+    }
+
+    /// Whether there is a value under `key`.
+    #[inline]
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        self.find(key, self.hasher.digest(key)).is_some()
+    }
+
+    #[inline(always)]
+    fn find<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        match self.find_in_two(key, digest, 0, 1) {
+            Some((slot, entry)) => Some((Place::Slot(slot), entry)),
+            None if self.geometry.choices == 2 && self.stash.is_empty() => None,
+            None => self.find_elsewhere(key, digest),
+        }
+    }
+
+    /// The entry of `key` in the buckets of two of its choices.
+    #[inline(always)]
+    fn find_in_two<Q>(
+        &self,
+        key: &Q,
+        digest: Digest,
+        first: usize,
+        second: usize,
+    ) -> Option<(usize, &(K, V))>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let first = self.geometry.bucket(digest, first) * self.geometry.bucket_size;
+        let second = self.geometry.bucket(digest, second) * self.geometry.bucket_size;
+        let is_wanted = |stored: &K| stored.borrow() == key;
+        let lanes = self.geometry.lanes_of_two;
+        self.slots.find_in_two(first, second, lanes, tag_of(digest), is_wanted)
+    }
+
+    /// The third and fourth choice and the stash, out of the way of the maps that have none.
+    #[inline(never)]
+    fn find_elsewhere<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        if self.geometry.choices > 2 {
+            let last = self.geometry.choices - 1;
+            if let Some((slot, entry)) = self.find_in_two(key, digest, 2, last) {
+                return Some((Place::Slot(slot), entry));
+            }
+        }
+        let i = self.stash.iter().position(|entry| entry.0.borrow() == key)?;
+        Some((Place::Stash(i), &self.stash[i]))
+    }
+
+    /// Stores `value` under `key` and gives back the value that stood there before.
+    ///
+    /// # Errors
+    /// If there is no memory to grow, or if too many keys share their digests. The map is as it
+    /// was then.
+    pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
+        let digest = self.hasher.digest(&key);
+        match self.find(&key, digest).map(|(place, _)| place) {
+            Some(Place::Slot(slot)) => {
+                Ok(self.slots.entry_mut(slot).map(|entry| std::mem::replace(&mut entry.1, value)))
+            }
+            Some(Place::Stash(i)) => Ok(Some(std::mem::replace(&mut self.stash[i].1, value))),
+            None => {
+                self.insert_new(key, value, digest)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn insert_new(&mut self, key: K, value: V, digest: Digest) -> Result<(), InsertError> {
+        let mut path = None;
+        if self.entry_count() < self.geometry.entry_limit(self.max_load) {
+            let table = Table::new(&self.slots, self.geometry, self.hasher);
+            path = table.path_for(digest, self.options.eviction, &mut self.randomness);
+            if path.is_none() && self.stash.len() < self.options.stash {
+                self.stash.push((key, value));
+                return Ok(());
+            }
+        }
+        let path = match path {
+            Some(path) => path,
+            None => self.rebuild_with_room_for(&key)?,
+        };
+        let tag = tag_of(self.hasher.digest(&key));
+        self.slots.put_along(path.as_slice(), tag, (key, value));
+        self.settle_stash();
+        Ok(())
+    }
+
+    /// Rebuilds the table, larger or with another seed, so that there is a path for `key` too.
+    fn rebuild_with_room_for(&mut self, key: &K) -> Result<Path, InsertError> {
+        let wanted = self.entry_count() + 1;
+        let mut geometry = self.geometry;
+        let mut reseeds = self.reseeds;
+        if self.has_no_place_at_all_for(key) {
+            let (entries, slots) = (self.entry_count(), self.slot_count());
+            return Err(InsertError::TooManyCollisions { entries, slots, seeds: 2 });
+        }
+        for attempt in 0..ATTEMPTS {
+            // A table that is too small grows. One in which no path was found tries another seed,
+            // and grows every second time, until it is nearly empty: then size is not what it lacks.
+            let full = wanted > geometry.entry_limit(self.max_load);
+            if full || attempt % 2 == 1 {
+                let larger = geometry
+                    .grown(&self.options, wanted, self.max_load)
+                    .ok_or(InsertError::OutOfMemory { bytes: usize::MAX })?;
+                if full || wanted.saturating_mul(4) > larger.entry_limit(self.max_load) {
+                    geometry = larger;
+                }
+            }
+            if !full {
+                reseeds += 1;
+            }
+            let hasher = self.options.hasher.reseeded(reseeds);
+            if let Some(path) = self.try_rebuild(geometry, hasher, key)? {
+                self.geometry = geometry;
+                self.hasher = hasher;
+                self.reseeds = reseeds;
+                return Ok(path);
+            }
+        }
+        Err(InsertError::TooManyCollisions {
+            entries: self.entry_count(),
+            slots: geometry.slot_count(),
+            seeds: (reseeds - self.reseeds) as usize,
+        })
+    }
+
+    /// Whether every slot of the key's buckets holds a key that shares its digest, under this seed
+    /// and under the next: then no seed and no size will help, and to find that out by rebuilding
+    /// would be what an adversary wants.
+    fn has_no_place_at_all_for(&self, key: &K) -> bool {
+        if self.slot_count() == 0 {
+            return false;
+        }
+        let next = self.options.hasher.reseeded(self.reseeds + 1);
+        let (digest, digest_next) = (self.hasher.digest(key), next.digest(key));
+        self.geometry.choices(digest).as_slice().iter().all(|bucket| {
+            let first = bucket * self.geometry.bucket_size;
+            (first..first + self.geometry.bucket_size).all(|slot| {
+                self.slots.entry(slot).is_some_and(|(stored, _)| {
+                    self.hasher.digest(stored) == digest && next.digest(stored) == digest_next
+                })
+            })
+        })
+    }
+
+    /// Moves every entry to a table of another shape, if they all find a place and `key` has one.
+    fn try_rebuild(
+        &mut self,
+        geometry: Geometry,
+        hasher: KeyHasher,
+        key: &K,
+    ) -> Result<Option<Path>, InsertError> {
+        let slots = TaggedSlots::try_new(geometry.slot_count())
+            .map_err(|bytes| InsertError::OutOfMemory { bytes })?;
+        let (eviction, randomness) = (self.options.eviction, &mut self.randomness);
+        let mut transfer = Transfer::begin(&mut self.slots, slots);
+        for slot in 0..transfer.from().slot_count() {
+            let Some((key, _)) = transfer.from().entry(slot) else {
+                continue;
+            };
+            let digest = hasher.digest(key);
+            let table = Table::new(transfer.to(), geometry, hasher);
+            let Some(path) = table.path_for(digest, eviction, randomness) else {
+                return Ok(None);
+            };
+            transfer.put_along(slot, path.as_slice(), tag_of(digest));
+        }
+        let table = Table::new(transfer.to(), geometry, hasher);
+        let path = table.path_for(hasher.digest(key), eviction, randomness);
+        if path.is_some() {
+            transfer.commit();
+        }
+        Ok(path)
+    }
+
+    /// Brings home from the stash whoever finds a place without disturbing others.
+    fn settle_stash(&mut self) {
+        for i in (0..self.stash.len()).rev() {
+            let digest = self.hasher.digest(&self.stash[i].0);
+            let table = Table::new(&self.slots, self.geometry, self.hasher);
+            if let Some(slot) = table.empty_slot_for(digest) {
+                let entry = self.stash.swap_remove(i);
+                self.slots.put(slot, tag_of(digest), entry);
+            }
+        }
+    }
+
+    /// Takes the entry of `key` out and gives back its value.
+    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let (_, value) = match self.find(key, self.hasher.digest(key))?.0 {
+            Place::Slot(slot) => self.slots.take(slot)?.1,
+            Place::Stash(i) => self.stash.swap_remove(i),
+        };
+        self.settle_stash();
+        Some(value)
+    }
+
+    /// Takes every entry out; the memory is kept.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.stash.clear();
+    }
+}
+
+impl<K, V> CuckooMap<K, V> {
+    /// Every entry, in no particular order.
+    pub fn iter(&self) -> Entries<'_, K, V> {
+        self.slots.entries(&self.stash)
+    }
+
+    /// How many entries there are.
+    pub fn entry_count(&self) -> usize {
+        self.slots.taken_count() + self.stash.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entry_count() == 0
+    }
+
+    /// How many slots the table has.
+    pub fn slot_count(&self) -> usize {
+        self.slots.slot_count()
+    }
+
+    /// How many entries lie in the stash, outside the table.
+    pub fn stash_count(&self) -> usize {
+        self.stash.len()
+    }
+
+    /// How many times an unlucky seed was replaced.
+    pub fn reseed_count(&self) -> u64 {
+        self.reseeds
+    }
+
+    /// Entries per slot.
+    pub fn load(&self) -> f64 {
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
+    }
+
+    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    pub fn size_in_bytes(&self) -> usize {
+        let stash = self.stash.capacity() * size_of::<(K, V)>();
+        self.slots.size_in_bytes() + stash
+    }
+
+    /// The hash function in use: that of the options, or a reseeded one after a rebuild.
+    pub fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// The options that the map was made with.
+    pub fn options(&self) -> CuckooOptions {
+        self.options
+    }
+}
+
+impl CuckooOptions {
+    /// A map with these options and room for `capacity` entries.
+    ///
+    /// # Errors
+    /// If a parameter is out of range, the capacity is 0 or more than can be addressed, or there
+    /// is no memory for it.
+    pub fn build<K: Key + Eq, V>(self, capacity: usize) -> Result<CuckooMap<K, V>, BuildError> {
+        let max_load = self.validate()?;
+        let mut map = CuckooMap::empty(self, max_load);
+        map.geometry = Geometry::for_entries(&self, capacity, max_load)
+            .filter(|geometry| TaggedSlots::<K, V>::bytes_for(geometry.slot_count()).is_some())
+            .ok_or_else(|| capacity_error(capacity))?;
+        map.slots = TaggedSlots::try_new(map.geometry.slot_count())
+            .map_err(|bytes| BuildError::OutOfMemory { bytes })?;
+        Ok(map)
+    }
+}
+
+complete_exact_map!(CuckooMap, Entries);

@@ -1,0 +1,166 @@
+//! An insertion, move by move: for the blackboard.
+//!
+//! The caller says where each key may go, and the table tells who moved where. It searches with
+//! the same code as [`CuckooMap`](super::CuckooMap).
+//!
+//! ```
+//! use crivo_exact::Eviction;
+//! use crivo_exact::cuckoo::trace::TraceTable;
+//!
+//! // The lecture's keys with h1 and h2, for a table of nine places.
+//! let keys = [("A", [0, 3]), ("B", [3, 8]), ("C", [1, 2]), ("H", [4, 7]), ("P", [5, 8]), ("W", [7, 4])];
+//!
+//! let mut walk = TraceTable::new(9, Eviction::random_walk())?;
+//! let mut search = TraceTable::new(9, Eviction::breadth_first())?;
+//! for (key, places) in keys {
+//!     walk.insert(key, &places)?;
+//!     search.insert(key, &places)?;
+//! }
+//! assert_eq!(walk.to_string(), "0:A 1:C 2:· 3:B 4:H 5:P 6:· 7:W 8:·");
+//!
+//! // The walk starts at h1, and whoever is displaced goes to his other place.
+//! let moves = walk.insert("Z", &[7, 0])?;
+//! assert_eq!(moves.to_string(), "Z→7, W→4, H→7, Z→0, A→3, B→8");
+//!
+//! // Breadth-first search finds the shortest way.
+//! let moves = search.insert("Z", &[7, 0])?;
+//! assert_eq!(moves.to_string(), "Z→0, A→3, B→8");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+
+use super::Eviction;
+use super::evict::{Choices, MAX_CHOICES, Nests, Randomness};
+use crivo::ParameterError;
+
+/// A table of places for one key each, whose keys come with their places.
+#[derive(Debug, Clone)]
+pub struct TraceTable<K> {
+    places: Vec<Option<Lodger<K>>>,
+    eviction: Eviction,
+    randomness: Randomness,
+}
+
+#[derive(Debug, Clone)]
+struct Lodger<K> {
+    key: K,
+    choices: Choices,
+}
+
+/// What an insertion did: who moved where, in this order. The first is the new key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moves<K>(Vec<(K, usize)>);
+
+impl<K> Moves<K> {
+    /// Each key that moved, and the place it went to.
+    pub fn as_slice(&self) -> &[(K, usize)] {
+        &self.0
+    }
+}
+
+impl<K: fmt::Display> fmt::Display for Moves<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (key, place)) in self.0.iter().enumerate() {
+            write!(f, "{}{key}→{place}", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a [`TraceTable`] did not take a key. The table is as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// A place does not exist, or there are too few or too many of them.
+    Parameter(ParameterError),
+    /// The search found no way: time to rehash.
+    NoPlace,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(error) => error.fmt(f),
+            Self::NoPlace => f.write_str("no chain of moves makes a place for the key: rehash"),
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl<K: Clone> TraceTable<K> {
+    /// A table of `places` empty places.
+    ///
+    /// # Errors
+    /// If there are no places, or more than a million.
+    pub fn new(places: usize, eviction: Eviction) -> Result<Self, ParameterError> {
+        if !(1..=1_000_000).contains(&places) {
+            return Err(ParameterError::new("places", places, "from 1 to 1000000"));
+        }
+        let places = std::iter::repeat_with(|| None).take(places).collect();
+        Ok(Self { places, eviction, randomness: Randomness::new() })
+    }
+
+    /// Inserts `key`, which may live at any of `places` (one to four of them), and tells who moved.
+    ///
+    /// # Errors
+    /// If a place does not exist, or if no chain of moves makes room. Nothing has moved then.
+    pub fn insert(&mut self, key: K, places: &[usize]) -> Result<Moves<K>, TraceError> {
+        if !(1..=MAX_CHOICES).contains(&places.len()) {
+            let error = ParameterError::new("number of places", places.len(), "from 1 to 4");
+            return Err(TraceError::Parameter(error));
+        }
+        if let Some(place) = places.iter().find(|&&place| place >= self.places.len()) {
+            let error = ParameterError::new("place", place, "a place of the table");
+            return Err(TraceError::Parameter(error));
+        }
+        let choices = Choices::new(places.len(), |i| places[i]);
+        let mut randomness = self.randomness.clone();
+        let path = self.eviction.find_path(self, &choices, &mut randomness);
+        self.randomness = randomness;
+        let mut homeless = Some(Lodger { key, choices });
+        let mut moves = Vec::new();
+        for place in path.ok_or(TraceError::NoPlace)? {
+            moves.extend(homeless.iter().map(|lodger| (lodger.key.clone(), place)));
+            std::mem::swap(&mut self.places[place], &mut homeless);
+        }
+        Ok(Moves(moves))
+    }
+
+    /// Who lives at `place`.
+    pub fn at(&self, place: usize) -> Option<&K> {
+        self.places.get(place)?.as_ref().map(|lodger| &lodger.key)
+    }
+}
+
+impl<K> Nests for TraceTable<K> {
+    fn bucket_size(&self) -> usize {
+        1
+    }
+
+    fn empty_slot(&self, bucket: usize) -> Option<usize> {
+        self.places[bucket].is_none().then_some(bucket)
+    }
+
+    fn choices_of(&self, slot: usize) -> Choices {
+        match &self.places[slot] {
+            Some(lodger) => lodger.choices,
+            // Searches ask only about places that they found taken.
+            None => Choices::new(0, |_| 0),
+        }
+    }
+}
+
+impl<K: fmt::Display> fmt::Display for TraceTable<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, lodger) in self.places.iter().enumerate() {
+            write!(f, "{}{place}:", if place > 0 { " " } else { "" })?;
+            match lodger {
+                Some(lodger) => write!(f, "{}", lodger.key)?,
+                None => f.write_str("·")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! Exact dictionaries: maps that never err, and one that may.
+//!
+//! | map | a lookup touches | removal | memory for u64 → u64, bytes per entry |
+//! |---|---|---|---|
+//! | [`ChainedMap`] | its bucket's chain | yes | 28 and more |
+//! | [`LinearMap`] | a run of neighbouring slots | yes, by backward shift | 17 / load |
+//! | [`CuckooMap`] | d buckets, always | yes | 17 / load: 17.9 at 95% |
+//! | [`CompactedMap`] | a run of neighbouring slots | yes, but it may take another key's entry | l bits instead of a key: 15.0 at l = 40; **may err** |
+//!
+//! All of them hash with a [`KeyHasher`](crivo::KeyHasher), so that their behaviour is the same
+//! on every platform, and all follow [`Dictionary`], so that an experiment runs over each.
+//!
+//! ```
+//! use crivo_exact::{ChainedMap, CuckooMap, Dictionary, InsertError, LinearMap};
+//!
+//! fn count_words<D: Dictionary<String, u32>>(mut counts: D, text: &str) -> Result<D, InsertError> {
+//!     for word in text.split_whitespace() {
+//!         let word = word.to_string();
+//!         let seen = counts.get(&word).copied().unwrap_or(0);
+//!         counts.insert(word, seen + 1)?;
+//!     }
+//!     Ok(counts)
+//! }
+//!
+//! let text = "the cat and the hat";
+//! assert_eq!(count_words(ChainedMap::new(), text)?.get("the"), Some(&2));
+//! assert_eq!(count_words(LinearMap::new(), text)?.get("the"), Some(&2));
+//! assert_eq!(count_words(CuckooMap::new(), text)?.get("the"), Some(&2));
+//! # Ok::<(), InsertError>(())
+//! ```
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+mod chained;
+mod compacted;
+pub mod cuckoo;
+mod dictionary;
+mod error;
+mod group;
+mod linear;
+mod load;
+mod slots;
+
+pub use chained::{ChainedEntries, ChainedMap};
+pub use compacted::{Answer, CompactedEntries, CompactedMap, Inserted};
+pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, Layout};
+pub use dictionary::Dictionary;
+pub use error::InsertError;
+pub use linear::LinearMap;
+pub use slots::Entries;

@@ -1,0 +1,292 @@
+//! Linear probing: a key lies at its home slot or in the next free one behind it.
+
+use std::borrow::Borrow;
+
+use super::InsertError;
+use super::dictionary::complete_exact_map;
+use super::error::capacity_error;
+use super::load::{FEWEST_SLOTS, entry_limit, slots_for};
+use super::slots::{Entries, TaggedSlots, tag_of};
+use crivo::hash::reduce;
+use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
+
+/// The load at which a map grows, unless told otherwise.
+const DEFAULT_MAX_LOAD: f64 = 0.75;
+
+/// A map by linear probing: a key lies at its home slot or in the next free one behind it.
+///
+/// ```text
+///   naive get:   at = home(key)
+///                while slot[at] is taken { if it holds key, found; at = at + 1, round the end }
+///                absent
+/// ```
+///
+/// Here sixteen tags are compared at a time, so that most lookups end in the first group. Removal
+/// closes the gap: every entry behind it that may move forward does (*backward shift*), so that
+/// no tombstones stay and lookups never slow down with age.
+///
+/// ```
+/// use crivo_exact::LinearMap;
+///
+/// let mut capitals = LinearMap::new();
+/// capitals.insert("Portugal", "Lisboa")?;
+/// capitals.insert("Brasil", "Rio de Janeiro")?;
+/// assert_eq!(capitals.insert("Brasil", "Brasília")?, Some("Rio de Janeiro"));
+/// assert_eq!(capitals.remove("Portugal"), Some("Lisboa"));
+/// assert!(!capitals.contains("Portugal"));
+/// # Ok::<(), crivo_exact::InsertError>(())
+/// ```
+///
+/// # Cost
+///
+/// At load α a hit looks at about (1 + 1/(1−α))/2 slots, a miss at (1 + 1/(1−α)²)/2: 2.5 and 8.5
+/// at the default of 75%, but 5.5 and 50.5 at 90%. Keys with equal digests make one long run: the
+/// map slows down and still answers right.
+///
+/// # References
+/// - Knuth, *The Art of Computer Programming* vol. 3, §6.4: the analysis above (his first, of 1962).
+#[derive(Clone)]
+pub struct LinearMap<K, V> {
+    slots: TaggedSlots<K, V>,
+    hasher: KeyHasher,
+    /// The table grows when more entries than this would be in it; there is always an empty slot.
+    entry_limit: usize,
+    max_load: f64,
+}
+
+impl<K, V> LinearMap<K, V> {
+    /// A map with no room yet.
+    pub fn new() -> Self {
+        Self::with_hasher(KeyHasher::default())
+    }
+
+    /// A map with no room yet, and a hash function.
+    pub fn with_hasher(hasher: KeyHasher) -> Self {
+        let slots = TaggedSlots::none();
+        Self { slots, hasher, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
+    }
+}
+
+impl<K: Key + Eq, V> LinearMap<K, V> {
+    /// A map with room for `capacity` entries.
+    ///
+    /// # Errors
+    /// If the capacity is 0 or more than can be addressed, or if there is no memory for it.
+    pub fn with_capacity(capacity: usize) -> Result<Self, BuildError> {
+        Self::with_capacity_and_hasher(capacity, KeyHasher::default())
+    }
+
+    /// A map with room for `capacity` entries and a hash function.
+    ///
+    /// # Errors
+    /// As for [`with_capacity`](Self::with_capacity).
+    pub fn with_capacity_and_hasher(
+        capacity: usize,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        Self::with_max_load(capacity, DEFAULT_MAX_LOAD, hasher)
+    }
+
+    /// A map with room for `capacity` entries that grows when more than `max_load` of its slots
+    /// would be taken.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let dense: LinearMap<u64, ()> = LinearMap::with_max_load(9_000, 0.9, KeyHasher::default())?;
+    /// assert_eq!(dense.slot_count(), 10_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the load is not from 0.01 to 0.97, or as for [`with_capacity`](Self::with_capacity).
+    pub fn with_max_load(
+        capacity: usize,
+        max_load: f64,
+        hasher: KeyHasher,
+    ) -> Result<Self, BuildError> {
+        if !(0.01..=0.97).contains(&max_load) {
+            let error = ParameterError::of_real("max_load", max_load, "from 0.01 to 0.97");
+            return Err(error.into());
+        }
+        let slots = slots_for(capacity, max_load)
+            .filter(|&slots| TaggedSlots::<K, V>::bytes_for(slots).is_some())
+            .ok_or_else(|| capacity_error(capacity))?;
+        let slots =
+            TaggedSlots::try_new(slots).map_err(|bytes| BuildError::OutOfMemory { bytes })?;
+        let entry_limit = entry_limit(slots.slot_count(), max_load);
+        Ok(Self { slots, hasher, entry_limit, max_load })
+    }
+
+    /// The value under `key`.
+    #[inline]
+    pub fn get<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        self.find(key, self.hasher.digest(key)).ok().map(|(_, (_, value))| value)
+    }
+
+    /// The value under `key`, to be changed.
+    #[inline]
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let (slot, _) = self.find(key, self.hasher.digest(key)).ok()?;
+        self.slots.entry_mut(slot).map(|(_, value)| value)
+    }
+
+    /// Whether there is a value under `key`.
+    #[inline]
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        self.find(key, self.hasher.digest(key)).is_ok()
+    }
+
+    #[inline]
+    fn home(&self, digest: Digest) -> usize {
+        reduce(digest.get(), self.slots.slot_count() as u64) as usize
+    }
+
+    /// The entry of `key` and its slot, or the first empty slot behind its home.
+    ///
+    /// A table without slots answers `Err(0)`.
+    #[inline(always)]
+    fn find<Q>(&self, key: &Q, digest: Digest) -> Result<(usize, &(K, V)), usize>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let is_wanted = |stored: &K| stored.borrow() == key;
+        self.slots.find_in_run(self.home(digest), tag_of(digest), is_wanted)
+    }
+
+    /// Stores `value` under `key` and gives back the value that stood there before.
+    ///
+    /// # Errors
+    /// If there is no memory to grow. The map is as it was then.
+    pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
+        let digest = self.hasher.digest(&key);
+        let mut empty = match self.find(&key, digest) {
+            Ok((slot, _)) => {
+                let entry = self.slots.entry_mut(slot);
+                return Ok(entry.map(|entry| std::mem::replace(&mut entry.1, value)));
+            }
+            Err(empty) => empty,
+        };
+        if self.entry_count() == self.entry_limit {
+            self.grow()?;
+            empty = self.first_empty(digest);
+        }
+        self.slots.put(empty, tag_of(digest), (key, value));
+        Ok(None)
+    }
+
+    /// The first empty slot from the digest's home on.
+    fn first_empty(&self, digest: Digest) -> usize {
+        let mut slot = self.home(digest);
+        while !self.slots.is_empty(slot) {
+            slot = self.after(slot);
+        }
+        slot
+    }
+
+    #[inline]
+    fn after(&self, slot: usize) -> usize {
+        if slot + 1 < self.slots.slot_count() { slot + 1 } else { 0 }
+    }
+
+    fn grow(&mut self) -> Result<(), InsertError> {
+        let slots = self.slots.slot_count().saturating_mul(2).max(FEWEST_SLOTS);
+        let larger =
+            TaggedSlots::try_new(slots).map_err(|bytes| InsertError::OutOfMemory { bytes })?;
+        let mut smaller = std::mem::replace(&mut self.slots, larger);
+        self.entry_limit = entry_limit(slots, self.max_load);
+        for slot in 0..smaller.slot_count() {
+            if let Some((tag, entry)) = smaller.take(slot) {
+                let empty = self.first_empty(self.hasher.digest(&entry.0));
+                self.slots.put(empty, tag, entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entry of `key` out and gives back its value.
+    pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let (mut gap, _) = self.find(key, self.hasher.digest(key)).ok()?;
+        let (_, (_, value)) = self.slots.take(gap)?;
+        // Close the gap: whoever lies behind it and may lie in it moves there.
+        let mut slot = self.after(gap);
+        while let Some((key, _)) = self.slots.entry(slot) {
+            let home = self.home(self.hasher.digest(key));
+            if self.distance(home, slot) >= self.distance(gap, slot) {
+                if let Some((tag, entry)) = self.slots.take(slot) {
+                    self.slots.put(gap, tag, entry);
+                }
+                gap = slot;
+            }
+            slot = self.after(slot);
+        }
+        Some(value)
+    }
+
+    /// How many slots forward `to` lies from `from`, round the end.
+    fn distance(&self, from: usize, to: usize) -> usize {
+        if to >= from { to - from } else { to + self.slots.slot_count() - from }
+    }
+
+    /// Takes every entry out; the memory is kept.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+    }
+}
+
+impl<K, V> LinearMap<K, V> {
+    /// Every entry, in no particular order.
+    pub fn iter(&self) -> Entries<'_, K, V> {
+        self.slots.entries(&[])
+    }
+
+    /// How many entries there are.
+    pub fn entry_count(&self) -> usize {
+        self.slots.taken_count()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entry_count() == 0
+    }
+
+    /// How many slots the table has.
+    pub fn slot_count(&self) -> usize {
+        self.slots.slot_count()
+    }
+
+    /// Entries per slot.
+    pub fn load(&self) -> f64 {
+        self.entry_count() as f64 / self.slot_count().max(1) as f64
+    }
+
+    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    pub fn size_in_bytes(&self) -> usize {
+        self.slots.size_in_bytes()
+    }
+
+    /// The hash function in use.
+    pub fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+}
+
+complete_exact_map!(LinearMap, Entries);

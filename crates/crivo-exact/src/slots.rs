@@ -1,0 +1,402 @@
+//! Entries in one array, their tags in another: the ground of the open-addressed maps.
+//!
+//! ```text
+//!   tags      [ 00 | 5c | 00 | e1 | … | mirror of the first 16 ]     one byte a slot
+//!   entries   [  · | (k,v) | · | (k,v) | … ]                        no room for "is it there?"
+//! ```
+//!
+//! A tag is 0 where the slot is empty; elsewhere it is eight bits of the digest, never 0, so that
+//! a lookup reads an entry only where it is almost sure to find its key. The tag is also what
+//! tells whether an entry is initialised: this is the one invariant that the unsafe code below
+//! rests on, and the reason for which nothing outside this file writes a tag.
+//!
+//! > `tags[i] != 0` exactly if `entries[i]` is initialised and owned by this table, for every
+//! > `i < slot_count`.
+
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::mem::MaybeUninit;
+
+use super::group::Group;
+use crivo::Digest;
+use crivo_core::memory::reserved;
+
+/// The tag of an empty slot.
+pub(super) const EMPTY: u8 = 0;
+
+/// The tag of a digest: its low eight bits, of which 0 and 1 are one. Slots are chosen by the high
+/// bits.
+#[inline]
+pub(super) fn tag_of(digest: Digest) -> u8 {
+    (digest.get() as u8).max(1)
+}
+
+/// Tags beyond the last slot, so that a group of 16 can be read from any slot.
+const MIRROR: usize = 16;
+
+/// Slots for entries `(K, V)`, each with a tag.
+pub(super) struct TaggedSlots<K, V> {
+    /// One tag a slot, then the first `MIRROR` tags again (zeros, in a table with fewer slots).
+    tags: Box<[u8]>,
+    entries: Box<[MaybeUninit<(K, V)>]>,
+    /// How many tags are not `EMPTY`.
+    taken: usize,
+}
+
+impl<K, V> TaggedSlots<K, V> {
+    /// No slots at all.
+    pub(super) fn none() -> Self {
+        Self { tags: Box::new([EMPTY; MIRROR]), entries: Box::new([]), taken: 0 }
+    }
+
+    /// `slots` empty slots.
+    ///
+    /// # Errors
+    /// The number of bytes that could not be had.
+    pub(super) fn try_new(slots: usize) -> Result<Self, usize> {
+        let bytes = Self::bytes_for(slots).ok_or(usize::MAX)?;
+        let mut tags = reserved(slots + MIRROR).ok_or(bytes)?;
+        tags.resize(slots + MIRROR, EMPTY);
+        let mut entries = reserved(slots).ok_or(bytes)?;
+        entries.resize_with(slots, MaybeUninit::uninit);
+        Ok(Self { tags: tags.into_boxed_slice(), entries: entries.into_boxed_slice(), taken: 0 })
+    }
+
+    /// What `slots` slots take; `None` if no allocation can be that large.
+    pub(super) fn bytes_for(slots: usize) -> Option<usize> {
+        let tags = slots.checked_add(MIRROR)?;
+        let bytes = slots.checked_mul(size_of::<(K, V)>())?.checked_add(tags)?;
+        (bytes <= isize::MAX as usize).then_some(bytes)
+    }
+
+    pub(super) fn size_in_bytes(&self) -> usize {
+        self.tags.len() + size_of_val(&*self.entries)
+    }
+
+    #[inline]
+    pub(super) fn slot_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many slots are not empty.
+    #[inline]
+    pub(super) fn taken_count(&self) -> usize {
+        self.taken
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self, slot: usize) -> bool {
+        self.tags[slot] == EMPTY
+    }
+
+    /// The tags of eight neighbours, the first in the lowest byte.
+    #[inline]
+    pub(super) fn eight_tags(&self, slot: usize) -> u64 {
+        // SAFETY: eight bytes can be read wherever sixteen can.
+        u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
+    }
+
+    /// The tags of sixteen neighbours; past the end they go on at the first slot.
+    #[inline]
+    fn sixteen_tags(&self, slot: usize) -> Group {
+        // SAFETY: `sixteen_at` answers where sixteen bytes can be read.
+        let tags = u128::from_le(unsafe { self.sixteen_at(slot).cast::<u128>().read_unaligned() });
+        Group::new(tags as u64, (tags >> 64) as u64)
+    }
+
+    /// Where the tags from `slot` on are, of which sixteen can be read.
+    #[inline]
+    fn sixteen_at(&self, slot: usize) -> *const u8 {
+        assert!(slot <= self.slot_count());
+        // SAFETY: there are `MIRROR` = 16 tags more than slots, and `slot` is not beyond the end.
+        unsafe { self.tags.as_ptr().add(slot) }
+    }
+
+    /// The entry whose key `is_wanted`, and its slot, among the eight slots from `first` on and
+    /// the eight from `second` on.
+    ///
+    /// Only slots with `tag` are looked at, and only lanes with a bit in `lanes`, of which the low
+    /// eight stand for the slots from `first` on.
+    #[inline(always)]
+    pub(super) fn find_in_two(
+        &self,
+        first: usize,
+        second: usize,
+        lanes: u32,
+        tag: u8,
+        is_wanted: impl Fn(&K) -> bool,
+    ) -> Option<(usize, &(K, V))> {
+        debug_assert!(tag != EMPTY);
+        let group = Group::new(self.eight_tags(first), self.eight_tags(second));
+        let mut candidates = group.matches(tag) & lanes;
+        while candidates != 0 {
+            let lane = candidates.trailing_zeros() as usize;
+            let slot = if lane < 8 { first + lane } else { second + lane - 8 };
+            // SAFETY: the tag of this slot has just been read, and is not `EMPTY`.
+            let entry = unsafe { self.tagged_entry(slot) };
+            if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
+                return Some((slot, entry));
+            }
+            candidates &= candidates - 1;
+        }
+        None
+    }
+
+    /// The entry whose key `is_wanted`, and its slot, in the run of taken slots that begins at
+    /// `start` and goes on round the end; or else the empty slot that ends the run.
+    ///
+    /// There must be an empty slot, and no fewer than sixteen slots or none.
+    #[inline(always)]
+    pub(super) fn find_in_run(
+        &self,
+        mut start: usize,
+        tag: u8,
+        is_wanted: impl Fn(&K) -> bool,
+    ) -> Result<(usize, &(K, V)), usize> {
+        debug_assert!(tag != EMPTY);
+        let count = self.slot_count();
+        let round_the_end = |slot| if slot < count { slot } else { slot - count };
+        loop {
+            let group = self.sixteen_tags(start);
+            let mut candidates = group.matches(tag);
+            while candidates != 0 {
+                let slot = round_the_end(start + candidates.trailing_zeros() as usize);
+                // SAFETY: the tag of this slot, or its mirror, has just been read and is not
+                // `EMPTY`.
+                let entry = unsafe { self.tagged_entry(slot) };
+                if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
+                    return Ok((slot, entry));
+                }
+                candidates &= candidates - 1;
+            }
+            let empty = group.matches(EMPTY);
+            if empty != 0 {
+                return Err(round_the_end(start + empty.trailing_zeros() as usize));
+            }
+            start = round_the_end(start + 16);
+        }
+    }
+
+    /// The entry in `slot`, if there is such a slot.
+    ///
+    /// # Safety
+    /// If the slot exists, its tag is not `EMPTY`.
+    #[inline(always)]
+    unsafe fn tagged_entry(&self, slot: usize) -> Option<&(K, V)> {
+        // SAFETY: the tag is set, as the caller promises, so that the entry is initialised.
+        self.entries.get(slot).map(|entry| unsafe { entry.assume_init_ref() })
+    }
+
+    /// The entry in `slot`, if there is one.
+    #[inline]
+    pub(super) fn entry(&self, slot: usize) -> Option<&(K, V)> {
+        let entry = self.entries.get(slot)?;
+        // SAFETY: the slot exists and its tag is set, so that the entry is initialised.
+        (!self.is_empty(slot)).then(|| unsafe { entry.assume_init_ref() })
+    }
+
+    /// The entry in `slot`, if there is one. Whoever changes the key breaks the table's order.
+    #[inline]
+    pub(super) fn entry_mut(&mut self, slot: usize) -> Option<&mut (K, V)> {
+        let empty = *self.tags.get(slot)? == EMPTY;
+        let entry = self.entries.get_mut(slot)?;
+        // SAFETY: the slot exists and its tag is set, so that the entry is initialised.
+        (!empty).then(|| unsafe { entry.assume_init_mut() })
+    }
+
+    #[inline]
+    fn set_tag(&mut self, slot: usize, tag: u8) {
+        let slots = self.slot_count();
+        self.tags[slot] = tag;
+        if slot < MIRROR && slots >= MIRROR {
+            self.tags[slots + slot] = tag;
+        }
+    }
+
+    /// Puts an entry into an empty slot.
+    #[inline]
+    pub(super) fn put(&mut self, slot: usize, tag: u8, entry: (K, V)) {
+        assert!(tag != EMPTY && self.is_empty(slot), "an entry goes into an empty slot");
+        self.entries[slot].write(entry);
+        self.set_tag(slot, tag);
+        self.taken += 1;
+    }
+
+    /// Takes the entry out of `slot`, with its tag.
+    #[inline]
+    pub(super) fn take(&mut self, slot: usize) -> Option<(u8, (K, V))> {
+        let entry = self.entries.get(slot)?.as_ptr();
+        let tag = self.tags[slot];
+        if tag == EMPTY {
+            return None;
+        }
+        self.set_tag(slot, EMPTY);
+        self.taken -= 1;
+        // SAFETY: the tag was set, so that the entry was initialised; now that the tag is gone,
+        // nobody else will read or drop it.
+        Some((tag, unsafe { entry.cast::<(K, V)>().read() }))
+    }
+
+    /// Puts an entry into `path[0]`, what was there into `path[1]`, and so on to the last slot of
+    /// the path, which must be empty. A slot may come twice.
+    pub(super) fn put_along(&mut self, path: &[usize], tag: u8, entry: (K, V)) {
+        self.pass_along(path, tag, MaybeUninit::new(entry));
+    }
+
+    /// Entries travel as `MaybeUninit`, so that a panic could leak one but never drop one twice.
+    fn pass_along(&mut self, path: &[usize], mut tag: u8, mut entry: MaybeUninit<(K, V)>) {
+        let slots = self.slot_count();
+        let (&last, others) = path.split_last().expect("a path has an end");
+        assert!(
+            tag != EMPTY
+                && self.is_empty(last)
+                && others.iter().all(|&slot| slot < slots && slot != last && !self.is_empty(slot)),
+            "a path leads over entries to an empty slot"
+        );
+        for &slot in others {
+            let displaced = self.tags[slot];
+            self.set_tag(slot, tag);
+            tag = displaced;
+            std::mem::swap(&mut self.entries[slot], &mut entry);
+        }
+        // Not swapped: there is nothing here to wait for.
+        self.set_tag(last, tag);
+        self.entries[last] = entry;
+        self.taken += 1;
+    }
+
+    /// Every entry in the order of the slots, then those of `rest`.
+    pub(super) fn entries<'a>(&'a self, rest: &'a [(K, V)]) -> Entries<'a, K, V> {
+        Entries { slots: self, next: 0, rest: rest.iter() }
+    }
+
+    /// Drops every entry and keeps the slots.
+    pub(super) fn clear(&mut self) {
+        if std::mem::needs_drop::<(K, V)>() {
+            for slot in 0..self.slot_count() {
+                drop(self.take(slot));
+            }
+        } else {
+            self.forget_all();
+        }
+    }
+
+    /// Empties every slot without dropping what was in it.
+    fn forget_all(&mut self) {
+        self.tags.fill(EMPTY);
+        self.taken = 0;
+    }
+}
+
+impl<K, V> Drop for TaggedSlots<K, V> {
+    fn drop(&mut self) {
+        if std::mem::needs_drop::<(K, V)>() {
+            self.clear();
+        }
+    }
+}
+
+impl<K: Clone, V: Clone> Clone for TaggedSlots<K, V> {
+    fn clone(&self) -> Self {
+        let mut copy = Self {
+            tags: vec![EMPTY; self.tags.len()].into_boxed_slice(),
+            entries: std::iter::repeat_with(MaybeUninit::uninit).take(self.slot_count()).collect(),
+            taken: 0,
+        };
+        for slot in 0..self.slot_count() {
+            if let Some(entry) = self.entry(slot) {
+                copy.put(slot, self.tags[slot], entry.clone());
+            }
+        }
+        copy
+    }
+}
+
+/// The entries of a [`LinearMap`](super::LinearMap) or a [`CuckooMap`](super::CuckooMap), in no
+/// particular order.
+pub struct Entries<'a, K, V> {
+    slots: &'a TaggedSlots<K, V>,
+    next: usize,
+    rest: std::slice::Iter<'a, (K, V)>,
+}
+
+impl<'a, K, V> Iterator for Entries<'a, K, V> {
+    type Item = (&'a K, &'a V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.slots.slot_count() {
+            self.next += 1;
+            if let Some((key, value)) = self.slots.entry(self.next - 1) {
+                return Some((key, value));
+            }
+        }
+        self.rest.next().map(|(key, value)| (key, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest.len(), Some(self.slots.taken_count() + self.rest.len()))
+    }
+}
+
+impl<K, V> std::iter::FusedIterator for Entries<'_, K, V> {}
+
+impl<K, V> Clone for Entries<'_, K, V> {
+    fn clone(&self) -> Self {
+        Self { slots: self.slots, next: self.next, rest: self.rest.clone() }
+    }
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entries<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// A second table filled with the entries of a first, of which only one will remain.
+///
+/// While it lasts, the entries in `to` are copies, bit for bit, of those in `from`, and belong to
+/// `from`. [`commit`](Self::commit) hands them over; a transfer that is dropped instead leaves
+/// `from` as it was.
+pub(super) struct Transfer<'a, K, V> {
+    from: &'a mut TaggedSlots<K, V>,
+    to: TaggedSlots<K, V>,
+}
+
+impl<'a, K, V> Transfer<'a, K, V> {
+    /// Begins a transfer to `to`, which must be empty: it has just been made.
+    pub(super) fn begin(from: &'a mut TaggedSlots<K, V>, to: TaggedSlots<K, V>) -> Self {
+        Self { from, to }
+    }
+
+    /// The table that is being filled.
+    pub(super) fn to(&self) -> &TaggedSlots<K, V> {
+        &self.to
+    }
+
+    /// Copies the entry of `from`'s slot to `to`, along `path` as in [`TaggedSlots::put_along`].
+    pub(super) fn put_along(&mut self, from: usize, path: &[usize], tag: u8) {
+        assert!(!self.from.is_empty(from), "only entries are transferred");
+        // SAFETY: copying the bytes of a `MaybeUninit` is always allowed. Of the two tables that
+        // now hold the entry only one will own it: `commit` and `drop` see to that.
+        let entry = unsafe { std::ptr::read(&raw const self.from.entries[from]) };
+        self.to.pass_along(path, tag, entry);
+    }
+
+    /// The table that the entries come from.
+    pub(super) fn from(&self) -> &TaggedSlots<K, V> {
+        self.from
+    }
+
+    /// The second table takes the place of the first, and owns the entries.
+    pub(super) fn commit(mut self) {
+        std::mem::swap(self.from, &mut self.to);
+        // `drop` now makes the old table forget what it no longer owns.
+    }
+}
+
+impl<K, V> Drop for Transfer<'_, K, V> {
+    fn drop(&mut self) {
+        self.to.forget_all();
+    }
+}

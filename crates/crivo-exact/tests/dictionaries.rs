@@ -1,0 +1,403 @@
+//! One suite for every dictionary, with the standard library's `HashMap` as the oracle, and what
+//! goes beyond it: keys chosen by an adversary, impossible sizes, and the error of hash compaction.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crivo::hash::SecretKey;
+use crivo::{BuildError, Key, KeyHasher};
+use crivo_exact::{
+    ChainedMap, CompactedMap, CuckooMap, CuckooOptions, Dictionary, Eviction, InsertError, Layout,
+    LinearMap,
+};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use statrs::distribution::{Binomial, Discrete, DiscreteCDF};
+
+mod support {
+    pub mod multicollision;
+}
+
+use support::multicollision::murmur3_multicollision;
+
+/// The suite for one dictionary: how an empty one is made, and one with room for n entries.
+macro_rules! conforms {
+    ($name:ident, $new:expr, $with_capacity:expr) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn random_operations_on_integers() {
+                random_operations(|| $new, |number| number);
+            }
+
+            #[test]
+            fn random_operations_on_texts() {
+                random_operations(|| $new, |number| format!("key {number}"));
+            }
+
+            #[test]
+            fn growth_to_many_entries_and_back() {
+                growth_and_shrinkage($new);
+            }
+
+            #[test]
+            fn capacity_is_room_enough() {
+                capacity_suffices($with_capacity);
+            }
+
+            #[test]
+            fn impossible_capacities() {
+                impossible_capacities_are_typed_errors($with_capacity);
+            }
+        }
+    };
+}
+
+conforms!(linear, LinearMap::new(), LinearMap::with_capacity);
+conforms!(cuckoo, CuckooMap::new(), CuckooMap::with_capacity);
+
+/// A variation of cuckoo hashing: searching in one table, or walking over d tables with a stash.
+const fn variation(choices: usize, bucket_size: usize, walk: bool) -> CuckooOptions {
+    CuckooOptions {
+        choices,
+        bucket_size,
+        layout: if walk { Layout::SeparateTables } else { Layout::OneTable },
+        stash: if walk { 3 } else { 0 },
+        eviction: if walk { Eviction::random_walk() } else { Eviction::breadth_first() },
+        max_load: None,
+        hasher: KeyHasher::xxh3(0),
+    }
+}
+
+macro_rules! cuckoo_conforms {
+    ($($name:ident: $options:expr;)*) => {$(
+        conforms!($name, $options.build(1).unwrap(), |capacity| $options.build(capacity));
+    )*};
+}
+
+cuckoo_conforms! {
+    cuckoo_2_by_1_searching: variation(2, 1, false);
+    cuckoo_2_by_1_walking: variation(2, 1, true);
+    cuckoo_2_by_3_walking: variation(2, 3, true);
+    cuckoo_2_by_4_searching: variation(2, 4, false);
+    cuckoo_3_by_1_searching: variation(3, 1, false);
+    cuckoo_3_by_2_walking: variation(3, 2, true);
+    cuckoo_4_by_1_walking: variation(4, 1, true);
+    cuckoo_4_by_8_searching: variation(4, 8, false);
+}
+
+conforms!(chained, ChainedMap::new(), ChainedMap::with_capacity);
+// At 64 bits the keys of the suite do not collide, and hash compaction must be exact on them.
+conforms!(compacted_to_64_bits, CompactedMap::new(64).unwrap(), |capacity| {
+    CompactedMap::with_capacity(64, capacity)
+});
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Insert(u64),
+    Get(u64),
+    Remove(u64),
+    Clear,
+}
+
+/// Operations on `universe` keys: if they are few, most operations meet a key that is there.
+fn operations(universe: u64) -> impl Strategy<Value = Vec<Operation>> {
+    let key = || (0..universe).prop_map(spread);
+    let operation = prop_oneof![
+        40 => key().prop_map(Operation::Insert),
+        20 => key().prop_map(Operation::Get),
+        30 => key().prop_map(Operation::Remove),
+        1 => Just(Operation::Clear),
+    ];
+    prop::collection::vec(operation, 0..400)
+}
+
+/// Different numbers for different numbers, over all 64 bits: the multiplier is odd.
+fn spread(number: u64) -> u64 {
+    number.wrapping_mul(0xd134_2543_de82_ef95)
+}
+
+fn random_operations<K, D>(new: impl Fn() -> D, key_of: impl Fn(u64) -> K)
+where
+    K: Key + Clone + Eq + Hash + Debug,
+    D: Dictionary<K, u64>,
+{
+    for universe in [8, 64, 512, u64::MAX] {
+        let config = Config { cases: 100, rng_seed: RngSeed::Fixed(universe), ..Config::default() };
+        TestRunner::new(config)
+            .run(&operations(universe), |operations| {
+                let mut dictionary = new();
+                let mut model = HashMap::new();
+                // A value is the number of its operation, so that no two entries look alike.
+                for (value, operation) in (0..).zip(operations) {
+                    match operation {
+                        Operation::Insert(number) => prop_assert_eq!(
+                            dictionary.insert(key_of(number), value).unwrap(),
+                            model.insert(key_of(number), value)
+                        ),
+                        Operation::Get(number) => {
+                            let key = key_of(number);
+                            prop_assert_eq!(dictionary.get(&key), model.get(&key));
+                            prop_assert_eq!(dictionary.contains(&key), model.contains_key(&key));
+                        }
+                        Operation::Remove(number) => {
+                            let key = key_of(number);
+                            prop_assert_eq!(dictionary.remove(&key), model.remove(&key));
+                        }
+                        Operation::Clear => {
+                            dictionary.clear();
+                            model.clear();
+                        }
+                    }
+                    prop_assert_eq!(dictionary.entry_count(), model.len());
+                }
+                assert_same_entries(&dictionary, &model);
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+fn assert_same_entries<K, D>(dictionary: &D, model: &HashMap<K, u64>)
+where
+    K: Key + Eq + Hash + Debug,
+    D: Dictionary<K, u64>,
+{
+    for (key, value) in model {
+        assert_eq!(dictionary.get(key), Some(value), "{key:?}");
+    }
+    let mut values: Vec<u64> = dictionary.iter().map(|(_, &value)| value).collect();
+    let mut expected: Vec<u64> = model.values().copied().collect();
+    values.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(values, expected);
+
+    assert_eq!(dictionary.entry_count(), model.len());
+    match dictionary.slot_count() {
+        0 => assert_eq!(dictionary.load(), 0.0),
+        slots => assert_eq!(dictionary.load(), model.len() as f64 / slots as f64),
+    }
+    assert!(dictionary.load() <= 1.0);
+}
+
+fn growth_and_shrinkage<D: Dictionary<u64, u64>>(mut dictionary: D) {
+    const ENTRIES: u64 = 100_000;
+    let mut model = HashMap::new();
+    for number in 0..ENTRIES {
+        assert_eq!(dictionary.insert(spread(number), number).unwrap(), None);
+        model.insert(spread(number), number);
+    }
+    assert_same_entries(&dictionary, &model);
+    assert!(dictionary.size_in_bytes() >= 16 * ENTRIES as usize);
+    assert!((ENTRIES..2 * ENTRIES).all(|number| !dictionary.contains(&spread(number))));
+
+    // In another order than that of insertion: 61 is coprime to the number of entries.
+    for step in 0..ENTRIES {
+        let number = step * 61 % ENTRIES;
+        assert_eq!(dictionary.remove(&spread(number)), Some(number));
+        assert_eq!(dictionary.remove(&spread(number)), None);
+        model.remove(&spread(number));
+        if step % (ENTRIES / 10) == 0 {
+            assert_same_entries(&dictionary, &model);
+        }
+    }
+    assert_same_entries(&dictionary, &model);
+    assert_eq!(dictionary.entry_count(), 0);
+    assert_eq!(dictionary.iter().count(), 0);
+}
+
+fn capacity_suffices<D: Dictionary<u64, u64>>(
+    with_capacity: impl Fn(usize) -> Result<D, BuildError>,
+) {
+    for capacity in [1, 2, 3, 5, 100, 1000] {
+        let mut dictionary = with_capacity(capacity).unwrap();
+        let (slots, bytes) = (dictionary.slot_count(), dictionary.size_in_bytes());
+        for number in 0..capacity as u64 {
+            dictionary.insert(number, number).unwrap();
+        }
+        assert_eq!(dictionary.slot_count(), slots);
+        assert_eq!(dictionary.size_in_bytes(), bytes);
+        assert_eq!(dictionary.hasher(), KeyHasher::default());
+    }
+}
+
+fn impossible_capacities_are_typed_errors<D: Dictionary<u64, u64>>(
+    with_capacity: impl Fn(usize) -> Result<D, BuildError>,
+) {
+    for capacity in [0, usize::MAX, usize::MAX / 2] {
+        match with_capacity(capacity).map(drop) {
+            Err(BuildError::Parameter(error)) => {
+                assert_eq!(error.parameter, "capacity");
+                assert_eq!(error.value, capacity.to_string());
+            }
+            other => panic!("{capacity}: {other:?}"),
+        }
+    }
+    // Whether 2^50 entries are too many to number or too many for memory is the map's affair.
+    assert!(with_capacity(1 << 50).is_err());
+}
+
+/// Iteration gives the keys themselves where they are kept; the values are the suite's affair.
+#[test]
+fn exact_maps_iterate_over_their_keys() {
+    fn check<D>(mut dictionary: D)
+    where
+        D: for<'a> Dictionary<u64, u64, StoredKey<'a> = &'a u64> + 'static,
+    {
+        assert!(D::EXACT);
+        for key in 0..1000 {
+            dictionary.insert(key, key + 1).unwrap();
+        }
+        let keys: HashSet<u64> = dictionary.iter().map(|(&key, _)| key).collect();
+        assert_eq!(keys, (0..1000).collect());
+        assert!(dictionary.iter().all(|(&key, &value)| value == key + 1));
+    }
+    check(ChainedMap::new());
+    check(LinearMap::new());
+    check(CuckooMap::new());
+    check(variation(3, 1, true).build(1).unwrap());
+}
+
+#[test]
+fn borrowed_keys_find_owned_ones() {
+    let mut map = ChainedMap::new();
+    map.try_extend([(b"ana".to_vec(), 1), (b"eva".to_vec(), 2)]).unwrap();
+    *map.get_mut(&b"ana"[..]).unwrap() += 10;
+    assert_eq!(map.get(&b"ana"[..]), Some(&11));
+    assert!(map.contains(&b"eva"[..]));
+    assert_eq!(map.remove(&b"eva"[..]), Some(2));
+    let left: Vec<_> = (&map).into_iter().collect();
+    assert_eq!(left, [(&b"ana".to_vec(), &11)]);
+}
+
+#[test]
+fn the_adversarys_keys_share_a_digest_under_every_seed() {
+    let keys: Vec<Vec<u8>> = murmur3_multicollision(11).collect();
+    assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 2048);
+    for seed in [0, 1, 42, 0xdead_beef, u32::MAX] {
+        let hasher = KeyHasher::murmur3(seed);
+        let digest = hasher.digest(&keys[0]);
+        assert!(keys.iter().all(|key| hasher.digest(key) == digest));
+    }
+    // The keys are Murmur3's weakness: another family tells them apart.
+    let sound: HashSet<_> = keys.iter().map(|key| KeyHasher::default().digest(key)).collect();
+    assert_eq!(sound.len(), 2048);
+}
+
+/// Chaining and probing merely slow down.
+#[test]
+fn equal_digests_make_slow_maps_and_right_answers() {
+    fn check<D: Dictionary<Vec<u8>, u64>>(mut map: D) {
+        let keys: Vec<Vec<u8>> = murmur3_multicollision(11).collect();
+        for (value, key) in (0..).zip(&keys) {
+            assert_eq!(map.insert(key.clone(), value), Ok(None));
+        }
+        assert_eq!(map.entry_count(), 2048);
+        for (value, key) in (0..).zip(&keys).step_by(2) {
+            assert_eq!(map.remove(key), Some(value));
+        }
+        for (value, key) in (0..).zip(&keys) {
+            let expected = (value % 2 == 1).then_some(value);
+            assert_eq!(map.get(key), expected.as_ref());
+        }
+    }
+    check(ChainedMap::with_hasher(KeyHasher::murmur3(7)));
+    check(LinearMap::with_hasher(KeyHasher::murmur3(7)));
+}
+
+/// Cuckoo hashing has d·b places for one digest, and a stash. The next key is refused, whatever
+/// seed and size are tried, and the map stays as it was, no larger than its load calls for.
+#[test]
+fn equal_digests_end_in_an_error_for_cuckoo_hashing() {
+    let keys: Vec<Vec<u8>> = murmur3_multicollision(7).collect();
+    for (choices, bucket_size, stash) in [(2, 8, 0), (2, 1, 3), (3, 2, 0), (4, 4, 1)] {
+        let hasher = KeyHasher::murmur3(7);
+        let options =
+            CuckooOptions { choices, bucket_size, stash, hasher, ..CuckooOptions::default() };
+        let mut map = options.build(1_000).unwrap();
+        let places = choices * bucket_size + stash;
+        for key in &keys[..places] {
+            map.insert(key.clone(), 0).unwrap();
+        }
+        let (slots, bytes) = (map.slot_count(), map.size_in_bytes());
+        for key in &keys[places..] {
+            match map.insert(key.clone(), 0) {
+                Err(InsertError::TooManyCollisions { entries, slots: tried, .. }) => {
+                    assert_eq!(entries, places);
+                    assert!(tried <= 2 * slots, "{tried} slots were tried for {entries} entries");
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(map.entry_count(), places);
+            assert_eq!((map.slot_count(), map.size_in_bytes()), (slots, bytes));
+        }
+        assert!(keys[..places].iter().all(|key| map.contains(key)));
+        assert!(keys[places..].iter().all(|key| !map.contains(key)));
+        // Other keys still come in, and the error says what to do.
+        map.insert(b"another".to_vec(), 1).unwrap();
+        let error = map.insert(keys[places].clone(), 0).unwrap_err().to_string();
+        assert!(error.contains("secret key"), "{error}");
+    }
+    // Under a secret key they are keys like any other.
+    let hasher = KeyHasher::sip24(SecretKey::new([3; 16]));
+    let mut map = CuckooMap::with_capacity_and_hasher(keys.len(), hasher).unwrap();
+    map.try_extend(keys.into_iter().map(|key| (key, ()))).unwrap();
+    assert_eq!(map.reseed_count(), 0);
+}
+
+#[test]
+fn compaction_has_no_false_negatives_and_the_latest_value_wins() {
+    const { assert!(!<CompactedMap<u64, u64> as Dictionary<u64, u64>>::EXACT) };
+    for bits in [1, 4, 8, 12, 16] {
+        let mut map = CompactedMap::<u64, u64>::new(bits).unwrap();
+        let mut latest = HashMap::new();
+        for key in 0..5000 {
+            map.insert(&key, key).unwrap();
+            latest.insert(map.compress(&key), key);
+        }
+        for key in 0..5000 {
+            assert_eq!(map.get(&key).probable(), latest.get(&map.compress(&key)), "{bits} bits");
+        }
+        assert_eq!(map.entry_count(), latest.len());
+    }
+}
+
+/// One lookup of an absent key in each of many freshly seeded tables: the wrong answers are
+/// binomial with the rate of theory, 1 − (1 − 2^−l)^n. Outside the interval taken is a chance of
+/// 1e-9 per cell.
+///
+/// The rates that the tables state must have that mean too. A table's entries are the occupied
+/// among 2^l bins after n balls; these indicators are negatively associated, so that Hoeffding's
+/// inequality holds for all of them together: P(|mean − rate| ≥ t) ≤ 2·exp(−2·tables·2^l·t²),
+/// again taken at 1e-9 per cell.
+#[test]
+fn compaction_errs_as_often_as_theory_says() {
+    const TABLES: u64 = 10_000;
+    const CHANCE: f64 = 1e-9;
+    for (bits, keys) in [(1, 1), (4, 10), (8, 100), (10, 300), (12, 1000)] {
+        let mut wrong = 0;
+        let mut stated = 0.0;
+        for seed in 0..TABLES {
+            let mut map = CompactedMap::with_hasher(bits, KeyHasher::xxh3(seed)).unwrap();
+            map.try_extend((0..keys).map(|key| (key, ()))).unwrap();
+            wrong += u64::from(map.contains(&u64::MAX));
+            stated += map.expected_fpr() / TABLES as f64;
+        }
+
+        let rate = -(keys as f64 * (-f64::from(bits).exp2().recip()).ln_1p()).exp_m1();
+        let theory = Binomial::new(rate, TABLES).unwrap();
+        let (at_most, at_least) = (theory.cdf(wrong), theory.sf(wrong) + theory.pmf(wrong));
+        assert!(
+            at_most > CHANCE / 2.0 && at_least > CHANCE / 2.0,
+            "{wrong} of {TABLES} wrong at a rate of {rate}, {bits} bits"
+        );
+        let indicators = TABLES as f64 * f64::from(bits).exp2();
+        let deviation = ((2.0 / CHANCE).ln() / (2.0 * indicators)).sqrt();
+        assert!(
+            (stated - rate).abs() < deviation,
+            "{stated} stated on average, {rate} by theory, {bits} bits"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! Why an exchange ended without a result.
+
+use crivo::codec::DecodeError;
+use crivo::filter::FuseError;
+use crivo::{BuildError, ParameterError};
+use crivo_core::wire::WireError;
+use thiserror::Error;
+
+/// Why an exchange ended without a result. Whatever was gathered so far is not to be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ExchangeError {
+    /// A message ends too early.
+    #[error("the peer's message is cut short")]
+    Truncated,
+    /// A message goes on behind its end.
+    #[error("the peer's message goes on after its end")]
+    TrailingBytes,
+    /// The first bytes are not those of a crivo exchange.
+    #[error("the other side does not speak this protocol; is it crivo, with the same command?")]
+    NotCrivo,
+    /// The peer speaks a version that this library does not know.
+    #[error("the peer speaks version {0} of the protocol; update the older side")]
+    UnknownVersion(u8),
+    /// A message of a kind that this library does not know.
+    #[error("the peer sent a message of the unknown kind {0}; update the older side")]
+    UnknownMessage(u8),
+    /// A message that has no place here.
+    #[error("the peer sent {found} where {expected} was expected")]
+    Unexpected {
+        /// What should have come.
+        expected: &'static str,
+        /// What came.
+        found: &'static str,
+    },
+    /// A number is larger than is ever needed: an honest peer does not send it.
+    #[error("the peer's {what} is {found}, above the limit of {limit}")]
+    TooLarge {
+        /// The name of the number.
+        what: &'static str,
+        /// Its value.
+        found: u64,
+        /// The maximum.
+        limit: u64,
+    },
+    /// The two peers hash their items under different keys: no id of the one means anything to the
+    /// other.
+    #[error("the peers hash their items under different keys; agree on one key for both")]
+    SeedMismatch,
+    /// The message contradicts what is known.
+    #[error("the peer contradicts itself: {0}")]
+    Inconsistent(&'static str),
+    /// Items of the set were not provided when they were asked for.
+    #[error("items that the exchange began with are gone; did the input change meanwhile?")]
+    ItemsChanged,
+    /// Everything was exchanged, and the sets are still not the same.
+    #[error("the sets are not the same after the exchange; did an input change meanwhile?")]
+    NotEqual,
+    /// The filter in a message is no filter.
+    #[error("the peer's filter cannot be read")]
+    Filter(#[from] DecodeError),
+    /// A filter could not be built.
+    #[error(transparent)]
+    Build(#[from] FuseError),
+}
+
+impl From<BuildError> for ExchangeError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error.into())
+    }
+}
+
+impl From<ParameterError> for ExchangeError {
+    fn from(error: ParameterError) -> Self {
+        Self::Build(error.into())
+    }
+}
+
+impl From<WireError> for ExchangeError {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::Truncated => Self::Truncated,
+            WireError::TrailingBytes => Self::TrailingBytes,
+            WireError::Number => Self::Inconsistent("a number is not in its shortest form"),
+            WireError::Flag => Self::Inconsistent("a flag is neither 0 nor 1"),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Items of any length as ids of 128 bits, and sets of them.
+
+use std::fmt;
+
+use siphasher::sip128::SipHasher24;
+
+/// What stands for an item in an exchange: 128 bits of SipHash-2-4 under the exchange's key.
+///
+/// Two of n items share an id with probability n²/2^129: 3e-25 for ten million items a side, where
+/// ids of 64 bits would collide once in 100,000 exchanges.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(pub(super) u128);
+
+impl Id {
+    /// Wraps 128 bits that came from [`ExchangeKey::id`] earlier.
+    pub const fn new(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// The 128 bits.
+    pub const fn get(self) -> u128 {
+        self.0
+    }
+
+    /// The upper 64 bits: they tell ids of one set apart well enough to ask for one.
+    pub(super) const fn upper_half(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Id({:#034x})", self.0)
+    }
+}
+
+/// The key of one exchange: 128 random bits that both peers know.
+///
+/// Ids, the places of ids among the coded symbols, and checksums all depend on it. Whoever does not
+/// know it when the sets are made cannot choose items that collide; so take a fresh one, at random,
+/// for every exchange, once the sets are fixed. It is no password: it does not hide anything from
+/// who listens.
+///
+/// ```
+/// use crivo_exchange::ExchangeKey;
+///
+/// // Each peer sends 16 random bytes; both mix them in the same order.
+/// let key = ExchangeKey::agreed([1; 16], [2; 16]);
+/// assert_eq!(key.id(b"ana"), key.id(b"ana"));
+/// assert_ne!(key.id(b"ana"), ExchangeKey::new([3; 16]).id(b"ana"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ExchangeKey([u8; 16]);
+
+impl ExchangeKey {
+    /// The key that these 16 bytes are.
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The key that follows from what both peers contributed: neither chooses it alone.
+    pub fn agreed(initiator: [u8; 16], responder: [u8; 16]) -> Self {
+        let mixed = SipHasher24::new_with_key(&initiator).hash(&responder);
+        Self(mixed.as_u128().to_le_bytes())
+    }
+
+    /// The id of an item.
+    #[inline]
+    pub fn id(&self, item: &[u8]) -> Id {
+        Id(SipHasher24::new_with_key(&self.0).hash(item).as_u128())
+    }
+
+    /// 64 bits for a purpose within the exchange, unrelated to those for any other. No item's id is
+    /// given away: ids are made under the key itself, these under another one.
+    pub(super) fn derive(&self, purpose: &[u8], number: u64) -> u64 {
+        let other = SipHasher24::new_with_key(&self.0).hash(b"crivo exchange").as_u128();
+        let input = [purpose, &number.to_le_bytes()].concat();
+        SipHasher24::new_with_key(&other.to_le_bytes()).hash(&input).as_u128() as u64
+    }
+
+    /// What peers compare, to know that they have the same key.
+    pub(super) fn check_value(&self) -> u64 {
+        self.derive(b"check", 0)
+    }
+}
+
+impl fmt::Debug for ExchangeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExchangeKey(…)")
+    }
+}
+
+/// The ids of a set of items: 16 bytes each, in order, every one once.
+///
+/// ```
+/// use crivo_exchange::{ExchangeKey, IdSet};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let set = IdSet::of_items(key, ["ana", "rui", "ana"]);
+/// assert_eq!(set.item_count(), 2);
+/// assert!(set.contains(key.id(b"rui")));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdSet {
+    key: ExchangeKey,
+    /// In order, distinct.
+    ids: Vec<Id>,
+    item_bytes: u64,
+}
+
+impl IdSet {
+    /// The set of these items. Items may be given more than once.
+    pub fn of_items<T: AsRef<[u8]>>(key: ExchangeKey, items: impl IntoIterator<Item = T>) -> Self {
+        let mut bytes = 0;
+        let ids = items.into_iter().map(|item| {
+            bytes += item.as_ref().len() as u64;
+            key.id(item.as_ref())
+        });
+        let ids = ids.collect();
+        Self::of_ids(key, ids, bytes)
+    }
+
+    /// The set with these ids, which must come from `key`. `item_bytes` is the length of all their
+    /// items together; it only serves to weigh protocols against each other.
+    pub fn of_ids(key: ExchangeKey, mut ids: Vec<Id>, item_bytes: u64) -> Self {
+        let given = ids.len() as u64;
+        ids.sort_unstable();
+        ids.dedup();
+        let mean = item_bytes as f64 / given.max(1) as f64;
+        Self { key, item_bytes: (mean * ids.len() as f64).round() as u64, ids }
+    }
+
+    /// How many different items there are.
+    pub fn item_count(&self) -> u64 {
+        self.ids.len() as u64
+    }
+
+    /// The length of all items together, in bytes. An estimate if items were given more than once.
+    pub fn item_bytes(&self) -> u64 {
+        self.item_bytes
+    }
+
+    /// The key that the ids were made with.
+    pub fn key(&self) -> ExchangeKey {
+        self.key
+    }
+
+    /// The ids, in order.
+    pub fn ids(&self) -> &[Id] {
+        &self.ids
+    }
+
+    /// Whether the id is in the set.
+    pub fn contains(&self, id: Id) -> bool {
+        self.position(id).is_some()
+    }
+
+    /// Where the id stands among the ids.
+    pub(super) fn position(&self, id: Id) -> Option<usize> {
+        self.ids.binary_search(&id).ok()
+    }
+
+    /// The ids whose upper half is this: one, if any.
+    pub(super) fn with_upper_half(&self, half: u64) -> &[Id] {
+        let start = self.ids.partition_point(|id| id.upper_half() < half);
+        let length = self.ids[start..].iter().take_while(|id| id.upper_half() == half).count();
+        &self.ids[start..start + length]
+    }
+
+    /// Takes out these ids, which are in order and all there.
+    pub(super) fn remove_all(&mut self, leaving: &[Id]) {
+        let mut leaving = leaving.iter().peekable();
+        self.ids.retain(|id| leaving.next_if_eq(&id).is_none());
+    }
+
+    /// Takes back what [`remove_all`](Self::remove_all) took out.
+    pub(super) fn rejoin(&mut self, left: &[Id]) {
+        if !left.is_empty() {
+            self.ids.extend_from_slice(left);
+            // Two runs that are in order: this merges them.
+            self.ids.sort();
+        }
+    }
+
+    /// What tells two sets apart.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let mut fingerprint = Fingerprint::default();
+        for &id in &self.ids {
+            fingerprint.insert(id);
+        }
+        fingerprint
+    }
+}
+
+/// The number of ids and their sum: what tells two sets apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    pub(super) count: u64,
+    pub(super) sum: u128,
+}
+
+impl Fingerprint {
+    pub(super) fn insert(&mut self, id: Id) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(id.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_siphash_2_4_with_128_bits() {
+        // The reference vector of SipHash-2-4-128 for the input 00 01 … 0e and the key 00 01 … 0f.
+        let key = ExchangeKey::new(std::array::from_fn(|i| i as u8));
+        let input: Vec<u8> = (0..15).collect();
+        let expected = [
+            0x54, 0x93, 0xe9, 0x99, 0x33, 0xb0, 0xa8, 0x11, 0x7e, 0x08, 0xec, 0x0f, 0x97, 0xcf,
+            0xc3, 0xd9,
+        ];
+        assert_eq!(key.id(&input).get().to_le_bytes(), expected);
+    }
+
+    #[test]
+    fn a_set_is_split_and_joined() {
+        let key = ExchangeKey::new([1; 16]);
+        let whole = IdSet::of_items(key, (0..100u8).map(|i| [i]));
+        let mut set = whole.clone();
+        let left: Vec<Id> = set.ids().iter().copied().filter(|id| id.get() % 3 == 0).collect();
+        set.remove_all(&left);
+        assert_eq!(left.len() + set.ids().len(), 100);
+        assert!(left.iter().all(|&id| !set.contains(id) && whole.contains(id)));
+        set.rejoin(&left);
+        assert_eq!(set, whole);
+        assert_eq!(set.fingerprint(), whole.fingerprint());
+        for id in whole.ids() {
+            assert_eq!(whole.with_upper_half(id.upper_half()), [*id]);
+            assert!(whole.with_upper_half(id.upper_half() + 1).is_empty());
+        }
+    }
+}

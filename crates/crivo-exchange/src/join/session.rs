@@ -1,0 +1,353 @@
+//! The two sides of a join.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::message::{MOST_SAMPLES, Message};
+use super::{JoinPlan, JoinSituation, KeyFilter};
+use crate::items::{ItemReader, ItemWriter};
+use crate::wire::check_limit;
+use crate::{Action, ExchangeError};
+use crivo::{Digest, Key, KeyHasher};
+
+/// How many bytes of a filter go into a message.
+const PIECE: usize = 1 << 16;
+/// The sample takes at most this share of what it may save.
+const SAMPLE_SHARE: u64 = 50;
+
+/// What a join has cost, beside what it could have cost. Rows and keys are counted with their
+/// lengths, as they are sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JoinReport {
+    /// The rows of the side that answers.
+    pub rows: u64,
+    /// How many of them were sent.
+    pub rows_sent: u64,
+    /// How many of those had a partner; the others were let through by the filter by mistake.
+    pub rows_matched: u64,
+    /// The bytes of all messages, in both directions.
+    pub bytes: u64,
+    /// The bytes of the filter; 0 if it would not have paid.
+    pub filter_bytes: u64,
+    /// The bytes that sending all rows would have taken.
+    pub everything_bytes: u64,
+    /// The bytes that an exact semi-join would have taken: all keys one way, matching rows the other.
+    pub semi_join_bytes: u64,
+}
+
+/// The side that has keys, and asks for the rows that go with them.
+///
+/// It keeps 8 bytes for each different key. See [the module](super) for what it does, and
+/// [`Answerer`] for both sides at work.
+#[derive(Debug)]
+pub struct Asker {
+    hasher: KeyHasher,
+    keys: HashSet<Digest>,
+    key_bytes: u64,
+    state: Asking,
+    outbox: VecDeque<Vec<u8>>,
+    reader: ItemReader,
+    plan: Option<JoinPlan>,
+    report: JoinReport,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asking {
+    Survey,
+    Rows,
+    Finished,
+}
+
+impl Asker {
+    /// The side with no keys yet. Both sides must have the same seed; choose it at random if someone
+    /// else chooses the keys.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            hasher: KeyHasher::xxh3(seed),
+            keys: HashSet::new(),
+            key_bytes: 0,
+            state: Asking::Survey,
+            outbox: VecDeque::new(),
+            reader: ItemReader::default(),
+            plan: None,
+            report: JoinReport::default(),
+        }
+    }
+
+    /// Takes a key in. All of them must be there before the first [`action`](Self::action).
+    pub fn insert(&mut self, key: &[u8]) {
+        if self.keys.insert(self.hasher.digest(key)) {
+            self.key_bytes += ItemWriter::length_of(key.len());
+        }
+    }
+
+    /// What is to be done next; never [`Action::Provide`].
+    pub fn action(&mut self) -> Action {
+        match self.outbox.pop_front() {
+            Some(message) => {
+                self.report.bytes += message.len() as u64;
+                Action::Send(message)
+            }
+            None if self.state == Asking::Finished => Action::Finished,
+            None => Action::Receive,
+        }
+    }
+
+    /// Takes a message of the other side. Each row goes to `on_row`, which answers whether it has a
+    /// partner: it alone knows, for a key is told from others by its bytes, not by its digest.
+    ///
+    /// # Errors
+    /// If the message is not what the other side would send now.
+    pub fn receive(
+        &mut self,
+        message: &[u8],
+        mut on_row: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), ExchangeError> {
+        self.report.bytes += message.len() as u64;
+        match (self.state, Message::from_bytes(message)?) {
+            (Asking::Survey, Message::Survey { rows, row_bytes, check, sample }) => {
+                if check != check_value(self.hasher) {
+                    return Err(ExchangeError::SeedMismatch);
+                }
+                self.report.rows = rows;
+                self.report.everything_bytes = row_bytes;
+                self.ask(&sample)?;
+                self.state = Asking::Rows;
+            }
+            (Asking::Rows, Message::Rows { piece }) => {
+                let report = &mut self.report;
+                self.reader.read(piece, |row| {
+                    report.rows_sent += 1;
+                    if on_row(row) {
+                        report.rows_matched += 1;
+                        report.semi_join_bytes += ItemWriter::length_of(row.len());
+                    }
+                    Ok(())
+                })?;
+            }
+            (Asking::Rows, Message::End { rows }) => {
+                self.reader.finish(rows)?;
+                self.report.semi_join_bytes += self.key_bytes;
+                self.state = Asking::Finished;
+            }
+            (Asking::Survey, other) => return Err(other.instead_of("a survey")),
+            (Asking::Rows, other) => return Err(other.instead_of("rows")),
+            (Asking::Finished, other) => return Err(other.instead_of("nothing")),
+        }
+        Ok(())
+    }
+
+    /// Sends the filter, or asks for everything.
+    fn ask(&mut self, sample: &[u64]) -> Result<(), ExchangeError> {
+        let hits =
+            sample.iter().filter(|&&digest| self.keys.contains(&Digest::new(digest))).count();
+        let situation = JoinSituation {
+            keys: self.keys.len() as u64,
+            rows: self.report.rows,
+            row_bytes: self.report.everything_bytes,
+            // One more of each kind: a sample without a match is no proof that there is none.
+            matching: (hits + 1) as f64 / (sample.len() + 2) as f64,
+        };
+        let plan = situation.plan();
+        self.plan = Some(plan);
+        let Some(rate) = plan.rate.filter(|_| !sample.is_empty()) else {
+            self.outbox.push_back(Message::All.to_bytes());
+            return Ok(());
+        };
+        let mut filter = KeyFilter::new(situation.keys.max(1), rate, self.hasher)?;
+        for &key in &self.keys {
+            filter.insert_digest(key);
+        }
+        let bytes = filter.to_bytes();
+        self.report.filter_bytes = bytes.len() as u64;
+        let last = bytes.len().div_ceil(PIECE) - 1;
+        for (number, piece) in bytes.chunks(PIECE).enumerate() {
+            let message = Message::Filter { piece, is_last: number == last };
+            self.outbox.push_back(message.to_bytes());
+        }
+        Ok(())
+    }
+
+    /// What was decided, once the survey has come.
+    pub fn plan(&self) -> Option<JoinPlan> {
+        self.plan
+    }
+
+    /// What it has cost; complete once it is finished.
+    pub fn report(&self) -> JoinReport {
+        self.report
+    }
+}
+
+/// The side that has rows, and sends those that may have a partner.
+///
+/// ```
+/// use crivo_exchange::Action;
+/// use crivo_exchange::join::{Answerer, Asker};
+///
+/// let mut asker = Asker::new(7);
+/// asker.insert(b"ana");
+/// let rows: Vec<String> = (0..2_000).map(|i| format!("customer-{i} has a long address")).collect();
+/// let rows = rows.iter().map(String::as_str).chain(["ana lives in Lisboa"]);
+/// let key = |row: &str| row.split(' ').next().unwrap_or_default().as_bytes().to_vec();
+///
+/// // B looks at all rows once, for the survey, and a second time to answer.
+/// let mut answerer = Answerer::new(7);
+/// rows.clone().for_each(|row| answerer.survey(&key(row), row.len()));
+/// let mut joined = Vec::new();
+/// loop {
+///     match answerer.action() {
+///         Action::Send(message) => asker.receive(&message, |row| {
+///             let has_partner = row.starts_with(b"ana ");
+///             joined.extend(has_partner.then(|| row.to_vec()));
+///             has_partner
+///         })?,
+///         Action::Receive => match asker.action() {
+///             Action::Send(message) => answerer.receive(&message)?,
+///             other => panic!("both wait: {other:?}"),
+///         },
+///         Action::Provide => {
+///             rows.clone().for_each(|row| answerer.provide(&key(row), row.as_bytes()));
+///             answerer.provided();
+///         }
+///         Action::Finished => break,
+///     }
+/// }
+/// assert_eq!(joined, [b"ana lives in Lisboa"]);
+/// assert!(asker.report().bytes < asker.report().everything_bytes / 10);
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
+#[derive(Debug)]
+pub struct Answerer {
+    hasher: KeyHasher,
+    rows: u64,
+    row_bytes: u64,
+    sample: Vec<u64>,
+    /// What the next random number follows from.
+    random: Digest,
+    state: Answering,
+    outbox: VecDeque<Vec<u8>>,
+    writer: ItemWriter,
+}
+
+#[derive(Debug)]
+enum Answering {
+    Surveying,
+    AwaitsFilter(Vec<u8>),
+    Provides(Option<KeyFilter>),
+    Finished,
+}
+
+impl Answerer {
+    /// The side with no rows yet, and the seed of the [`Asker`].
+    pub fn new(seed: u64) -> Self {
+        Self {
+            hasher: KeyHasher::xxh3(seed),
+            rows: 0,
+            row_bytes: 0,
+            sample: Vec::new(),
+            random: Digest::new(seed).remix(),
+            state: Answering::Surveying,
+            outbox: VecDeque::new(),
+            writer: ItemWriter::default(),
+        }
+    }
+
+    /// Counts a row with this key and length. All of them must be counted before the first
+    /// [`action`](Self::action).
+    pub fn survey(&mut self, key: &[u8], row_length: usize) {
+        self.rows += 1;
+        self.row_bytes += ItemWriter::length_of(row_length);
+        // Each row is in the sample with the same probability: Vitter's reservoir.
+        let digest = self.hasher.digest(key).get();
+        if self.sample.len() < MOST_SAMPLES {
+            self.sample.push(digest);
+            return;
+        }
+        self.random = self.random.remix();
+        let place = crivo::hash::reduce(self.random.get(), self.rows) as usize;
+        if let Some(sampled) = self.sample.get_mut(place) {
+            *sampled = digest;
+        }
+    }
+
+    /// What is to be done next. At [`Action::Provide`] give all rows to [`provide`](Self::provide).
+    pub fn action(&mut self) -> Action {
+        if let Answering::Surveying = self.state {
+            self.sample.truncate((self.row_bytes / (8 * SAMPLE_SHARE)) as usize);
+            let sample = std::mem::take(&mut self.sample);
+            let (rows, row_bytes) = (self.rows, self.row_bytes);
+            let check = check_value(self.hasher);
+            self.outbox.push_back(Message::Survey { rows, row_bytes, check, sample }.to_bytes());
+            self.state = Answering::AwaitsFilter(Vec::new());
+        }
+        match (self.outbox.pop_front(), &self.state) {
+            (Some(message), _) => Action::Send(message),
+            (None, Answering::Provides(_)) => Action::Provide,
+            (None, Answering::Finished) => Action::Finished,
+            (None, _) => Action::Receive,
+        }
+    }
+
+    /// A message that is ready to be sent while rows are provided.
+    pub fn ready(&mut self) -> Option<Vec<u8>> {
+        self.outbox.pop_front()
+    }
+
+    /// Takes a message of the side that asks.
+    ///
+    /// # Errors
+    /// If the message is not what that side would send now, the filter is none, or it was made
+    /// with another seed.
+    pub fn receive(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
+        // A filter that is longer than all rows would be no help.
+        let limit = self.row_bytes.max(1 << 12);
+        match (&mut self.state, Message::from_bytes(message)?) {
+            (Answering::AwaitsFilter(bytes), Message::All) if bytes.is_empty() => {
+                self.state = Answering::Provides(None);
+                Ok(())
+            }
+            (Answering::AwaitsFilter(bytes), Message::Filter { piece, is_last }) => {
+                check_limit("filter length", (bytes.len() + piece.len()) as u64, limit)?;
+                bytes.extend_from_slice(piece);
+                if is_last {
+                    let filter = KeyFilter::from_bytes(bytes)?;
+                    if filter.hasher() != self.hasher {
+                        return Err(ExchangeError::SeedMismatch);
+                    }
+                    self.state = Answering::Provides(Some(filter));
+                }
+                Ok(())
+            }
+            (Answering::AwaitsFilter(_), other) => {
+                Err(other.instead_of("a filter or a request for all rows"))
+            }
+            (_, other) => Err(other.instead_of("nothing")),
+        }
+    }
+
+    /// Sends a row if its key may have a partner.
+    pub fn provide<K: Key + ?Sized>(&mut self, key: &K, row: &[u8]) {
+        if let Answering::Provides(filter) = &self.state
+            && filter.as_ref().is_none_or(|filter| filter.may_contain(key))
+        {
+            let message = |piece: &[u8]| Message::Rows { piece }.to_bytes();
+            self.writer.write(row, message, &mut self.outbox);
+        }
+    }
+
+    /// Says that all rows have been provided.
+    pub fn provided(&mut self) {
+        if let Answering::Provides(_) = self.state {
+            let message = |piece: &[u8]| Message::Rows { piece }.to_bytes();
+            let rows = self.writer.finish(message, &mut self.outbox);
+            self.outbox.push_back(Message::End { rows }.to_bytes());
+            self.state = Answering::Finished;
+        }
+    }
+}
+
+/// What both sides compare, to know that they have the same seed.
+fn check_value(hasher: KeyHasher) -> u64 {
+    hasher.digest("crivo join").get()
+}

@@ -1,0 +1,179 @@
+//! The two sides: the encoder makes symbols of its set, the decoder takes them apart.
+
+use std::ops::Range;
+
+use super::estimate::{DifferenceEstimate, estimate_difference};
+use super::symbol::{CodedSymbol, Table};
+use crate::{ExchangeError, Id, IdSet};
+
+/// Makes coded symbols of a set, as many as are asked for.
+///
+/// Beside the set it holds 32 bytes for each symbol made so far, whose number is rounded up to a
+/// power of two. To make m symbols of n ids takes about n · 2·ln m steps of some nanoseconds.
+///
+/// ```
+/// use crivo_exchange::rateless::{Decoder, Encoder, Progress};
+/// use crivo_exchange::{ExchangeKey, IdSet};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "rui", "eva"]), 0);
+/// let mut decoder = Decoder::new(IdSet::of_items(key, ["ana", "rui", "ivo"]), 0);
+/// let mut sent = 0;
+/// while decoder.receive(encoder.symbols(sent..sent + 1))? == Progress::More {
+///     sent += 1;
+/// }
+/// let difference = decoder.difference().expect("it is decoded");
+/// assert_eq!(difference.only_here, [key.id(b"ivo")]);
+/// assert_eq!(difference.only_there, [key.id(b"eva")]);
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    set: IdSet,
+    table: Table,
+}
+
+impl Encoder {
+    /// An encoder of this set. The two sides must name the same `round`: another round of the same
+    /// exchange has other symbols.
+    pub fn new(set: IdSet, round: u64) -> Self {
+        Self { table: Table::new(set.key(), round), set }
+    }
+
+    /// The coded symbols with these numbers; they are made if they are not there yet.
+    ///
+    /// # Panics
+    /// If the range goes backwards, or there is no memory for that many.
+    pub fn symbols(&mut self, range: Range<u64>) -> &[CodedSymbol] {
+        self.table.grow(range.end, self.set.ids().iter().map(|&id| (id, 1)));
+        &self.table.symbols()[range.start as usize..range.end as usize]
+    }
+
+    /// The set.
+    pub fn set(&self) -> &IdSet {
+        &self.set
+    }
+
+    /// The set back.
+    pub fn into_set(self) -> IdSet {
+        self.set
+    }
+}
+
+/// Whether a decoder needs more symbols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It does.
+    More,
+    /// It knows the whole difference.
+    Decoded,
+}
+
+/// The difference of two sets, in no particular order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Ids in the decoder's set and not in the encoder's.
+    pub only_here: Vec<Id>,
+    /// Ids in the encoder's set and not in the decoder's.
+    pub only_there: Vec<Id>,
+}
+
+impl Difference {
+    /// How many ids there are on both sides together.
+    pub fn size(&self) -> u64 {
+        (self.only_here.len() + self.only_there.len()) as u64
+    }
+}
+
+/// Takes coded symbols of the other side's set until it knows how that differs from its own.
+///
+/// Memory and time are those of an [`Encoder`] of its own set, and little more.
+#[derive(Debug, Clone)]
+pub struct Decoder {
+    set: IdSet,
+    /// What has been received less what is here, and less what was found.
+    table: Table,
+    received: usize,
+    found: Difference,
+}
+
+impl Decoder {
+    /// A decoder whose own set is this one; see [`Encoder::new`] for the round.
+    pub fn new(set: IdSet, round: u64) -> Self {
+        let table = Table::new(set.key(), round);
+        Self { set, table, received: 0, found: Difference::default() }
+    }
+
+    /// Takes the next symbols of the peer, from the number [`received`](Self::received) on.
+    ///
+    /// # Errors
+    /// If the symbols cannot be those of any set: there are more ids in them than symbols. The decoder
+    /// is then of no further use. Most symbols that are damaged or forged are no error; they are just
+    /// never decoded.
+    pub fn receive(&mut self, symbols: &[CodedSymbol]) -> Result<Progress, ExchangeError> {
+        let end = self.received + symbols.len();
+        let Self { set, table, found, .. } = self;
+        let here = set.ids().iter().map(|&id| (id, -1));
+        let only_here = found.only_here.iter().map(|&id| (id, 1));
+        let only_there = found.only_there.iter().map(|&id| (id, -1));
+        table.grow(end as u64, here.chain(only_here).chain(only_there));
+        for (index, symbol) in (self.received..).zip(symbols) {
+            table.symbol_mut(index).add_symbol(symbol);
+        }
+        let mut candidates: Vec<usize> = (self.received..end).collect();
+        self.received = end;
+        self.peel(&mut candidates)?;
+        Ok(if self.difference().is_some() { Progress::Decoded } else { Progress::More })
+    }
+
+    /// Takes out what stands alone in a symbol, until nothing does.
+    fn peel(&mut self, candidates: &mut Vec<usize>) -> Result<(), ExchangeError> {
+        while let Some(index) = candidates.pop() {
+            if index >= self.received {
+                continue;
+            }
+            let Some((id, count)) = self.table.only_id(index) else { continue };
+            // Each id that is found empties a symbol for good.
+            if self.found.size() >= self.received as u64 {
+                return Err(ExchangeError::Inconsistent("there are more ids than symbols"));
+            }
+            match (count > 0, self.set.contains(id)) {
+                (true, false) => self.found.only_there.push(id),
+                (false, true) => self.found.only_here.push(id),
+                // Several ids that look like one: it cannot be there.
+                _ => continue,
+            }
+            self.table.add(id, -count, candidates);
+        }
+        Ok(())
+    }
+
+    /// How many symbols have been received.
+    pub fn received(&self) -> u64 {
+        self.received as u64
+    }
+
+    /// The difference, if it is known: nothing is left in any symbol.
+    pub fn difference(&self) -> Option<&Difference> {
+        let mut symbols = self.table.symbols()[..self.received].iter();
+        (self.received > 0 && symbols.all(CodedSymbol::is_empty)).then_some(&self.found)
+    }
+
+    /// How large the difference is, judged by the counts of the symbols that have been received;
+    /// nothing before there are two. It comes with the symbols, and costs no bytes of its own.
+    pub fn estimate(&self) -> Option<DifferenceEstimate> {
+        let counts = self.table.symbols()[..self.received].iter().map(|symbol| symbol.count);
+        let rest = estimate_difference(counts)?;
+        Some(DifferenceEstimate { size: rest.size + self.found.size() as f64, ..rest })
+    }
+
+    /// The decoder's own set.
+    pub fn set(&self) -> &IdSet {
+        &self.set
+    }
+
+    /// The decoder's own set back, and what was found.
+    pub fn into_parts(self) -> (IdSet, Difference) {
+        (self.set, self.found)
+    }
+}

@@ -1,0 +1,69 @@
+//! The first bytes of each side.
+
+use crate::wire::{Reader, VERSION};
+use crate::{ExchangeError, ExchangeKey};
+
+const MAGIC: [u8; 8] = *b"crivo-x\n";
+
+/// The first bytes of each side of an exchange: what it is, its version, and 16 random bytes.
+///
+/// It has a fixed length, so that it can be read before anything is known of the peer.
+///
+/// ```
+/// use crivo_exchange::Greeting;
+///
+/// let (ours, theirs) = (Greeting::new([1; 16]), Greeting::new([2; 16]));
+/// let received = Greeting::from_bytes(&theirs.to_bytes())?;
+/// assert_eq!(received, theirs);
+/// let key = ours.key_as_initiator(&received); // theirs: key_as_responder
+/// assert_eq!(key, theirs.key_as_responder(&ours));
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Greeting {
+    contribution: [u8; 16],
+}
+
+impl Greeting {
+    /// How many bytes it has.
+    pub const LENGTH: usize = 25;
+
+    /// A greeting with these random bytes, which no one must have seen before.
+    pub const fn new(contribution: [u8; 16]) -> Self {
+        Self { contribution }
+    }
+
+    /// The bytes to send.
+    pub fn to_bytes(&self) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8] = VERSION;
+        bytes[9..].copy_from_slice(&self.contribution);
+        bytes
+    }
+
+    /// The greeting that these bytes are.
+    ///
+    /// # Errors
+    /// If they are none, or one of another version.
+    pub fn from_bytes(bytes: &[u8; Self::LENGTH]) -> Result<Self, ExchangeError> {
+        let mut reader = Reader::new(bytes);
+        if reader.array()? != MAGIC {
+            return Err(ExchangeError::NotCrivo);
+        }
+        match reader.byte()? {
+            VERSION => Ok(Self { contribution: reader.array()? }),
+            other => Err(ExchangeError::UnknownVersion(other)),
+        }
+    }
+
+    /// The key of the exchange, if this side began it.
+    pub fn key_as_initiator(&self, peer: &Self) -> ExchangeKey {
+        ExchangeKey::agreed(self.contribution, peer.contribution)
+    }
+
+    /// The key of the exchange, if the peer began it.
+    pub fn key_as_responder(&self, peer: &Self) -> ExchangeKey {
+        peer.key_as_initiator(self)
+    }
+}

@@ -1,0 +1,195 @@
+//! The side that encodes, and does as it is asked.
+
+use std::collections::VecDeque;
+
+use super::message::{MOST_SYMBOLS, Message};
+use super::transfer::Transfer;
+use super::{FIRST_ROUND, SECOND_ROUND};
+use crate::rateless::Encoder;
+use crate::rateless::codec::{FIXED_BYTES, with_surplus};
+use crate::wire::check_limit;
+use crate::{ExchangeError, Id, IdSet, Offer, Sieve};
+
+#[derive(Debug)]
+pub(super) struct Responder {
+    encoder: Encoder,
+    awaits: Awaits,
+    outbox: VecDeque<Vec<u8>>,
+    /// Symbols that have been sent, and those that have been asked for.
+    sent: u64,
+    asked: u64,
+    /// Our filter, as long as it is being sent.
+    offer: Option<Offer>,
+    /// Whether the peer's filter and ours may still be announced: each is used once.
+    may_sift: bool,
+    may_offer: bool,
+    /// Whether it must still be said how many items are left.
+    owes_residual: bool,
+    /// Ids that the peer certainly lacks, and that are no longer in the encoder's set.
+    lacked_there: Vec<Id>,
+    wants_all: bool,
+}
+
+#[derive(Debug)]
+enum Awaits {
+    Summary,
+    Request,
+    Filter { sieve: Sieve, width: u32 },
+    Wanted,
+    Nothing,
+}
+
+impl Responder {
+    pub(super) fn new(set: IdSet) -> Self {
+        Self {
+            encoder: Encoder::new(set, FIRST_ROUND),
+            awaits: Awaits::Summary,
+            outbox: VecDeque::new(),
+            sent: 0,
+            asked: 0,
+            offer: None,
+            may_sift: true,
+            may_offer: true,
+            owes_residual: false,
+            lacked_there: Vec::new(),
+            wants_all: false,
+        }
+    }
+
+    pub(super) fn next_message(&mut self) -> Result<Option<Vec<u8>>, ExchangeError> {
+        if let Some(message) = self.outbox.pop_front() {
+            return Ok(Some(message));
+        }
+        if let Some(offer) = &mut self.offer {
+            if let Some(message) = offer.next_message(self.encoder.set())? {
+                return Ok(Some(message));
+            }
+            self.offer = None;
+        }
+        let item_count = self.encoder.set().item_count();
+        if std::mem::take(&mut self.owes_residual) {
+            return Ok(Some(Message::Residual { item_count }.to_bytes()));
+        }
+        if self.sent == self.asked {
+            return Ok(None);
+        }
+        let start = self.sent;
+        self.sent = self.asked.min(start + MOST_SYMBOLS);
+        let symbols = with_surplus(self.encoder.symbols(start..self.sent), start, item_count);
+        Ok(Some(Message::Symbols { start, symbols }.to_bytes()))
+    }
+
+    pub(super) fn is_concluded(&self) -> bool {
+        matches!(self.awaits, Awaits::Nothing)
+    }
+
+    pub(super) fn into_transfer(self) -> Transfer {
+        let mut set = self.encoder.into_set();
+        if self.wants_all {
+            // What filters told does not matter any more.
+            set.rejoin(&self.lacked_there);
+            return Transfer::responder_of_everything(set);
+        }
+        let lacked = self.lacked_there;
+        let gone: Vec<Id> = lacked.iter().copied().filter(|&id| !set.contains(id)).collect();
+        set.rejoin(&gone);
+        Transfer::responder(set, lacked)
+    }
+
+    pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
+        let message = Message::from_bytes(bytes)?;
+        match (&mut self.awaits, message) {
+            (Awaits::Summary, Message::Summary { check, .. }) => {
+                let set = self.encoder.set();
+                if check != set.key().check_value() {
+                    return Err(ExchangeError::SeedMismatch);
+                }
+                let (item_count, item_bytes) = (set.item_count(), set.item_bytes());
+                self.outbox
+                    .push_back(Message::Summary { item_count, item_bytes, check }.to_bytes());
+                self.awaits = Awaits::Request;
+            }
+            (Awaits::Request, Message::Pull { up_to }) => {
+                if up_to <= self.asked {
+                    return Err(ExchangeError::Inconsistent("no new symbols are asked for"));
+                }
+                check_limit("number of wanted symbols", up_to, self.most_symbols())?;
+                self.asked = up_to;
+            }
+            (Awaits::Request, Message::Filters { here, there }) => {
+                if (here > 0 && !self.may_sift) || (there > 0 && !self.may_offer) {
+                    return Err(ExchangeError::Inconsistent("a filter is announced twice"));
+                }
+                self.may_sift &= here == 0;
+                self.may_offer &= there == 0;
+                if here > 0 {
+                    let sieve = Sieve::new(self.encoder.set().key(), FIRST_ROUND);
+                    self.awaits = Awaits::Filter { sieve, width: there };
+                } else {
+                    self.answer_with_filter(there)?;
+                }
+            }
+            (Awaits::Filter { sieve, width }, Message::Filter) => {
+                sieve.receive(bytes, self.encoder.set())?;
+                if sieve.is_complete() {
+                    let width = *width;
+                    self.lacked_there = sieve.missing().to_vec();
+                    self.answer_with_filter(width)?;
+                }
+            }
+            (Awaits::Request | Awaits::Wanted, Message::Wanted { halves, is_last }) => {
+                for half in halves {
+                    let [id] = *self.encoder.set().with_upper_half(half) else {
+                        return Err(ExchangeError::Inconsistent(
+                            "an item is wanted that is not here",
+                        ));
+                    };
+                    self.lacked_there.push(id);
+                }
+                self.awaits = if is_last { Awaits::Nothing } else { Awaits::Wanted };
+            }
+            (Awaits::Request, Message::WantAll) => {
+                self.wants_all = true;
+                self.awaits = Awaits::Nothing;
+            }
+            (awaits, message) => return Err(message.instead_of(awaits.name())),
+        }
+        Ok(())
+    }
+
+    /// Goes on with what the filter has left, and tells the peer how much that is.
+    fn answer_with_filter(&mut self, width: u32) -> Result<(), ExchangeError> {
+        let key = self.encoder.set().key();
+        let nothing = Encoder::new(IdSet::of_ids(key, Vec::new(), 0), SECOND_ROUND);
+        let mut set = std::mem::replace(&mut self.encoder, nothing).into_set();
+        set.remove_all(&self.lacked_there);
+        if width > 0 {
+            self.offer = Some(Offer::new(&set, width, SECOND_ROUND)?);
+        }
+        self.encoder = Encoder::new(set, SECOND_ROUND);
+        self.owes_residual = true;
+        (self.sent, self.asked) = (0, 0);
+        self.awaits = Awaits::Request;
+        Ok(())
+    }
+
+    /// An honest peer stops when symbols cost as much as all items.
+    fn most_symbols(&self) -> u64 {
+        const SPARE: u64 = 4096;
+        let set = self.encoder.set();
+        // The items, with lengths before them that take ten bytes at most.
+        (set.item_bytes() + 10 * set.item_count()) / FIXED_BYTES as u64 + SPARE
+    }
+}
+
+impl Awaits {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Summary => "a summary",
+            Self::Request => "a request",
+            Self::Filter { .. } => "a filter",
+            Self::Wanted => "more of the wanted items",
+            Self::Nothing => "nothing",
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Letters that find moving devices in a square that is divided in four again and again.
+//!
+//! ```text
+//! cargo run --release --example geographic
+//! ```
+
+use std::error::Error;
+
+use crivo_lab::sim::routing::area::{AreaPlan, measure, picture};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let plan = AreaPlan::default();
+    println!("{} devices that walk, depth {}\n", plan.devices, plan.depth);
+    println!(
+        "  rate   letters  lost  stretch  at rest, expected  moves   bytes/move  messages/move"
+    );
+    for rate in [0.001, 0.01, 0.1] {
+        let row = measure(&AreaPlan { rate, ..plan })?;
+        println!(
+            "  {:<5}  {:>7}  {:>4}  {:>7.4}  {:>7.4}   {:>7.4}  {:>6}  {:>10.0}  {:>13.1}",
+            format!("{}%", rate * 100.0),
+            row.letters,
+            row.lost,
+            row.stretch,
+            row.stretch_at_rest,
+            row.expected_stretch_at_rest,
+            row.moves,
+            row.bytes_per_move,
+            row.messages_per_move,
+        );
+    }
+
+    println!("\nOne letter, square by square: its level, and where its centre is\n");
+    let route = picture(&AreaPlan { depth: 6, ..plan })?;
+    for (square, (x, y)) in route.squares.iter().zip(route.line()) {
+        println!(
+            "  {:indent$}{}  ({x:.3}, {y:.3})",
+            "",
+            square.level(),
+            indent = 2 * usize::from(square.level())
+        );
+    }
+    println!("\n  {} hops, {} on the shortest path", route.hops(), route.shortest_hops());
+    Ok(())
+}

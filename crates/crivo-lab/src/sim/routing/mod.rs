@@ -1,0 +1,5 @@
+//! Networks at work: requests through trees, and letters to moving devices.
+
+pub mod area;
+pub mod mobility;
+pub mod tree;

@@ -1,0 +1,333 @@
+//! What nodes say to each other, and how that looks in bytes.
+//!
+//! ```text
+//!   version (1)   kind   fields, in the order of their declaration
+//!
+//!   number        7 bits a byte, the low ones first
+//!   set           count, Rice's parameter, bits (see `wire`)
+//!   bytes, path   length, content
+//! ```
+
+use super::wire::{MessageError, Reader, put_bytes, put_number, put_sorted, read_sorted};
+
+/// The version of the protocol that is spoken here, and the only one that is understood.
+const VERSION: u8 = 1;
+
+/// The longest name of a resource, in bytes.
+pub const MAX_NAME_LENGTH: usize = 1 << 16;
+
+/// A node of a tree, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u64);
+
+impl std::fmt::Display for NodeId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "node {}", self.0)
+    }
+}
+
+/// Which way a request is going.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From a child: its subtree does not have the resource.
+    Up,
+    /// From the parent, whose filter of this subtree accepts the resource.
+    Down,
+    /// From a child that was tried in vain.
+    Back,
+}
+
+/// A request under way. It carries all of its state: nodes remember nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Which way it is going.
+    pub direction: Direction,
+    /// The steps it has taken, in vain or not.
+    pub hops: u64,
+    /// The times it went down into a subtree that does not have the resource.
+    pub false_forwards: u64,
+    /// How many of the nodes on the path were left upwards; they are the first.
+    pub climbed: u64,
+    /// The nodes from the origin to the one that sends this, without the branches that were tried
+    /// in vain. Backwards it is the way home.
+    pub path: Vec<NodeId>,
+    /// The name of the resource.
+    pub resource: Vec<u8>,
+}
+
+/// What became of a request, on its way back to the origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Who has the resource, if anybody.
+    pub holder: Option<NodeId>,
+    /// The steps of the request.
+    pub hops: u64,
+    /// The times it went down in vain.
+    pub false_forwards: u64,
+    /// The nodes still to be passed, the origin first.
+    pub path: Vec<NodeId>,
+    /// The name of the resource.
+    pub resource: Vec<u8>,
+}
+
+/// All that a subtree has, as its filter sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// The number of this summary; the next one has the next number.
+    pub sequence: u64,
+    /// Which [`Design`](super::Design) the sender follows.
+    pub design: u64,
+    /// Whether the numbers are those that are *not* in the set, because they are fewer.
+    pub complement: bool,
+    /// Positions of bits, or digests, in ascending order.
+    pub numbers: Vec<u64>,
+}
+
+/// One message between neighbours.
+///
+/// ```
+/// use crivo_route::{Message, MessageError};
+///
+/// let bytes = Message::Leave.to_bytes();
+/// assert_eq!(Message::from_bytes(&bytes), Ok(Message::Leave));
+/// assert_eq!(Message::from_bytes(b""), Err(MessageError::Truncated));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Message {
+    /// From a child: all that its subtree has. Whoever sends it becomes a child.
+    Whole(Whole),
+    /// From a child: these numbers are in its set if they were not, and not if they were.
+    Change {
+        /// The number of this summary.
+        sequence: u64,
+        /// Positions of bits, or digests, in ascending order.
+        flipped: Vec<u64>,
+    },
+    /// To a child: a summary is missing; send all.
+    WholeWanted,
+    /// From a child: I am no longer yours.
+    Leave,
+    /// To a child: I am going; this is your new parent.
+    Reattach(NodeId),
+    /// Who has this resource?
+    Request(Request),
+    /// This one has it, or nobody.
+    Answer(Answer),
+}
+
+/// Reading and writing.
+impl Message {
+    /// The message in bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![VERSION, self.kind()];
+        match self {
+            Self::Whole(whole) => {
+                put_number(&mut bytes, whole.sequence);
+                bytes.extend(whole.design.to_le_bytes());
+                bytes.push(u8::from(whole.complement));
+                put_sorted(&mut bytes, &whole.numbers);
+            }
+            Self::Change { sequence, flipped } => {
+                put_number(&mut bytes, *sequence);
+                put_sorted(&mut bytes, flipped);
+            }
+            Self::WholeWanted | Self::Leave => {}
+            Self::Reattach(parent) => put_number(&mut bytes, parent.0),
+            Self::Request(request) => {
+                bytes.push(match request.direction {
+                    Direction::Up => 0,
+                    Direction::Down => 1,
+                    Direction::Back => 2,
+                });
+                put_number(&mut bytes, request.hops);
+                put_number(&mut bytes, request.false_forwards);
+                put_number(&mut bytes, request.climbed);
+                put_path(&mut bytes, &request.path);
+                put_bytes(&mut bytes, &request.resource);
+            }
+            Self::Answer(answer) => {
+                bytes.push(u8::from(answer.holder.is_some()));
+                put_number(&mut bytes, answer.holder.map_or(0, |holder| holder.0));
+                put_number(&mut bytes, answer.hops);
+                put_number(&mut bytes, answer.false_forwards);
+                put_path(&mut bytes, &answer.path);
+                put_bytes(&mut bytes, &answer.resource);
+            }
+        }
+        bytes
+    }
+
+    /// The message that these bytes are.
+    ///
+    /// # Errors
+    /// If they are none: cut short, too long, of another version, or contradictory. Memory is
+    /// asked for only in proportion to the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
+        let mut reader = Reader::new(bytes);
+        let version = reader.byte()?;
+        if version != VERSION {
+            return Err(MessageError::UnknownVersion(version));
+        }
+        let message = match reader.byte()? {
+            1 => Self::Whole(Whole {
+                sequence: reader.number()?,
+                design: reader.fixed()?,
+                complement: reader.flag()?,
+                numbers: read_sorted(&mut reader)?,
+            }),
+            2 => Self::Change { sequence: reader.number()?, flipped: read_sorted(&mut reader)? },
+            3 => Self::WholeWanted,
+            4 => Self::Leave,
+            5 => Self::Reattach(NodeId(reader.number()?)),
+            6 => Self::Request(Request {
+                direction: match reader.byte()? {
+                    0 => Direction::Up,
+                    1 => Direction::Down,
+                    2 => Direction::Back,
+                    _ => return Err(MessageError::Inconsistent("there is no such direction")),
+                },
+                hops: reader.number()?,
+                false_forwards: reader.number()?,
+                climbed: reader.number()?,
+                path: read_path(&mut reader)?,
+                resource: read_name(&mut reader)?,
+            }),
+            7 => {
+                let (found, holder) = (reader.flag()?, reader.number()?);
+                if !found && holder != 0 {
+                    return Err(MessageError::Inconsistent("a holder of what was not found"));
+                }
+                Self::Answer(Answer {
+                    holder: found.then_some(NodeId(holder)),
+                    hops: reader.number()?,
+                    false_forwards: reader.number()?,
+                    path: read_path(&mut reader)?,
+                    resource: read_name(&mut reader)?,
+                })
+            }
+            kind => return Err(MessageError::UnknownKind(kind)),
+        };
+        reader.end()?;
+        Ok(message)
+    }
+
+    /// The number that stands for this kind in messages. It never changes.
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Whole(_) => 1,
+            Self::Change { .. } => 2,
+            Self::WholeWanted => 3,
+            Self::Leave => 4,
+            Self::Reattach(_) => 5,
+            Self::Request(_) => 6,
+            Self::Answer(_) => 7,
+        }
+    }
+}
+
+fn put_path(bytes: &mut Vec<u8>, path: &[NodeId]) {
+    put_number(bytes, path.len() as u64);
+    for node in path {
+        put_number(bytes, node.0);
+    }
+}
+
+fn read_path(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, MessageError> {
+    let count = reader.count(8)?;
+    (0..count).map(|_| Ok(NodeId(reader.number()?))).collect()
+}
+
+fn read_name(reader: &mut Reader<'_>) -> Result<Vec<u8>, MessageError> {
+    let name = reader.bytes()?;
+    if name.len() > MAX_NAME_LENGTH {
+        return Err(MessageError::Inconsistent("the name of the resource is too long"));
+    }
+    Ok(name.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path() -> impl Strategy<Value = Vec<NodeId>> {
+        proptest::collection::vec(any::<u64>().prop_map(NodeId), 0..20)
+    }
+
+    fn numbers() -> impl Strategy<Value = Vec<u64>> {
+        proptest::collection::btree_set(any::<u64>(), 0..20).prop_map(Vec::from_iter)
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        let direction =
+            prop_oneof![Just(Direction::Up), Just(Direction::Down), Just(Direction::Back)];
+        prop_oneof![
+            (any::<(u64, u64, bool)>(), numbers()).prop_map(
+                |((sequence, design, complement), numbers)| Message::Whole(Whole {
+                    sequence,
+                    design,
+                    complement,
+                    numbers,
+                })
+            ),
+            (any::<u64>(), numbers())
+                .prop_map(|(sequence, flipped)| Message::Change { sequence, flipped }),
+            Just(Message::WholeWanted),
+            Just(Message::Leave),
+            any::<u64>().prop_map(|parent| Message::Reattach(NodeId(parent))),
+            (direction, any::<[u64; 3]>(), path(), any::<Vec<u8>>()).prop_map(
+                |(direction, [hops, false_forwards, climbed], path, resource)| {
+                    Message::Request(Request {
+                        direction,
+                        hops,
+                        false_forwards,
+                        climbed,
+                        path,
+                        resource,
+                    })
+                }
+            ),
+            (any::<Option<u64>>(), any::<[u64; 2]>(), path(), any::<Vec<u8>>()).prop_map(
+                |(holder, [hops, false_forwards], path, resource)| {
+                    Message::Answer(Answer {
+                        holder: holder.map(NodeId),
+                        hops,
+                        false_forwards,
+                        path,
+                        resource,
+                    })
+                }
+            ),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_and_nothing_shorter_or_longer(message in message()) {
+            let bytes = message.to_bytes();
+            prop_assert_eq!(Message::from_bytes(&bytes), Ok(message));
+            for cut in 0..bytes.len() {
+                prop_assert!(Message::from_bytes(&bytes[..cut]).is_err());
+            }
+            let longer = [&bytes[..], &[0]].concat();
+            prop_assert!(Message::from_bytes(&longer).is_err());
+        }
+
+        #[test]
+        fn hostile_bytes_are_an_error_or_a_message(kind in 0u8..9, rest: Vec<u8>) {
+            let bytes = [&[VERSION, kind][..], &rest].concat();
+            if let Ok(message) = Message::from_bytes(&bytes) {
+                // Rice's parameter is the writer's choice: another one means the same.
+                prop_assert_eq!(Message::from_bytes(&message.to_bytes()), Ok(message));
+            }
+        }
+    }
+
+    #[test]
+    fn other_versions_and_kinds_are_told_apart() {
+        assert_eq!(Message::from_bytes(&[2, 4]), Err(MessageError::UnknownVersion(2)));
+        assert_eq!(Message::from_bytes(&[1, 99]), Err(MessageError::UnknownKind(99)));
+    }
+}

@@ -1,0 +1,519 @@
+//! One node of the tree: bytes in, bytes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::RouteError;
+use super::design::{Design, NumberSet, View};
+use super::message::{Answer, Direction, MAX_NAME_LENGTH, Message, NodeId, Request, Whole};
+use super::wire::MessageError;
+use crivo::ParameterError;
+
+/// What a node wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Bytes for a neighbour.
+    Send {
+        /// Which neighbour.
+        to: NodeId,
+        /// A [`Message`].
+        bytes: Vec<u8>,
+    },
+    /// A request has arrived where its resource is.
+    Deliver {
+        /// The name of the resource.
+        resource: Vec<u8>,
+        /// Who asked for it.
+        origin: NodeId,
+    },
+    /// A request that was made here has come to its end.
+    Finished(Outcome),
+    /// The node has told its neighbours that it leaves, and can be forgotten.
+    Left,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The name of the resource.
+    pub resource: Vec<u8>,
+    /// Who has it; `None`: nobody in the tree.
+    pub holder: Option<NodeId>,
+    /// The steps that the request took until then, in vain or not.
+    pub hops: u64,
+    /// The times it went down into a subtree that does not have the resource.
+    pub false_forwards: u64,
+}
+
+/// A node of a tree in which requests find their way by filters. See [the module](super).
+///
+/// It knows its parent, its children, and what they said. Two nodes, by hand:
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Action, Design, Node, NodeId};
+///
+/// let design = Design::sized(0.01, KeyHasher::default())?;
+/// let (mut root, mut leaf) = (Node::new(NodeId(0), design), Node::new(NodeId(1), design));
+/// leaf.add(b"a song")?;
+/// for action in leaf.attach(NodeId(0)) {
+///     let Action::Send { bytes, .. } = action else { continue };
+///     root.receive(NodeId(1), &bytes)?; // a summary of all that the leaf has
+/// }
+/// let asked = root.request(b"a song")?;
+/// let Action::Send { to, bytes } = &asked[0] else { panic!("the filter accepts it") };
+/// assert_eq!(*to, NodeId(1));
+/// let found = leaf.receive(NodeId(0), bytes)?;
+/// assert!(matches!(&found[0], Action::Deliver { origin: NodeId(0), .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Node {
+    id: NodeId,
+    design: Design,
+    parent: Option<NodeId>,
+    resources: BTreeSet<Vec<u8>>,
+    /// The numbers of the node's own resources, and how many of them have each.
+    own: BTreeMap<u64, u32>,
+    children: BTreeMap<NodeId, View>,
+    /// The numbers of the whole subtree, as the parent was told.
+    told: NumberSet,
+    sequence: u64,
+    leaving: bool,
+}
+
+/// Making one, and what it has.
+impl Node {
+    /// A node on its own: the root of a tree of one.
+    pub fn new(id: NodeId, design: Design) -> Self {
+        Self {
+            id,
+            design,
+            parent: None,
+            resources: BTreeSet::new(),
+            own: BTreeMap::new(),
+            children: BTreeMap::new(),
+            told: NumberSet::empty(&design),
+            sequence: 0,
+            leaving: false,
+        }
+    }
+
+    /// The number of this node.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// The parent; `None` for the root.
+    pub fn parent(&self) -> Option<NodeId> {
+        self.parent
+    }
+
+    /// The children, in order.
+    pub fn children(&self) -> impl Iterator<Item = NodeId> {
+        self.children.keys().copied()
+    }
+
+    /// The names of the node's own resources, in order.
+    pub fn resources(&self) -> impl Iterator<Item = &[u8]> {
+        self.resources.iter().map(Vec::as_slice)
+    }
+
+    /// Whether the node itself has the resource. This is exact.
+    pub fn has(&self, resource: &[u8]) -> bool {
+        self.resources.contains(resource)
+    }
+
+    /// Whether the subtree of `child` may have the resource. `false` is certain; for a node that
+    /// is no child it is `false`.
+    pub fn accepts(&self, child: NodeId, resource: &[u8]) -> bool {
+        let numbers = self.numbers_of(resource);
+        self.children.get(&child).is_some_and(|view| view.accepts(&numbers))
+    }
+
+    /// The rate at which the filter of `child` wrongly accepts, by its size and what it holds;
+    /// `None` for a node that is no child.
+    pub fn expected_fpr(&self, child: NodeId) -> Option<f64> {
+        self.children.get(&child).map(|view| view.expected_fpr(&self.design))
+    }
+
+    /// All that the subtree of this node has, as it would be told to a new parent.
+    pub fn summary(&self) -> Whole {
+        let (complement, numbers) = self.told.sparser();
+        let design = self.design.fingerprint();
+        Whole { sequence: self.sequence, design, complement, numbers }
+    }
+
+    /// The bits of the filters that are asked.
+    pub fn filter_bits(&self) -> u64 {
+        self.children.values().map(|view| view.size_in_bits().0).sum()
+    }
+
+    /// The bits that filters are rebuilt from: digests, which may lie in slow storage.
+    pub fn storage_bits(&self) -> u64 {
+        self.children.values().map(|view| view.size_in_bits().1).sum()
+    }
+
+    fn numbers_of(&self, resource: &[u8]) -> Vec<u64> {
+        self.design.numbers_of(self.design.hasher().digest(resource))
+    }
+}
+
+/// Changes that begin here.
+impl Node {
+    /// Takes a resource in. Nothing changes if it is there already.
+    ///
+    /// # Errors
+    /// If the name is longer than [`MAX_NAME_LENGTH`].
+    pub fn add(&mut self, resource: &[u8]) -> Result<Vec<Action>, ParameterError> {
+        check_name(resource)?;
+        if !self.resources.insert(resource.to_vec()) {
+            return Ok(Vec::new());
+        }
+        let numbers = self.numbers_of(resource);
+        for &number in &numbers {
+            *self.own.entry(number).or_insert(0) += 1;
+        }
+        Ok(self.tell_changes(&numbers))
+    }
+
+    /// Takes a resource out. Nothing changes if it is not there.
+    pub fn remove(&mut self, resource: &[u8]) -> Vec<Action> {
+        if !self.resources.remove(resource) {
+            return Vec::new();
+        }
+        let numbers = self.numbers_of(resource);
+        for &number in &numbers {
+            if let Some(count) = self.own.get_mut(&number) {
+                *count -= 1;
+                if *count == 0 {
+                    self.own.remove(&number);
+                }
+            }
+        }
+        self.tell_changes(&numbers)
+    }
+
+    /// Makes `parent` the parent: the node joins a tree with all of its own subtree, or moves to
+    /// another place of its tree.
+    ///
+    /// The parent must not be a node of this node's own subtree, which the node cannot know: a
+    /// ring is no tree.
+    pub fn attach(&mut self, parent: NodeId) -> Vec<Action> {
+        let old = self.parent.replace(parent);
+        // First the new parent is told, then the old one: nothing is hidden in between.
+        let mut actions = vec![self.tell_all(parent)];
+        actions.extend(old.filter(|&old| old != parent).map(|old| send(old, &Message::Leave)));
+        actions
+    }
+
+    /// Begins to leave. The node's children move to its parent; when they have gone, the node goes
+    /// itself and says so by [`Action::Left`]. Until then it serves as before.
+    ///
+    /// # Errors
+    /// If the node is the root: a tree has one.
+    pub fn leave(&mut self) -> Result<Vec<Action>, RouteError> {
+        let parent = self.parent.ok_or(RouteError::RootCannotLeave)?;
+        self.leaving = true;
+        if self.children.is_empty() {
+            return Ok(vec![send(parent, &Message::Leave), Action::Left]);
+        }
+        Ok(self.children.keys().map(|&child| send(child, &Message::Reattach(parent))).collect())
+    }
+
+    /// Asks for a resource. The answer comes as [`Action::Finished`], from here or from a later
+    /// [`receive`](Self::receive).
+    ///
+    /// # Errors
+    /// If the name is longer than [`MAX_NAME_LENGTH`].
+    pub fn request(&self, resource: &[u8]) -> Result<Vec<Action>, ParameterError> {
+        check_name(resource)?;
+        Ok(self.search(
+            Request {
+                direction: Direction::Up,
+                hops: 0,
+                false_forwards: 0,
+                climbed: 0,
+                path: Vec::new(),
+                resource: resource.to_vec(),
+            },
+            Search { tried: None, entered_from: None },
+        ))
+    }
+}
+
+/// Messages from neighbours.
+impl Node {
+    /// Takes in the bytes that the neighbour `from` has sent, and answers what is to be done.
+    ///
+    /// # Errors
+    /// If the bytes are no message, or none that this neighbour could have sent. Nothing has
+    /// changed.
+    pub fn receive(&mut self, from: NodeId, bytes: &[u8]) -> Result<Vec<Action>, RouteError> {
+        match Message::from_bytes(bytes)? {
+            Message::Whole(whole) => self.receive_whole(from, &whole),
+            Message::Change { sequence, flipped } => self.receive_change(from, sequence, &flipped),
+            Message::WholeWanted => {
+                self.expect_parent(from)?;
+                Ok(vec![self.tell_all(from)])
+            }
+            Message::Leave => self.receive_leave(from),
+            Message::Reattach(parent) => {
+                self.expect_parent(from)?;
+                if parent == self.id || self.children.contains_key(&parent) {
+                    return Err(inconsistent("nobody's parent lies below"));
+                }
+                Ok(self.attach(parent))
+            }
+            Message::Request(request) => self.receive_request(from, request),
+            Message::Answer(answer) => {
+                if !self.is_neighbour(from) {
+                    return Err(RouteError::NotANeighbour(from));
+                }
+                match answer.path.last() {
+                    Some(&next) if !self.is_neighbour(next) => Err(RouteError::NotANeighbour(next)),
+                    _ => Ok(vec![self.pass_back(answer)]),
+                }
+            }
+        }
+    }
+
+    fn is_neighbour(&self, node: NodeId) -> bool {
+        self.parent == Some(node) || self.children.contains_key(&node)
+    }
+
+    fn receive_whole(&mut self, from: NodeId, whole: &Whole) -> Result<Vec<Action>, RouteError> {
+        if whole.design != self.design.fingerprint() {
+            return Err(RouteError::OtherDesign(from));
+        }
+        if Some(from) == self.parent || from == self.id {
+            return Err(RouteError::NotAChild(from));
+        }
+        let mut numbers = NumberSet::empty(&self.design);
+        check_numbers(&whole.numbers, &numbers)?;
+        if whole.complement {
+            if let NumberSet::Digests(_) = numbers {
+                return Err(inconsistent("digests are not sent by their complement"));
+            }
+            (0..=numbers.greatest()).for_each(|number| numbers.flip(number));
+        }
+        whole.numbers.iter().for_each(|&number| numbers.flip(number));
+        let mut concerned = numbers.numbers();
+        let view = View::new(from, &self.design, numbers, whole.sequence);
+        if let Some(old) = self.children.insert(from, view) {
+            concerned.extend(old.numbers.numbers());
+            concerned.sort_unstable();
+            concerned.dedup();
+        }
+        let mut actions = self.tell_changes(&concerned);
+        // Who comes to one that is going is sent on.
+        if let (true, Some(parent)) = (self.leaving, self.parent) {
+            actions.push(send(from, &Message::Reattach(parent)));
+        }
+        Ok(actions)
+    }
+
+    fn receive_change(
+        &mut self,
+        from: NodeId,
+        sequence: u64,
+        flipped: &[u64],
+    ) -> Result<Vec<Action>, RouteError> {
+        let view = self.children.get_mut(&from).ok_or(RouteError::NotAChild(from))?;
+        check_numbers(flipped, &view.numbers)?;
+        if !view.complete {
+            return Ok(Vec::new());
+        }
+        if sequence != view.next_sequence {
+            view.complete = false;
+            return Ok(vec![send(from, &Message::WholeWanted)]);
+        }
+        view.next_sequence = sequence.wrapping_add(1);
+        view.apply(flipped);
+        Ok(self.tell_changes(flipped))
+    }
+
+    fn receive_leave(&mut self, from: NodeId) -> Result<Vec<Action>, RouteError> {
+        let view = self.children.remove(&from).ok_or(RouteError::NotAChild(from))?;
+        if let (true, true, Some(parent)) = (self.leaving, self.children.is_empty(), self.parent) {
+            return Ok(vec![send(parent, &Message::Leave), Action::Left]);
+        }
+        Ok(self.tell_changes(&view.numbers.numbers()))
+    }
+
+    fn receive_request(
+        &self,
+        from: NodeId,
+        mut request: Request,
+    ) -> Result<Vec<Action>, RouteError> {
+        let search = match request.direction {
+            Direction::Down => {
+                self.expect_parent(from)?;
+                Search { tried: None, entered_from: None }
+            }
+            Direction::Up => {
+                self.expect_child(from)?;
+                if request.climbed != request.path.len() as u64 {
+                    return Err(inconsistent("a request that goes up has never gone down"));
+                }
+                Search { tried: None, entered_from: Some(from) }
+            }
+            Direction::Back => {
+                self.expect_child(from)?;
+                if request.path.pop() != Some(self.id) {
+                    return Err(inconsistent("a request came back to where it was not"));
+                }
+                let here = request.path.len() as u64;
+                let entered_from = request.path.last().copied().filter(|_| here == request.climbed);
+                Search { tried: Some(from), entered_from }
+            }
+        };
+        let expected = match request.direction {
+            Direction::Back => Some(from),
+            _ => request.path.last().copied(),
+        };
+        if expected != Some(from) || request.climbed > request.path.len() as u64 {
+            return Err(inconsistent("the path of the request is not that of its messages"));
+        }
+        Ok(self.search(request, search))
+    }
+
+    fn expect_parent(&self, from: NodeId) -> Result<(), RouteError> {
+        if self.parent == Some(from) { Ok(()) } else { Err(RouteError::NotTheParent(from)) }
+    }
+
+    fn expect_child(&self, from: NodeId) -> Result<(), RouteError> {
+        if self.children.contains_key(&from) { Ok(()) } else { Err(RouteError::NotAChild(from)) }
+    }
+}
+
+/// Which children of a node are not worth another look.
+struct Search {
+    /// The last one that was tried; those before it had their turn.
+    tried: Option<NodeId>,
+    /// The one that the request climbed from.
+    entered_from: Option<NodeId>,
+}
+
+/// Where requests and answers go.
+impl Node {
+    /// One step of the search. In words:
+    ///
+    /// ```text
+    ///   have it?                        deliver, and answer
+    ///   a child accepts, untried?       down
+    ///   came from above?                back
+    ///   is there a parent?              up
+    ///   otherwise                       nobody has it: answer
+    /// ```
+    fn search(&self, mut request: Request, search: Search) -> Vec<Action> {
+        if search.tried.is_none() && self.has(&request.resource) {
+            let origin = request.path.first().copied().unwrap_or(self.id);
+            let deliver = Action::Deliver { resource: request.resource.clone(), origin };
+            return vec![deliver, self.answer(request, Some(self.id))];
+        }
+        let numbers = self.numbers_of(&request.resource);
+        let after = search.tried.map_or(Bound::Unbounded, Bound::Excluded);
+        let next = self
+            .children
+            .range((after, Bound::Unbounded))
+            .filter(|&(&child, _)| Some(child) != search.entered_from)
+            .find(|(_, view)| view.accepts(&numbers));
+        let at_apex = request.path.len() as u64 == request.climbed;
+        let (to, direction) = match (next, self.parent) {
+            (Some((&child, _)), _) => (child, Direction::Down),
+            (None, Some(parent)) if at_apex => (parent, Direction::Up),
+            (None, Some(parent)) => (parent, Direction::Back),
+            (None, None) => return vec![self.answer(request, None)],
+        };
+        match direction {
+            Direction::Down => request.path.push(self.id),
+            Direction::Up => {
+                request.path.push(self.id);
+                request.climbed += 1;
+            }
+            Direction::Back => {
+                request.false_forwards = request.false_forwards.saturating_add(1);
+            }
+        }
+        request.direction = direction;
+        request.hops = request.hops.saturating_add(1);
+        vec![send(to, &Message::Request(request))]
+    }
+
+    fn answer(&self, request: Request, holder: Option<NodeId>) -> Action {
+        let Request { hops, false_forwards, path, resource, .. } = request;
+        self.pass_back(Answer { holder, hops, false_forwards, path, resource })
+    }
+
+    /// One step of an answer: to the last node of its path, or to the one who asked.
+    fn pass_back(&self, mut answer: Answer) -> Action {
+        match answer.path.pop() {
+            Some(to) => send(to, &Message::Answer(answer)),
+            None => {
+                let Answer { holder, hops, false_forwards, resource, .. } = answer;
+                Action::Finished(Outcome { resource, holder, hops, false_forwards })
+            }
+        }
+    }
+}
+
+/// What the parent is told.
+impl Node {
+    /// Tells the parent which of these numbers, all that may have changed, did so for the subtree.
+    /// A change that makes no difference here ends here.
+    fn tell_changes(&mut self, concerned: &[u64]) -> Vec<Action> {
+        let flipped: Vec<u64> = concerned
+            .iter()
+            .copied()
+            .filter(|&number| self.subtree_has(number) != self.told.has(number))
+            .collect();
+        if flipped.is_empty() {
+            return Vec::new();
+        }
+        for &number in &flipped {
+            self.told.flip(number);
+        }
+        let Some(parent) = self.parent else { return Vec::new() };
+        self.sequence = self.sequence.wrapping_add(1);
+        vec![send(parent, &Message::Change { sequence: self.sequence, flipped })]
+    }
+
+    fn subtree_has(&self, number: u64) -> bool {
+        self.own.contains_key(&number)
+            || self.children.values().any(|view| view.numbers.has(number))
+    }
+
+    fn tell_all(&mut self, parent: NodeId) -> Action {
+        self.sequence = self.sequence.wrapping_add(1);
+        send(parent, &Message::Whole(self.summary()))
+    }
+}
+
+fn send(to: NodeId, message: &Message) -> Action {
+    Action::Send { to, bytes: message.to_bytes() }
+}
+
+fn check_name(resource: &[u8]) -> Result<(), ParameterError> {
+    if resource.len() <= MAX_NAME_LENGTH {
+        return Ok(());
+    }
+    Err(ParameterError::new("length of the resource's name", resource.len(), "at most 65536 bytes"))
+}
+
+fn check_numbers(numbers: &[u64], set: &NumberSet) -> Result<(), RouteError> {
+    match numbers.last() {
+        Some(&last) if last > set.greatest() => {
+            Err(inconsistent("a position lies outside of the filter"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn inconsistent(what: &'static str) -> RouteError {
+    RouteError::Message(MessageError::Inconsistent(what))
+}
+
+#[cfg(test)]
+mod tests;

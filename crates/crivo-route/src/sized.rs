@@ -1,0 +1,224 @@
+//! A filter that stays as large as its set needs, and gives keys back at once.
+
+use std::collections::BTreeSet;
+
+use crivo::filter::{CounterWidth, CountingBloom, DynamicFilter, Filter, RemovableFilter};
+use crivo::theory::bloom::{self, Size};
+use crivo::{BuildError, Digest, KeyHasher, ParameterError};
+
+/// A counting filter of a set of digests, rebuilt from them when it has become too small or far
+/// too large.
+///
+/// A removed key must be gone at once: a device that has moved on is the very one that is asked
+/// for. Each filter mixes the digests with a salt of its own, so that the mistakes of different
+/// filters have nothing to do with each other: what the filter of a subtree wrongly accepts, the
+/// filters of its parts reject as well as anything else.
+#[derive(Debug, Clone)]
+pub(super) struct SizedFilter {
+    sizing: Sizing,
+    salt: u64,
+    /// How many keys the counters are made for.
+    capacity: u64,
+    state: State,
+}
+
+/// The rate that filters are made for, and the dimensions of the smallest one, which is built again
+/// and again where few keys come and go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sizing {
+    rate: f64,
+    smallest: Size,
+}
+
+impl Sizing {
+    /// # Errors
+    /// If the rate is not between 0 and 1.
+    pub(super) fn new(rate: f64) -> Result<Self, ParameterError> {
+        Ok(Self { rate, smallest: bloom::size(LEAST_CAPACITY, rate)? })
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    fn size(&self, capacity: u64) -> Result<Size, ParameterError> {
+        match capacity {
+            LEAST_CAPACITY => Ok(self.smallest),
+            _ => bloom::size(capacity, self.rate),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// Of the empty set: nothing is accepted.
+    Empty,
+    Counting(CountingBloom),
+    /// There was no memory for counters. Everything is accepted, which is slow and never wrong.
+    Unknown,
+}
+
+impl SizedFilter {
+    /// The filter of these digests.
+    pub(super) fn new(sizing: Sizing, salt: u64, digests: &BTreeSet<u64>) -> Self {
+        let mut filter = Self { sizing, salt, capacity: 0, state: State::Empty };
+        filter.rebuild(digests);
+        filter
+    }
+
+    /// Takes `digest` in or out, whichever the set, which has changed already, says. Answers
+    /// whether the filter had to be rebuilt.
+    pub(super) fn update(&mut self, digest: Digest, digests: &BTreeSet<u64>) -> bool {
+        let mixed = self.mix(digest);
+        let count = digests.len() as u64;
+        if let State::Counting(counters) = &mut self.state
+            && (least_for(self.capacity)..=self.capacity).contains(&count)
+        {
+            // A counting filter is never full, and what is removed was inserted.
+            let done = if digests.contains(&digest.get()) {
+                counters.insert_digest(mixed).is_ok()
+            } else {
+                counters.remove_digest(mixed).is_ok()
+            };
+            debug_assert!(done, "the filter has just what the set had");
+            return false;
+        }
+        self.rebuild(digests);
+        true
+    }
+
+    /// Whether the digest may be in the set. `false` is certain.
+    pub(super) fn contains(&self, digest: Digest) -> bool {
+        let mixed = self.mix(digest);
+        match &self.state {
+            State::Empty => false,
+            State::Counting(counters) => counters.contains_digest(mixed),
+            State::Unknown => true,
+        }
+    }
+
+    pub(super) fn size_in_bits(&self) -> u64 {
+        match &self.state {
+            State::Counting(counters) => counters.size_in_bits(),
+            State::Empty | State::Unknown => 0,
+        }
+    }
+
+    /// The rate of wrong yeses of a filter of this size with so many keys.
+    pub(super) fn expected_fpr(&self) -> f64 {
+        match &self.state {
+            State::Empty => 0.0,
+            State::Counting(counters) => {
+                let (m, n, k) = (counters.counter_count(), counters.key_count(), counters.probes());
+                // A filter has counters and probes.
+                bloom::rate_exact(m, n, k).unwrap_or(1.0)
+            }
+            State::Unknown => 1.0,
+        }
+    }
+
+    fn mix(&self, digest: Digest) -> Digest {
+        Digest::new(digest.get() ^ Digest::new(self.salt).remix().get()).remix()
+    }
+
+    fn rebuild(&mut self, digests: &BTreeSet<u64>) {
+        // The old counters go before the new ones come.
+        self.state = State::Empty;
+        if digests.is_empty() {
+            return;
+        }
+        self.capacity = capacity_for(digests.len() as u64);
+        self.state = match self.allocate() {
+            Ok(mut counters) => {
+                for &digest in digests {
+                    // Never full.
+                    let _ = counters.insert_digest(self.mix(Digest::new(digest)));
+                }
+                State::Counting(counters)
+            }
+            Err(_) => State::Unknown,
+        };
+    }
+
+    fn allocate(&self) -> Result<CountingBloom, BuildError> {
+        let Size { bits, probes, .. } = self.sizing.size(self.capacity)?;
+        CountingBloom::with_dimensions(bits, probes, CounterWidth::Four, KeyHasher::default())
+    }
+}
+
+/// The smallest filter is made for so many keys.
+const LEAST_CAPACITY: u64 = 4;
+
+/// How many keys the filter of `count` keys is made for: a quarter more, so that a rebuilding is
+/// paid for by the changes that led to it.
+fn capacity_for(count: u64) -> u64 {
+    (count + count / 4).max(LEAST_CAPACITY)
+}
+
+/// The fewest keys that a filter made for `capacity` is kept for.
+fn least_for(capacity: u64) -> u64 {
+    if capacity <= LEAST_CAPACITY { 1 } else { capacity / 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crivo_core::Random;
+
+    fn sizing() -> Sizing {
+        Sizing::new(0.01).unwrap()
+    }
+
+    #[test]
+    fn it_knows_its_set_through_any_changes_and_stays_small() {
+        let mut random = Random::new(5);
+        let mut set = BTreeSet::new();
+        let mut filter = SizedFilter::new(sizing(), 7, &set);
+        let (mut rebuilt, mut steps) = (0, 0);
+        for target in [0u64, 1, 3, 500, 20, 2_000, 0] {
+            while set.len() as u64 != target {
+                let grow = (set.len() as u64) < target;
+                let key = if grow { random.number() } else { *set.first().unwrap() };
+                if grow {
+                    set.insert(key)
+                } else {
+                    set.remove(&key)
+                };
+                rebuilt += u32::from(filter.update(Digest::new(key), &set));
+                steps += 1;
+            }
+            assert!(set.iter().all(|&key| filter.contains(Digest::new(key))));
+            assert!(filter.size_in_bits() <= 80 * (set.len() as u64).max(4));
+        }
+        assert!(filter.state == State::Empty && !filter.contains(Digest::new(1)));
+        assert!(rebuilt < steps / 20, "{rebuilt} of {steps}");
+    }
+
+    #[test]
+    fn a_key_that_was_taken_out_leaves_no_trace() {
+        let mut set: BTreeSet<u64> = (0..10).map(|key| Digest::new(key).remix().get()).collect();
+        let before = SizedFilter::new(sizing(), 1, &set);
+        let mut filter = before.clone();
+        for key in [100, 101] {
+            set.insert(key);
+            assert!(!filter.update(Digest::new(key), &set));
+            set.remove(&key);
+            assert!(!filter.update(Digest::new(key), &set));
+        }
+        assert_eq!(filter.state, before.state);
+    }
+
+    #[test]
+    fn the_mistakes_of_two_filters_are_independent() {
+        // What one filter of the same keys wrongly accepts, another with another salt accepts at
+        // the usual rate. 50,000 strangers, about 1% of them accepted: some 500, of which the
+        // second accepts 5 or so; above 20 with a chance below 1e-6.
+        let set: BTreeSet<u64> = (0..1_000).map(|key| Digest::new(key).remix().get()).collect();
+        let (one, other) =
+            (SizedFilter::new(sizing(), 1, &set), SizedFilter::new(sizing(), 2, &set));
+        let strangers = (1_000..51_000).map(|key| Digest::new(key).remix());
+        let fooled: Vec<Digest> = strangers.filter(|&key| one.contains(key)).collect();
+        assert!(fooled.len() > 100, "{}", fooled.len());
+        assert!(fooled.iter().filter(|&&key| other.contains(key)).count() <= 20);
+    }
+}

@@ -1,0 +1,385 @@
+//! Finding similar sets among many, without comparing with each.
+
+mod codec;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use super::banding::LEAST_BAND_BITS;
+use super::{Banding, Estimate, Signature, SignatureBits, SketchMismatch, Sketcher};
+use crivo::{Digest, ParameterError};
+
+/// No slot: the end of a chain.
+const NONE: u32 = u32::MAX;
+
+/// Signatures under numbers of the caller's choice, found again by similarity.
+///
+/// A query looks up each band of a signature in a table, and answers the *candidates*: all entries
+/// that share a band. [`Goal`](super::Goal) plans bands so that similar sets become candidates, and
+/// few others do. What it answers is as sure as the S-curve says: similar sets can be missed, and
+/// candidates need not be similar; compare the sets themselves where it matters.
+///
+/// ```
+/// use crivo_sketch::{Goal, SimilarityIndex, Sketcher};
+///
+/// let plan = Goal::new(0.7, 0.99).plan()?;
+/// let sketcher = Sketcher::classic(plan.banding.value_count())?;
+/// let mut index = SimilarityIndex::new(sketcher, plan.banding)?;
+/// for (id, range) in [(1, 0..1_000u32), (2, 50..1_050), (3, 5_000..6_000)] {
+///     let signature = sketcher.sketch_keys(range).expect("a set with elements");
+///     index.insert(id, &signature)?;
+/// }
+/// let query = sketcher.sketch_keys(20..1_020u32).expect("a set with elements");
+/// assert_eq!(index.query(&query)?, [1, 2]);
+/// index.remove(1);
+/// assert_eq!(index.query(&query)?, [2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// It is saved and loaded like a filter, by [`Save`](crivo::codec::Save). The file holds the
+/// signatures in the order of their numbers, and not the tables, which are built anew: the bytes
+/// depend on what is in the index, not on how it came there.
+///
+/// An insertion and a query take one lookup for each band. A removal also walks through the other
+/// entries that share a band: in an index of very many equal sets that is long.
+#[derive(Clone)]
+pub struct SimilarityIndex {
+    sketcher: Sketcher,
+    bits: SignatureBits,
+    banding: Banding,
+    /// Where each entry is, by its number.
+    slots: BTreeMap<u64, u32>,
+    /// For each slot the entry's number and then the words of its signature.
+    rows: Vec<u64>,
+    /// For each slot and band the next slot of those that share the band.
+    next: Vec<u32>,
+    /// For each band the first slot of those that share it, by the digest of its values. A table for
+    /// each: a slot must never get into the chain of another band, whatever its values are.
+    heads: Vec<HashMap<u64, u32>>,
+    /// Slots of removed entries.
+    free: Vec<u32>,
+}
+
+impl SimilarityIndex {
+    /// An empty index for signatures of this sketcher, with all their bits.
+    ///
+    /// # Errors
+    /// If the bands need more values than the signatures have.
+    pub fn new(sketcher: Sketcher, banding: Banding) -> Result<Self, ParameterError> {
+        Self::with_bits(sketcher, SignatureBits::ALL, banding)
+    }
+
+    /// An empty index for signatures that are [shortened](Signature::shortened) to some bits.
+    ///
+    /// # Errors
+    /// If the bands need more values than the signatures have, or a band has fewer than 8 bits:
+    /// such bands are shared by sets that have nothing in common.
+    pub fn with_bits(
+        sketcher: Sketcher,
+        bits: SignatureBits,
+        banding: Banding,
+    ) -> Result<Self, ParameterError> {
+        if banding.value_count() > sketcher.length() {
+            let values = banding.value_count();
+            let allowed = "at most the signature length";
+            return Err(ParameterError::new("bands × rows", values, allowed));
+        }
+        let band_bits = banding.rows() * bits.get();
+        if band_bits < LEAST_BAND_BITS {
+            return Err(ParameterError::new("bits of a band", band_bits, "at least 8"));
+        }
+        Ok(Self {
+            sketcher,
+            bits,
+            banding,
+            slots: BTreeMap::new(),
+            rows: Vec::new(),
+            next: Vec::new(),
+            heads: vec![HashMap::new(); banding.bands() as usize],
+            free: Vec::new(),
+        })
+    }
+
+    /// What its signatures are made by.
+    pub fn sketcher(&self) -> Sketcher {
+        self.sketcher
+    }
+
+    /// How many bits of each value it keeps.
+    pub fn bits(&self) -> SignatureBits {
+        self.bits
+    }
+
+    /// Its bands.
+    pub fn banding(&self) -> Banding {
+        self.banding
+    }
+
+    /// How many entries there are.
+    pub fn entry_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is an entry with this number.
+    pub fn contains(&self, id: u64) -> bool {
+        self.slots.contains_key(&id)
+    }
+
+    /// The numbers of all entries, in ascending order.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        self.slots.keys().copied()
+    }
+
+    /// The signature with this number.
+    pub fn get(&self, id: u64) -> Option<Signature> {
+        let slot = *self.slots.get(&id)?;
+        Some(Signature::from_words(self.sketcher, self.bits, self.words(slot).into()))
+    }
+
+    /// Adds a signature under a number.
+    ///
+    /// # Errors
+    /// If there is an entry with that number, or the signature was made in another way. Then
+    /// nothing has changed.
+    pub fn insert(&mut self, id: u64, signature: &Signature) -> Result<(), IndexError> {
+        signature.check_comparable(self.sketcher, self.bits)?;
+        self.insert_words(id, signature.words())
+    }
+
+    fn insert_words(&mut self, id: u64, words: &[u64]) -> Result<(), IndexError> {
+        if self.contains(id) {
+            return Err(IndexError::Taken(id));
+        }
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.add_slot()?,
+        };
+        let start = slot as usize * self.stride();
+        self.rows[start] = id;
+        self.rows[start + 1..][..words.len()].copy_from_slice(words);
+        self.slots.insert(id, slot);
+        for band in 0..self.banding.bands() {
+            let digest = self.band_digest(words, band);
+            let head = self.heads[band as usize].insert(digest, slot);
+            *self.next_mut(slot, band) = head.unwrap_or(NONE);
+        }
+        Ok(())
+    }
+
+    /// A new slot behind the others.
+    fn add_slot(&mut self) -> Result<u32, IndexError> {
+        let count = self.rows.len() / self.stride();
+        let slot = u32::try_from(count).ok().filter(|&slot| slot != NONE);
+        let slot = slot.ok_or(IndexError::Full)?;
+        self.rows.resize((count + 1) * self.stride(), 0);
+        self.next.resize((count + 1) * self.banding.bands() as usize, NONE);
+        Ok(slot)
+    }
+
+    /// Removes the entry with this number, and answers its signature, if there was one.
+    pub fn remove(&mut self, id: u64) -> Option<Signature> {
+        let slot = self.slots.remove(&id)?;
+        let words: Box<[u64]> = self.words(slot).into();
+        for band in 0..self.banding.bands() {
+            self.unlink(slot, band, self.band_digest(&words, band));
+        }
+        self.free.push(slot);
+        Some(Signature::from_words(self.sketcher, self.bits, words))
+    }
+
+    /// Takes a slot out of the chain of a band.
+    fn unlink(&mut self, slot: u32, band: u32, digest: u64) {
+        let after = *self.next_mut(slot, band);
+        let heads = &mut self.heads[band as usize];
+        let Some(&head) = heads.get(&digest) else { return };
+        if head != slot {
+            let mut before = head;
+            while self.next_of(before, band) != slot {
+                before = self.next_of(before, band);
+            }
+            *self.next_mut(before, band) = after;
+        } else if after == NONE {
+            heads.remove(&digest);
+        } else {
+            heads.insert(digest, after);
+        }
+    }
+
+    /// The numbers of all entries that share a band with the signature, in ascending order.
+    ///
+    /// # Errors
+    /// If the signature was made in another way.
+    pub fn query(&self, signature: &Signature) -> Result<Vec<u64>, SketchMismatch> {
+        signature.check_comparable(self.sketcher, self.bits)?;
+        let candidates = self.candidates(signature.words());
+        let mut ids: Vec<u64> = candidates.into_iter().map(|slot| self.id(slot)).collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// The candidates with their estimated similarity, the most similar first.
+    ///
+    /// # Errors
+    /// If the signature was made in another way.
+    pub fn query_ranked(&self, signature: &Signature) -> Result<Vec<Similar>, SketchMismatch> {
+        signature.check_comparable(self.sketcher, self.bits)?;
+        let similar =
+            |slot| Similar { id: self.id(slot), estimate: signature.compare(self.words(slot)) };
+        let mut found: Vec<Similar> =
+            self.candidates(signature.words()).into_iter().map(similar).collect();
+        found.sort_by(|a, b| {
+            b.estimate.jaccard.total_cmp(&a.estimate.jaccard).then(a.id.cmp(&b.id))
+        });
+        Ok(found)
+    }
+
+    /// All pairs of entries that share a band, each once: the lesser number first, in ascending
+    /// order.
+    ///
+    /// ```
+    /// # use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    /// let sketcher = Sketcher::classic(64)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(16, 4)?)?;
+    /// for (id, text) in [(7, "sieve"), (8, "sifter"), (9, "sieve")] {
+    ///     index.insert(id, &sketcher.sketch_keys([text]).expect("a set with elements"))?;
+    /// }
+    /// assert_eq!(index.pairs().collect::<Vec<_>>(), [(7, 9)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.slots.iter().flat_map(|(&id, &slot)| {
+            let candidates = self.candidates(self.words(slot)).into_iter();
+            let mut later: Vec<u64> =
+                candidates.map(|slot| self.id(slot)).filter(|&other| other > id).collect();
+            later.sort_unstable();
+            later.into_iter().map(move |other| (id, other))
+        })
+    }
+
+    /// The slots that share a band with these words, each once.
+    fn candidates(&self, words: &[u64]) -> Vec<u32> {
+        let mut found = Vec::new();
+        for band in 0..self.banding.bands() {
+            let digest = self.band_digest(words, band);
+            let mut slot = self.heads[band as usize].get(&digest).copied();
+            while let Some(here) = slot.filter(|&slot| slot != NONE) {
+                found.push(here);
+                slot = Some(self.next_of(here, band));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// 64 bits for the values of a band. Different values that share them by chance, or because
+    /// somebody made them so, become candidates of each other, and nothing worse.
+    fn band_digest(&self, words: &[u64], band: u32) -> u64 {
+        let rows = self.banding.rows() as usize;
+        let first = band as usize * rows;
+        (first..first + rows)
+            .map(|index| self.bits.value(words, index))
+            .fold(Digest::new(0), |digest, value| Digest::new(digest.get() ^ value).remix())
+            .get()
+    }
+
+    /// The words of a slot: a number, and a signature.
+    fn stride(&self) -> usize {
+        1 + self.bits.words_for(self.sketcher.length())
+    }
+
+    fn row(&self, slot: u32) -> &[u64] {
+        &self.rows[slot as usize * self.stride()..][..self.stride()]
+    }
+
+    fn id(&self, slot: u32) -> u64 {
+        self.row(slot)[0]
+    }
+
+    fn words(&self, slot: u32) -> &[u64] {
+        &self.row(slot)[1..]
+    }
+
+    fn next_of(&self, slot: u32, band: u32) -> u32 {
+        self.next[slot as usize * self.banding.bands() as usize + band as usize]
+    }
+
+    fn next_mut(&mut self, slot: u32, band: u32) -> &mut u32 {
+        &mut self.next[slot as usize * self.banding.bands() as usize + band as usize]
+    }
+}
+
+/// Equal if the same signatures are under the same numbers, in the same bands.
+impl PartialEq for SimilarityIndex {
+    fn eq(&self, other: &Self) -> bool {
+        let make = |index: &Self| (index.sketcher, index.bits, index.banding);
+        make(self) == make(other)
+            && self.slots.len() == other.slots.len()
+            && self
+                .slots
+                .values()
+                .zip(other.slots.values())
+                .all(|(&ours, &theirs)| self.row(ours) == other.row(theirs))
+    }
+}
+
+impl fmt::Debug for SimilarityIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimilarityIndex")
+            .field("sketcher", &self.sketcher)
+            .field("bits", &self.bits)
+            .field("banding", &self.banding)
+            .field("entry_count", &self.entry_count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An entry that shares a band with a query.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Similar {
+    /// The entry's number.
+    pub id: u64,
+    /// How similar it is, by the signatures.
+    pub estimate: Estimate,
+}
+
+/// Why a signature was not taken into an index, which is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexError {
+    /// There is an entry with this number already.
+    Taken(u64),
+    /// The signature was made in another way than the index's.
+    Mismatch(SketchMismatch),
+    /// There are 2^32 − 1 entries.
+    Full,
+}
+
+impl fmt::Display for IndexError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken(id) => write!(f, "there is an entry {id} already; remove it first"),
+            Self::Mismatch(error) => error.fmt(f),
+            Self::Full => f.write_str("the index has 4294967295 entries, and takes no more"),
+        }
+    }
+}
+
+impl std::error::Error for IndexError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Mismatch(error) => Some(error),
+            Self::Taken(_) | Self::Full => None,
+        }
+    }
+}
+
+impl From<SketchMismatch> for IndexError {
+    fn from(error: SketchMismatch) -> Self {
+        Self::Mismatch(error)
+    }
+}
+
+#[cfg(test)]
+mod tests;
