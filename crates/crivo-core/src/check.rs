@@ -8,11 +8,17 @@ use crate::ParameterError;
 pub const MAX_PROBES: u32 = 255;
 
 /// A false-positive rate: a number strictly between 0 and 1.
+///
+/// # Errors
+/// If it is not.
 pub fn check_rate(rate: f64) -> Result<(), ParameterError> {
     check_open_unit("rate", rate)
 }
 
 /// Anything that must lie strictly between 0 and 1; NaN does not.
+///
+/// # Errors
+/// If it is not.
 pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterError> {
     if value > 0.0 && value < 1.0 {
         Ok(())
@@ -22,6 +28,9 @@ pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterEr
 }
 
 /// How full a table is: above 0 and at most 1.
+///
+/// # Errors
+/// If it is not.
 pub fn check_load(load: f64) -> Result<(), ParameterError> {
     if load > 0.0 && load <= 1.0 {
         Ok(())
@@ -31,21 +40,33 @@ pub fn check_load(load: f64) -> Result<(), ParameterError> {
 }
 
 /// A number of keys that a size is asked for.
+///
+/// # Errors
+/// If it is not.
 pub fn check_keys(n: u64) -> Result<(), ParameterError> {
     check_positive("n", n)
 }
 
 /// A count of anything of which there must be one at least.
+///
+/// # Errors
+/// If it is not.
 pub fn check_positive(name: &'static str, value: u64) -> Result<(), ParameterError> {
     if value > 0 { Ok(()) } else { Err(ParameterError::new(name, value, "at least 1")) }
 }
 
 /// A number of probes per key.
+///
+/// # Errors
+/// If it is not.
 pub fn check_probes(k: u32) -> Result<(), ParameterError> {
     check_range("k", k, 1..=MAX_PROBES, "from 1 to 255")
 }
 
 /// A whole number within a range that `allowed` puts into words.
+///
+/// # Errors
+/// If it is not.
 pub fn check_range(
     name: &'static str,
     value: u32,
@@ -56,6 +77,9 @@ pub fn check_range(
 }
 
 /// A positive, finite real number, such as a budget in bits per key.
+///
+/// # Errors
+/// If it is not.
 pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), ParameterError> {
     if value > 0.0 && value.is_finite() {
         Ok(())
@@ -65,6 +89,9 @@ pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), Paramet
 }
 
 /// Rounds a computed size up to a whole number, at least 1, and refuses what no `u64` holds.
+///
+/// # Errors
+/// If it is not.
 pub fn size_from(name: &'static str, value: f64) -> Result<u64, ParameterError> {
     // 2^64 itself is the first f64 beyond the range.
     if value < 18_446_744_073_709_551_616.0 {

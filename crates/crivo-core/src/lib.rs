@@ -7,7 +7,7 @@
 //! | [`PackedSlots`] | slots of any width, packed without waste |
 //! | [`memory`] | huge pages and prefetching |
 //! | [`wire`] | variable-length integers, and a reader that trusts no length |
-//! | [`file`] | replacing a file atomically |
+//! | [`mod@file`] | replacing a file atomically |
 //! | [`check`] | parameters in their ranges |
 //! | [`Random`] | SplitMix64, the same stream on every platform |
 //! | [`mix`] | the bijection behind it, and the reduction of 64 bits to a range |

@@ -150,7 +150,7 @@ pub(crate) trait Persist: Filter + Sized {
     ) -> Result<Self, DecodeError>;
 }
 
-/// What can stand in a file: a filter of one kind ([`Persist`]), one of whatever kind the file has,
+/// What can stand in a file: a filter of one kind (`Persist`), one of whatever kind the file has,
 /// or something that is no filter. It seals [`Save`](super::Save), for nobody outside can name it.
 pub trait Stored: Sized {
     /// The kind.
@@ -162,16 +162,16 @@ pub trait Stored: Sized {
     /// How many keys are in it.
     fn stored_key_count(&self) -> u64;
 
-    /// As in [`Persist`].
+    /// As in `Persist`.
     fn stored_parameters(&self) -> Vec<u64>;
 
-    /// As in [`Persist`].
+    /// As in `Persist`.
     fn stored_payload(&self) -> Vec<&[u64]>;
 
-    /// As in [`Persist`], or an error if a filter of this kind is not what was asked for.
+    /// As in `Persist`, or an error if a filter of this kind is not what was asked for.
     fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError>;
 
-    /// As in [`Persist`]. The kind has been seen by `stored_length`.
+    /// As in `Persist`. The kind has been seen by `stored_length`.
     fn from_stored(
         kind: Kind,
         hasher: KeyHasher,

@@ -11,8 +11,7 @@ use super::{CodecError, DecodeError, FileAction, FileError, payload};
 use crate::KeyHasher;
 use crate::hash::{HashIdentity, SecretKey};
 
-/// Saving and loading: every filter can, the index of [similar sets](crate::sketch), and nothing
-/// else (the trait is sealed).
+/// Saving and loading: every filter can, and what implements [`Stored`].
 ///
 /// Reading verifies both checksums, and never trusts a length: hostile bytes are a typed error,
 /// and cost memory only in proportion to the bytes that there are. A filter with a secret key is read through

@@ -35,7 +35,7 @@
 //! | [FarmHash](KeyHasher::farm) | 64 bits, public | repeating published experiments |
 //! | [Murmur3](KeyHasher::murmur3) | 32 bits, public | files of other systems |
 //!
-//! All of them pass the checks of [`quality`], which can be put to any other function as well.
+//! All of them pass the statistical tests of the study (`crivo study hash-quality`).
 //!
 //! # Adversaries
 //!
