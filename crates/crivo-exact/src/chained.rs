@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::iter::FusedIterator;
-use std::slice;
+use std::{slice, vec};
 
 use super::InsertError;
 use super::dictionary::complete_exact_map;
@@ -21,7 +21,7 @@ use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
 ///
 /// The lists run through one vector of nodes instead of through pointers: an entry costs no
 /// allocation of its own, and iteration walks a dense vector. Removal moves the last node into
-/// the gap and mends the one link that led to it.
+/// the gap and redirects the one link that led to it.
 ///
 /// A lookup compares the key with those of one chain: at a load of α entries per head, about
 /// 1 + α/2 of them on average if the key is there, and α if it is not. The number of heads doubles
@@ -63,11 +63,11 @@ struct Node<K, V> {
 /// What stands in place of a node's index where a chain ends.
 const END: u32 = u32::MAX;
 
-/// As many nodes as the indices below `END` can number.
-const MOST_ENTRIES: usize = END as usize;
+/// The number of indices below `END`.
+const MAX_ENTRIES: usize = END as usize;
 
 /// The heads that a map starts with on its first insertion.
-const FEWEST_HEADS: usize = 4;
+const MIN_HEADS: usize = 4;
 
 impl<K, V> ChainedMap<K, V> {
     /// An empty map, which takes memory on the first insertion.
@@ -100,7 +100,7 @@ impl<K, V> ChainedMap<K, V> {
         if capacity == 0 {
             return refused("at least 1");
         }
-        if capacity > MOST_ENTRIES {
+        if capacity > MAX_ENTRIES {
             return refused("at most 4294967295, as many as 32-bit links can number");
         }
         let out_of_memory = |bytes| BuildError::OutOfMemory { bytes };
@@ -111,7 +111,7 @@ impl<K, V> ChainedMap<K, V> {
         Ok(map)
     }
 
-    /// Takes every entry out; the memory is kept.
+    /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.heads.fill(END);
         self.nodes.clear();
@@ -122,8 +122,17 @@ impl<K, V> ChainedMap<K, V> {
         ChainedEntries { nodes: self.nodes.iter() }
     }
 
-    /// How many entries there are.
-    pub const fn entry_count(&self) -> usize {
+    /// Every entry with its value mutable, in no particular order.
+    pub fn iter_mut(&mut self) -> ChainedEntriesMut<'_, K, V> {
+        ChainedEntriesMut { nodes: self.nodes.iter_mut() }
+    }
+
+    fn into_entries(self) -> IntoChainedEntries<K, V> {
+        IntoChainedEntries { nodes: self.nodes.into_iter() }
+    }
+
+    /// The number of entries.
+    pub const fn len(&self) -> usize {
         self.nodes.len()
     }
 
@@ -139,10 +148,10 @@ impl<K, V> ChainedMap<K, V> {
 
     /// Entries per head: the average length of a chain. 0 if there are no heads yet.
     pub fn load(&self) -> f64 {
-        self.entry_count() as f64 / self.slot_count().max(1) as f64
+        self.len() as f64 / self.slot_count().max(1) as f64
     }
 
-    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    /// Heap memory in use, including empty slots, excluding what keys and values point to.
     pub const fn size_in_bytes(&self) -> usize {
         self.heads.capacity() * size_of::<u32>() + self.nodes.capacity() * size_of::<Node<K, V>>()
     }
@@ -177,7 +186,7 @@ impl<K, V> ChainedMap<K, V> {
 }
 
 impl<K: Key + Eq, V> ChainedMap<K, V> {
-    /// Stores `value` under `key` and gives back the value that stood there before.
+    /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
     /// If there are 4,294,967,295 entries already, or no memory for one more. Nothing has changed
@@ -195,7 +204,7 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         Ok(None)
     }
 
-    /// The value under `key`.
+    /// The value of `key`.
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -205,7 +214,7 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         Some(&self.nodes[index].value)
     }
 
-    /// The value under `key`, to be changed.
+    /// The value of `key`, mutable.
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -215,8 +224,8 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         Some(&mut self.nodes[index].value)
     }
 
-    /// Whether there is a value under `key`.
-    pub fn contains<Q>(&self, key: &Q) -> bool
+    /// Whether there is an entry for `key`.
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
@@ -224,7 +233,7 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         self.get(key).is_some()
     }
 
-    /// Takes the entry of `key` out and gives back its value. The memory is kept.
+    /// Removes the entry of `key` and returns its value. The memory is kept.
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -262,13 +271,13 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     /// nothing.
     fn make_room_for_one(&mut self) -> Result<(), InsertError> {
         let entries = self.nodes.len();
-        if entries >= MOST_ENTRIES {
-            return Err(InsertError::TooManyEntries { limit: MOST_ENTRIES });
+        if entries >= MAX_ENTRIES {
+            return Err(InsertError::TooManyEntries { limit: MAX_ENTRIES });
         }
         let out_of_memory = |bytes| InsertError::OutOfMemory { bytes };
         self.reserve_nodes(1).map_err(out_of_memory)?;
         if entries >= self.heads.len() {
-            let heads = entries.saturating_mul(2).max(FEWEST_HEADS);
+            let heads = entries.saturating_mul(2).max(MIN_HEADS);
             let heads = empty_heads(heads).map_err(out_of_memory)?;
             self.hang_all_on(heads);
         }
@@ -297,7 +306,7 @@ fn head_among(heads: usize, digest: Digest) -> usize {
     reduce(digest.get(), heads as u64) as usize
 }
 
-complete_exact_map!(ChainedMap, ChainedEntries);
+complete_exact_map!(ChainedMap, ChainedEntries, ChainedEntriesMut, IntoChainedEntries);
 
 /// The entries of a [`ChainedMap`], from [`ChainedMap::iter`].
 pub struct ChainedEntries<'a, K, V> {
@@ -329,6 +338,60 @@ impl<K, V> Clone for ChainedEntries<'_, K, V> {
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for ChainedEntries<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.clone()).finish()
+    }
+}
+
+/// The entries of a [`ChainedMap`] with mutable values, from [`ChainedMap::iter_mut`].
+pub struct ChainedEntriesMut<'a, K, V> {
+    nodes: slice::IterMut<'a, Node<K, V>>,
+}
+
+impl<'a, K, V> Iterator for ChainedEntriesMut<'a, K, V> {
+    type Item = (&'a K, &'a mut V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.nodes.next().map(|node| (&node.key, &mut node.value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.nodes.size_hint()
+    }
+}
+
+impl<K, V> ExactSizeIterator for ChainedEntriesMut<'_, K, V> {}
+
+impl<K, V> FusedIterator for ChainedEntriesMut<'_, K, V> {}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for ChainedEntriesMut<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ChainedEntries { nodes: self.nodes.as_slice().iter() }.fmt(f)
+    }
+}
+
+/// The owned entries of a [`ChainedMap`], from its `into_iter`.
+pub struct IntoChainedEntries<K, V> {
+    nodes: vec::IntoIter<Node<K, V>>,
+}
+
+impl<K, V> Iterator for IntoChainedEntries<K, V> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.nodes.next().map(|node| (node.key, node.value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.nodes.size_hint()
+    }
+}
+
+impl<K, V> ExactSizeIterator for IntoChainedEntries<K, V> {}
+
+impl<K, V> FusedIterator for IntoChainedEntries<K, V> {}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for IntoChainedEntries<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ChainedEntries { nodes: self.nodes.as_slice().iter() }.fmt(f)
     }
 }
 
@@ -401,7 +464,7 @@ mod tests {
              can number"
         );
         assert!(matches!(
-            ChainedMap::<u64, [u64; 1 << 20]>::with_capacity(MOST_ENTRIES),
+            ChainedMap::<u64, [u64; 1 << 20]>::with_capacity(MAX_ENTRIES),
             Err(BuildError::OutOfMemory { bytes }) if bytes > 1 << 50
         ));
     }

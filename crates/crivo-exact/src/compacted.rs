@@ -2,7 +2,6 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::iter::FusedIterator;
 use std::marker::PhantomData;
 
 use super::dictionary::delegate_to_the_map;
@@ -13,11 +12,13 @@ use crivo::hash::reduce;
 use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::PackedSlots;
 
+mod entries;
 mod outcome;
 mod values;
 
+pub use entries::{CompactedEntries, CompactedEntriesMut, IntoCompactedEntries};
 pub use outcome::{Answer, Inserted};
-use values::{TakenValues, Values};
+use values::Values;
 
 /// A map that keeps l bits of each key's digest instead of the key. **It may err.**
 ///
@@ -139,7 +140,7 @@ impl<K, V> CompactedMap<K, V> {
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
         check_bits(compressed_bits)?;
-        let slots = slots_for(capacity.min(most_entries(compressed_bits)), MAX_LOAD)
+        let slots = slots_for(capacity.min(max_entries(compressed_bits)), MAX_LOAD)
             .ok_or_else(|| capacity_error(capacity))?;
         Self::with_slots(compressed_bits, slots, hasher).map_err(|bytes| {
             if bytes > isize::MAX as usize {
@@ -177,7 +178,7 @@ impl<K, V> CompactedMap<K, V> {
         if let Some(present) = self.values.get_mut(slot) {
             return Ok(Inserted::ProbablyReplaced(std::mem::replace(present, value)));
         }
-        if self.entry_count() == entry_limit(self.slot_count(), MAX_LOAD) {
+        if self.len() == entry_limit(self.slot_count(), MAX_LOAD) {
             self.grow()?;
             slot = self.find(compressed);
         }
@@ -221,7 +222,7 @@ impl<K, V> CompactedMap<K, V> {
 
     /// Whether there is probably a value under `key`; `false` is as certain as
     /// [`Answer::Absent`].
-    pub fn contains<Q>(&self, key: &Q) -> bool
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Key + ?Sized,
@@ -246,7 +247,7 @@ impl<K, V> CompactedMap<K, V> {
         removed.into()
     }
 
-    /// Takes every entry out; the memory is kept.
+    /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
     }
@@ -254,6 +255,11 @@ impl<K, V> CompactedMap<K, V> {
     /// Every entry with its compressed key, in no particular order.
     pub fn iter(&self) -> CompactedEntries<'_, V> {
         CompactedEntries { compressed: &self.compressed, values: self.values.iter() }
+    }
+
+    /// Every entry with its compressed key and its value mutable, in no particular order.
+    pub fn iter_mut(&mut self) -> CompactedEntriesMut<'_, V> {
+        CompactedEntriesMut { compressed: &self.compressed, values: self.values.iter_mut() }
     }
 
     /// The l bits that stand for `key` in this table.
@@ -285,17 +291,17 @@ impl<K, V> CompactedMap<K, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn expected_fpr(&self) -> f64 {
-        self.entry_count() as f64 / f64::from(self.compressed_bits()).exp2()
+        self.len() as f64 / f64::from(self.compressed_bits()).exp2()
     }
 
-    /// How many entries there are. Keys that share their bits count once.
-    pub const fn entry_count(&self) -> usize {
+    /// The number of entries. Keys that share their bits count once.
+    pub const fn len(&self) -> usize {
         self.values.taken_count()
     }
 
     /// Whether there are no entries.
     pub const fn is_empty(&self) -> bool {
-        self.entry_count() == 0
+        self.len() == 0
     }
 
     /// How many places for entries there are.
@@ -305,7 +311,7 @@ impl<K, V> CompactedMap<K, V> {
 
     /// Entries per slot. 0 if there are no slots yet.
     pub fn load(&self) -> f64 {
-        self.entry_count() as f64 / self.slot_count().max(1) as f64
+        self.len() as f64 / self.slot_count().max(1) as f64
     }
 
     /// The memory taken on the heap, with what stands empty, without what values point to.
@@ -371,8 +377,8 @@ impl<K, V> CompactedMap<K, V> {
     /// Only called with a new compressed key at hand, so that there are fewer than 2^l.
     fn grow(&mut self) -> Result<(), InsertError> {
         let out_of_memory = |bytes| InsertError::OutOfMemory { bytes };
-        let most_entries = most_entries(self.compressed_bits());
-        let capacity = self.entry_count().saturating_mul(2).clamp(1, most_entries);
+        let max_entries = max_entries(self.compressed_bits());
+        let capacity = self.len().saturating_mul(2).clamp(1, max_entries);
         let slots = slots_for(capacity, MAX_LOAD).ok_or(out_of_memory(usize::MAX))?;
         let mut larger =
             Self::with_slots(self.compressed_bits(), slots, self.hasher).map_err(out_of_memory)?;
@@ -396,7 +402,7 @@ fn check_bits(compressed_bits: u32) -> Result<(), ParameterError> {
 }
 
 /// How many entries can differ: 2^l, as far as a `usize` goes.
-fn most_entries(compressed_bits: u32) -> usize {
+fn max_entries(compressed_bits: u32) -> usize {
     1usize.checked_shl(compressed_bits).unwrap_or(usize::MAX)
 }
 
@@ -417,6 +423,10 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
         Self::get(self, key).probable()
     }
 
+    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        Self::get_mut(self, key).probable()
+    }
+
     fn remove(&mut self, key: &K) -> Option<V> {
         Self::remove(self, key).probable()
     }
@@ -426,6 +436,13 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
         V: 'a,
     {
         Self::iter(self)
+    }
+
+    fn iter_mut<'a>(&'a mut self) -> impl Iterator<Item = (u64, &'a mut V)>
+    where
+        V: 'a,
+    {
+        Self::iter_mut(self)
     }
 
     delegate_to_the_map!();
@@ -446,37 +463,21 @@ impl<'a, K, V> IntoIterator for &'a CompactedMap<K, V> {
     }
 }
 
-/// The compressed keys and values of a [`CompactedMap`], from [`CompactedMap::iter`].
-pub struct CompactedEntries<'a, V> {
-    compressed: &'a PackedSlots,
-    values: TakenValues<'a, V>,
-}
+impl<'a, K, V> IntoIterator for &'a mut CompactedMap<K, V> {
+    type Item = (u64, &'a mut V);
+    type IntoIter = CompactedEntriesMut<'a, V>;
 
-impl<'a, V> Iterator for CompactedEntries<'a, V> {
-    type Item = (u64, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.values.next().map(|(slot, value)| (self.compressed.get(slot), value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.values.size_hint()
+    fn into_iter(self) -> CompactedEntriesMut<'a, V> {
+        self.iter_mut()
     }
 }
 
-impl<V> ExactSizeIterator for CompactedEntries<'_, V> {}
+impl<K, V> IntoIterator for CompactedMap<K, V> {
+    type Item = (u64, V);
+    type IntoIter = IntoCompactedEntries<V>;
 
-impl<V> FusedIterator for CompactedEntries<'_, V> {}
-
-impl<V> Clone for CompactedEntries<'_, V> {
-    fn clone(&self) -> Self {
-        Self { compressed: self.compressed, values: self.values.clone() }
-    }
-}
-
-impl<V: fmt::Debug> fmt::Debug for CompactedEntries<'_, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.clone()).finish()
+    fn into_iter(self) -> IntoCompactedEntries<V> {
+        IntoCompactedEntries { compressed: self.compressed, values: self.values, next: 0 }
     }
 }
 

@@ -1,40 +1,44 @@
-//! The one small trait that experiments run over.
+//! The trait that all dictionaries share.
 
 use super::InsertError;
 use crivo::{Key, KeyHasher};
 
-/// A map from keys to values, as far as all the dictionaries here agree.
+/// A map from keys to values: what all the dictionaries here have in common.
 ///
 /// The methods of the types themselves also take borrowed forms of a key (`get("ana")` where the
-/// keys are `String`s); the trait keeps to `&K`.
+/// keys are `String`s); the trait keeps to `&K`. Every map also implements `IntoIterator`, by value
+/// and by reference.
 pub trait Dictionary<K: Key, V> {
-    /// What the dictionary knows of a key it holds: the key itself, or a compressed form of it.
+    /// What the dictionary stores of a key: the key itself, or a compressed form of it.
     type StoredKey<'a>
     where
         Self: 'a,
         V: 'a;
 
-    /// Whether the dictionary never takes one key for another.
+    /// Whether the dictionary never confuses two keys.
     const EXACT: bool;
 
-    /// Stores `value` under `key` and gives back the value that stood there before.
+    /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
-    /// If there is no room to be had. Nothing has changed then.
+    /// If there is no room for the entry. The dictionary is then unchanged.
     fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError>;
 
-    /// The value under `key`.
+    /// The value of `key`.
     fn get(&self, key: &K) -> Option<&V>;
 
-    /// Whether there is a value under `key`.
-    fn contains(&self, key: &K) -> bool {
+    /// The value of `key`, mutable.
+    fn get_mut(&mut self, key: &K) -> Option<&mut V>;
+
+    /// Whether there is an entry for `key`.
+    fn contains_key(&self, key: &K) -> bool {
         self.get(key).is_some()
     }
 
-    /// Takes the entry of `key` out and gives back its value.
+    /// Removes the entry of `key` and returns its value.
     fn remove(&mut self, key: &K) -> Option<V>;
 
-    /// Takes every entry out; the memory is kept.
+    /// Removes every entry and keeps the memory.
     fn clear(&mut self);
 
     /// Every entry, in no particular order.
@@ -42,21 +46,31 @@ pub trait Dictionary<K: Key, V> {
     where
         V: 'a;
 
-    /// How many entries there are.
-    fn entry_count(&self) -> usize;
+    /// Every entry with its value mutable, in no particular order.
+    fn iter_mut<'a>(&'a mut self) -> impl Iterator<Item = (Self::StoredKey<'a>, &'a mut V)>
+    where
+        V: 'a;
 
-    /// How many places for entries (for chaining: heads of chains) there are.
+    /// The number of entries.
+    fn len(&self) -> usize;
+
+    /// Whether there are no entries.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of slots for entries (for chaining: of heads of chains).
     fn slot_count(&self) -> usize;
 
     /// Entries per slot.
     fn load(&self) -> f64 {
         match self.slot_count() {
             0 => 0.0,
-            slots => self.entry_count() as f64 / slots as f64,
+            slots => self.len() as f64 / slots as f64,
         }
     }
 
-    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    /// Heap memory in use, including empty slots, excluding what keys and values point to.
     fn size_in_bytes(&self) -> usize;
 
     /// The hasher in use.
@@ -70,8 +84,8 @@ macro_rules! delegate_to_the_map {
             Self::clear(self);
         }
 
-        fn entry_count(&self) -> usize {
-            Self::entry_count(self)
+        fn len(&self) -> usize {
+            Self::len(self)
         }
 
         fn slot_count(&self) -> usize {
@@ -92,10 +106,11 @@ macro_rules! delegate_to_the_map {
     };
 }
 
-/// What an exact map that iterates as `$entries` has beyond its own methods, all of it made of
-/// these: [`Dictionary`], `try_extend`, `Default`, `Debug` and `IntoIterator`.
+/// What an exact map has beyond its own methods, all of it made of these: [`Dictionary`],
+/// `try_extend`, `Default`, `Debug` and `IntoIterator`. The iterators are those of `iter`,
+/// `iter_mut` and `into_entries`.
 macro_rules! complete_exact_map {
-    ($map:ident, $entries:ident) => {
+    ($map:ident, $entries:ident, $entries_mut:ident, $into_entries:ident) => {
         impl<K: ::crivo::Key + Eq, V> $crate::Dictionary<K, V> for $map<K, V> {
             type StoredKey<'a>
                 = &'a K
@@ -113,8 +128,12 @@ macro_rules! complete_exact_map {
                 Self::get(self, key)
             }
 
-            fn contains(&self, key: &K) -> bool {
-                Self::contains(self, key)
+            fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+                Self::get_mut(self, key)
+            }
+
+            fn contains_key(&self, key: &K) -> bool {
+                Self::contains_key(self, key)
             }
 
             fn remove(&mut self, key: &K) -> Option<V> {
@@ -126,6 +145,13 @@ macro_rules! complete_exact_map {
                 V: 'a,
             {
                 Self::iter(self)
+            }
+
+            fn iter_mut<'a>(&'a mut self) -> impl Iterator<Item = (&'a K, &'a mut V)>
+            where
+                V: 'a,
+            {
+                Self::iter_mut(self)
             }
 
             $crate::dictionary::delegate_to_the_map!();
@@ -164,6 +190,24 @@ macro_rules! complete_exact_map {
 
             fn into_iter(self) -> Self::IntoIter {
                 self.iter()
+            }
+        }
+
+        impl<'a, K, V> IntoIterator for &'a mut $map<K, V> {
+            type Item = (&'a K, &'a mut V);
+            type IntoIter = $entries_mut<'a, K, V>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.iter_mut()
+            }
+        }
+
+        impl<K, V> IntoIterator for $map<K, V> {
+            type Item = (K, V);
+            type IntoIter = $into_entries<K, V>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.into_entries()
             }
         }
     };

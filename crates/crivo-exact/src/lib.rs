@@ -16,8 +16,10 @@
 //! fn count_words<D: Dictionary<String, u32>>(mut counts: D, text: &str) -> Result<D, InsertError> {
 //!     for word in text.split_whitespace() {
 //!         let word = word.to_string();
-//!         let seen = counts.get(&word).copied().unwrap_or(0);
-//!         counts.insert(word, seen + 1)?;
+//!         match counts.get_mut(&word) {
+//!             Some(count) => *count += 1,
+//!             None => drop(counts.insert(word, 1)?),
+//!         }
 //!     }
 //!     Ok(counts)
 //! }
@@ -43,10 +45,16 @@ mod linear;
 mod load;
 mod slots;
 
-pub use chained::{ChainedEntries, ChainedMap};
-pub use compacted::{Answer, CompactedEntries, CompactedMap, Inserted};
+pub use chained::ChainedMap;
+pub use compacted::{Answer, CompactedMap, Inserted};
 pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, Layout};
 pub use dictionary::Dictionary;
 pub use error::InsertError;
 pub use linear::LinearMap;
-pub use slots::Entries;
+
+/// The iterators of the maps: by reference, by mutable reference and by value.
+pub mod iter {
+    pub use crate::chained::{ChainedEntries, ChainedEntriesMut, IntoChainedEntries};
+    pub use crate::compacted::{CompactedEntries, CompactedEntriesMut, IntoCompactedEntries};
+    pub use crate::slots::{Entries, EntriesMut, IntoEntries};
+}

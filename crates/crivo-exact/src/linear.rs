@@ -5,8 +5,8 @@ use std::borrow::Borrow;
 use super::InsertError;
 use super::dictionary::complete_exact_map;
 use super::error::capacity_error;
-use super::load::{FEWEST_SLOTS, entry_limit, slots_for};
-use super::slots::{Entries, TaggedSlots, tag_of};
+use super::load::{MIN_SLOTS, entry_limit, slots_for};
+use super::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, tag_of};
 use crivo::hash::reduce;
 use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
@@ -33,7 +33,7 @@ const DEFAULT_MAX_LOAD: f64 = 0.75;
 /// capitals.insert("Brasil", "Rio de Janeiro")?;
 /// assert_eq!(capitals.insert("Brasil", "Brasília")?, Some("Rio de Janeiro"));
 /// assert_eq!(capitals.remove("Portugal"), Some("Lisboa"));
-/// assert!(!capitals.contains("Portugal"));
+/// assert!(!capitals.contains_key("Portugal"));
 /// # Ok::<(), crivo_exact::InsertError>(())
 /// ```
 ///
@@ -119,7 +119,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         Ok(Self { slots, hasher, entry_limit, max_load })
     }
 
-    /// The value under `key`.
+    /// The value of `key`.
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -129,7 +129,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         self.find(key, self.hasher.digest(key)).ok().map(|(_, (_, value))| value)
     }
 
-    /// The value under `key`, to be changed.
+    /// The value of `key`, mutable.
     #[inline]
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -140,9 +140,9 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         self.slots.entry_mut(slot).map(|(_, value)| value)
     }
 
-    /// Whether there is a value under `key`.
+    /// Whether there is an entry for `key`.
     #[inline]
-    pub fn contains<Q>(&self, key: &Q) -> bool
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
@@ -168,7 +168,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         self.slots.find_in_run(self.home(digest), tag_of(digest), is_wanted)
     }
 
-    /// Stores `value` under `key` and gives back the value that stood there before.
+    /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
     /// If there is no memory to grow. The map is as it was then.
@@ -181,7 +181,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
             }
             Err(empty) => empty,
         };
-        if self.entry_count() == self.entry_limit {
+        if self.len() == self.entry_limit {
             self.grow()?;
             empty = self.first_empty(digest);
         }
@@ -204,7 +204,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     fn grow(&mut self) -> Result<(), InsertError> {
-        let slots = self.slots.slot_count().saturating_mul(2).max(FEWEST_SLOTS);
+        let slots = self.slots.slot_count().saturating_mul(2).max(MIN_SLOTS);
         let larger =
             TaggedSlots::try_new(slots).map_err(|bytes| InsertError::OutOfMemory { bytes })?;
         let mut smaller = std::mem::replace(&mut self.slots, larger);
@@ -218,7 +218,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         Ok(())
     }
 
-    /// Takes the entry of `key` out and gives back its value.
+    /// Removes the entry of `key` and returns its value.
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -226,7 +226,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     {
         let (mut gap, _) = self.find(key, self.hasher.digest(key)).ok()?;
         let (_, (_, value)) = self.slots.take(gap)?;
-        // Close the gap: whoever lies behind it and may lie in it moves there.
+        // Close the gap: an entry behind it that may lie in it moves there.
         let mut slot = self.after(gap);
         while let Some((key, _)) = self.slots.entry(slot) {
             let home = self.home(self.hasher.digest(key));
@@ -246,7 +246,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         if to >= from { to - from } else { to + self.slots.slot_count() - from }
     }
 
-    /// Takes every entry out; the memory is kept.
+    /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.slots.clear();
     }
@@ -258,14 +258,23 @@ impl<K, V> LinearMap<K, V> {
         self.slots.entries(&[])
     }
 
-    /// How many entries there are.
-    pub fn entry_count(&self) -> usize {
+    /// Every entry with its value mutable, in no particular order.
+    pub fn iter_mut(&mut self) -> EntriesMut<'_, K, V> {
+        self.slots.entries_mut(&mut [])
+    }
+
+    fn into_entries(self) -> IntoEntries<K, V> {
+        self.slots.into_entries(Vec::new())
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
         self.slots.taken_count()
     }
 
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
-        self.entry_count() == 0
+        self.len() == 0
     }
 
     /// How many slots the table has.
@@ -275,18 +284,18 @@ impl<K, V> LinearMap<K, V> {
 
     /// Entries per slot.
     pub fn load(&self) -> f64 {
-        self.entry_count() as f64 / self.slot_count().max(1) as f64
+        self.len() as f64 / self.slot_count().max(1) as f64
     }
 
-    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    /// Heap memory in use, including empty slots, excluding what keys and values point to.
     pub fn size_in_bytes(&self) -> usize {
         self.slots.size_in_bytes()
     }
 
-    /// The hash function in use.
+    /// The hasher in use.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 }
 
-complete_exact_map!(LinearMap, Entries);
+complete_exact_map!(LinearMap, Entries, EntriesMut, IntoEntries);

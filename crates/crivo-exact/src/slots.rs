@@ -16,7 +16,9 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::iter::{FusedIterator, Zip};
 use std::mem::MaybeUninit;
+use std::slice;
 
 use super::group::Group;
 use crivo::Digest;
@@ -196,7 +198,7 @@ impl<K, V> TaggedSlots<K, V> {
         (!self.is_empty(slot)).then(|| unsafe { entry.assume_init_ref() })
     }
 
-    /// The entry in `slot`, if there is one. Whoever changes the key breaks the table's order.
+    /// The entry in `slot`, if there is one. The key must not be changed: its slot follows from it.
     #[inline]
     pub(super) fn entry_mut(&mut self, slot: usize) -> Option<&mut (K, V)> {
         let empty = *self.tags.get(slot)? == EMPTY;
@@ -268,7 +270,25 @@ impl<K, V> TaggedSlots<K, V> {
 
     /// Every entry in the order of the slots, then those of `rest`.
     pub(super) fn entries<'a>(&'a self, rest: &'a [(K, V)]) -> Entries<'a, K, V> {
-        Entries { slots: self, next: 0, rest: rest.iter() }
+        Entries {
+            slots: self.tags.iter().zip(&self.entries),
+            rest: rest.iter(),
+            remaining: self.taken + rest.len(),
+        }
+    }
+
+    /// The same, with values that can be changed.
+    pub(super) fn entries_mut<'a>(&'a mut self, rest: &'a mut [(K, V)]) -> EntriesMut<'a, K, V> {
+        EntriesMut {
+            remaining: self.taken + rest.len(),
+            slots: self.tags.iter().zip(&mut self.entries),
+            rest: rest.iter_mut(),
+        }
+    }
+
+    /// The same, by value.
+    pub(super) fn into_entries(self, rest: Vec<(K, V)>) -> IntoEntries<K, V> {
+        IntoEntries { slots: self, next: 0, rest: rest.into_iter() }
     }
 
     /// Drops every entry and keeps the slots.
@@ -316,40 +336,120 @@ impl<K: Clone, V: Clone> Clone for TaggedSlots<K, V> {
 /// The entries of a [`LinearMap`](super::LinearMap) or a [`CuckooMap`](super::CuckooMap), in no
 /// particular order.
 pub struct Entries<'a, K, V> {
-    slots: &'a TaggedSlots<K, V>,
-    next: usize,
-    rest: std::slice::Iter<'a, (K, V)>,
+    /// Tags and entries of one table. The tags are the longer slice: `zip` ends with the entries.
+    slots: Zip<slice::Iter<'a, u8>, slice::Iter<'a, MaybeUninit<(K, V)>>>,
+    rest: slice::Iter<'a, (K, V)>,
+    remaining: usize,
 }
 
 impl<'a, K, V> Iterator for Entries<'a, K, V> {
     type Item = (&'a K, &'a V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.next < self.slots.slot_count() {
-            self.next += 1;
-            if let Some((key, value)) = self.slots.entry(self.next - 1) {
-                return Some((key, value));
-            }
-        }
-        self.rest.next().map(|(key, value)| (key, value))
+        let (key, value) = match self.slots.find(|(tag, _)| **tag != EMPTY) {
+            // SAFETY: the tag of this entry is set, so that the entry is initialised.
+            Some((_, entry)) => unsafe { entry.assume_init_ref() },
+            None => self.rest.next()?,
+        };
+        self.remaining -= 1;
+        Some((key, value))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.rest.len(), Some(self.slots.taken_count() + self.rest.len()))
+        (self.remaining, Some(self.remaining))
     }
 }
 
-impl<K, V> std::iter::FusedIterator for Entries<'_, K, V> {}
+impl<K, V> ExactSizeIterator for Entries<'_, K, V> {}
+
+impl<K, V> FusedIterator for Entries<'_, K, V> {}
 
 impl<K, V> Clone for Entries<'_, K, V> {
     fn clone(&self) -> Self {
-        Self { slots: self.slots, next: self.next, rest: self.rest.clone() }
+        Self { slots: self.slots.clone(), rest: self.rest.clone(), remaining: self.remaining }
     }
 }
 
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entries<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.clone()).finish()
+        f.debug_map().entries(self.clone()).finish()
+    }
+}
+
+/// The entries of a [`LinearMap`](super::LinearMap) or a [`CuckooMap`](super::CuckooMap) with
+/// mutable values, in no particular order.
+pub struct EntriesMut<'a, K, V> {
+    /// As in [`Entries`].
+    slots: Zip<slice::Iter<'a, u8>, slice::IterMut<'a, MaybeUninit<(K, V)>>>,
+    rest: slice::IterMut<'a, (K, V)>,
+    remaining: usize,
+}
+
+impl<'a, K, V> Iterator for EntriesMut<'a, K, V> {
+    type Item = (&'a K, &'a mut V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = match self.slots.find(|(tag, _)| **tag != EMPTY) {
+            // SAFETY: the tag of this entry is set, so that the entry is initialised; and the
+            // iterator over the slice hands out each entry once.
+            Some((_, entry)) => unsafe { entry.assume_init_mut() },
+            None => self.rest.next()?,
+        };
+        self.remaining -= 1;
+        Some((key, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.remaining, Some(self.remaining))
+    }
+}
+
+impl<K, V> ExactSizeIterator for EntriesMut<'_, K, V> {}
+
+impl<K, V> FusedIterator for EntriesMut<'_, K, V> {}
+
+impl<K, V> fmt::Debug for EntriesMut<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntriesMut").field("remaining", &self.remaining).finish_non_exhaustive()
+    }
+}
+
+/// The owned entries of a [`LinearMap`](super::LinearMap) or a [`CuckooMap`](super::CuckooMap), in
+/// no particular order. Dropping it drops the entries that are left.
+pub struct IntoEntries<K, V> {
+    slots: TaggedSlots<K, V>,
+    /// Every slot before this one is empty.
+    next: usize,
+    rest: std::vec::IntoIter<(K, V)>,
+}
+
+impl<K, V> Iterator for IntoEntries<K, V> {
+    type Item = (K, V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.slots.slot_count() {
+            let slot = self.next;
+            self.next += 1;
+            if let Some((_, entry)) = self.slots.take(slot) {
+                return Some(entry);
+            }
+        }
+        self.rest.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let remaining = self.slots.taken_count() + self.rest.len();
+        (remaining, Some(remaining))
+    }
+}
+
+impl<K, V> ExactSizeIterator for IntoEntries<K, V> {}
+
+impl<K, V> FusedIterator for IntoEntries<K, V> {}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for IntoEntries<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.slots.entries(self.rest.as_slice())).finish()
     }
 }
 
@@ -398,5 +498,92 @@ impl<'a, K, V> Transfer<'a, K, V> {
 impl<K, V> Drop for Transfer<'_, K, V> {
     fn drop(&mut self) {
         self.to.forget_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::rc::Rc;
+
+    type Counted = (Rc<()>, usize);
+
+    /// Every third of `slots` slots taken, and two entries outside the table.
+    fn example(
+        slots: usize,
+        alive: &Rc<()>,
+    ) -> (TaggedSlots<usize, Counted>, Vec<(usize, Counted)>) {
+        let mut table = TaggedSlots::try_new(slots).unwrap();
+        let entry = |key| (key, (Rc::clone(alive), key + 1));
+        for slot in (0..slots).step_by(3) {
+            table.put(slot, 1 + slot as u8 % 255, entry(slot));
+        }
+        (table, vec![entry(slots), entry(slots + 1)])
+    }
+
+    /// Tables smaller than a group of tags, as large, and larger.
+    const SIZES: [usize; 5] = [0, 1, 7, 16, 50];
+
+    #[test]
+    fn the_three_iterators_visit_the_same_entries_and_count_them() {
+        for slots in SIZES {
+            let alive = Rc::new(());
+            let (mut table, mut rest) = example(slots, &alive);
+            let keys: BTreeSet<usize> = (0..slots).step_by(3).chain([slots, slots + 1]).collect();
+            assert_eq!(Rc::strong_count(&alive), 1 + keys.len());
+
+            let entries = table.entries(&rest);
+            assert_eq!((entries.len(), entries.clone().count()), (keys.len(), keys.len()));
+            assert_eq!(entries.map(|(&key, _)| key).collect::<BTreeSet<_>>(), keys);
+
+            let mut entries = table.entries_mut(&mut rest);
+            for remaining in (0..keys.len()).rev() {
+                entries.next().unwrap().1.1 += 10;
+                assert_eq!(entries.len(), remaining);
+            }
+            assert!(entries.next().is_none() && entries.next().is_none());
+
+            let mut entries = table.into_entries(rest);
+            let mut seen = BTreeSet::new();
+            for remaining in (0..keys.len()).rev() {
+                let (key, (_, value)) = entries.next().unwrap();
+                assert_eq!(value, key + 11);
+                assert_eq!(entries.len(), remaining);
+                // An entry that was handed out and dropped is gone, and no other is.
+                assert_eq!(Rc::strong_count(&alive), 1 + remaining);
+                seen.insert(key);
+            }
+            assert!(entries.next().is_none() && entries.next().is_none());
+            assert_eq!(seen, keys);
+        }
+    }
+
+    #[test]
+    fn mutable_references_live_side_by_side() {
+        let alive = Rc::new(());
+        let (mut table, mut rest) = example(50, &alive);
+        let mut values: Vec<&mut Counted> =
+            table.entries_mut(&mut rest).map(|(_, value)| value).collect();
+        let (first, others) = values.split_first_mut().unwrap();
+        for other in others {
+            std::mem::swap(*first, *other);
+        }
+        let sum: usize = table.entries(&rest).map(|(_, value)| value.1).sum();
+        assert_eq!(sum, table.entries(&rest).map(|(key, _)| key + 1).sum());
+    }
+
+    #[test]
+    fn an_unfinished_owned_iteration_drops_the_rest_once() {
+        for slots in SIZES {
+            for consumed in 0..20 {
+                let alive = Rc::new(());
+                let (table, rest) = example(slots, &alive);
+                let kept: Vec<_> = table.into_entries(rest).take(consumed).collect();
+                assert_eq!(Rc::strong_count(&alive), 1 + kept.len());
+                drop(kept);
+                assert_eq!(Rc::strong_count(&alive), 1);
+            }
+        }
     }
 }

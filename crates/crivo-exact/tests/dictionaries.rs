@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::rc::Rc;
 
 use crivo::hash::SecretKey;
 use crivo::{BuildError, Key, KeyHasher};
@@ -40,6 +41,11 @@ macro_rules! conforms {
             #[test]
             fn growth_to_many_entries_and_back() {
                 growth_and_shrinkage($new);
+            }
+
+            #[test]
+            fn each_value_is_dropped_once() {
+                values_are_dropped_once(|| $new);
             }
 
             #[test]
@@ -98,6 +104,8 @@ conforms!(compacted_to_64_bits, CompactedMap::new(64).unwrap(), |capacity| {
 enum Operation {
     Insert(u64),
     Get(u64),
+    Change(u64),
+    ChangeAll,
     Remove(u64),
     Clear,
 }
@@ -108,6 +116,8 @@ fn operations(universe: u64) -> impl Strategy<Value = Vec<Operation>> {
     let operation = prop_oneof![
         40 => key().prop_map(Operation::Insert),
         20 => key().prop_map(Operation::Get),
+        10 => key().prop_map(Operation::Change),
+        2 => Just(Operation::ChangeAll),
         30 => key().prop_map(Operation::Remove),
         1 => Just(Operation::Clear),
     ];
@@ -119,10 +129,13 @@ fn spread(number: u64) -> u64 {
     number.wrapping_mul(0xd134_2543_de82_ef95)
 }
 
-fn random_operations<K, D>(new: impl Fn() -> D, key_of: impl Fn(u64) -> K)
+/// What `ChangeAll` adds: more than there are operations, so that values stay different.
+const STEP: u64 = 1000;
+
+fn random_operations<K, S, D>(new: impl Fn() -> D, key_of: impl Fn(u64) -> K)
 where
     K: Key + Clone + Eq + Hash + Debug,
-    D: Dictionary<K, u64>,
+    D: Dictionary<K, u64> + IntoIterator<Item = (S, u64)>,
 {
     for universe in [8, 64, 512, u64::MAX] {
         let config = Config { cases: 100, rng_seed: RngSeed::Fixed(universe), ..Config::default() };
@@ -140,7 +153,27 @@ where
                         Operation::Get(number) => {
                             let key = key_of(number);
                             prop_assert_eq!(dictionary.get(&key), model.get(&key));
-                            prop_assert_eq!(dictionary.contains(&key), model.contains_key(&key));
+                            prop_assert_eq!(
+                                dictionary.contains_key(&key),
+                                model.contains_key(&key)
+                            );
+                        }
+                        Operation::Change(number) => {
+                            let key = key_of(number);
+                            let change = |present: &mut u64| std::mem::replace(present, value);
+                            prop_assert_eq!(
+                                dictionary.get_mut(&key).map(change),
+                                model.get_mut(&key).map(change)
+                            );
+                        }
+                        Operation::ChangeAll => {
+                            let mut visited = 0;
+                            for (_, present) in dictionary.iter_mut() {
+                                *present += STEP;
+                                visited += 1;
+                            }
+                            prop_assert_eq!(visited, model.len());
+                            model.values_mut().for_each(|present| *present += STEP);
                         }
                         Operation::Remove(number) => {
                             let key = key_of(number);
@@ -151,9 +184,13 @@ where
                             model.clear();
                         }
                     }
-                    prop_assert_eq!(dictionary.entry_count(), model.len());
+                    prop_assert_eq!(dictionary.len(), model.len());
+                    prop_assert_eq!(dictionary.is_empty(), model.is_empty());
                 }
                 assert_same_entries(&dictionary, &model);
+                let mut values: Vec<u64> = dictionary.into_iter().map(|(_, v)| v).collect();
+                values.sort_unstable();
+                prop_assert_eq!(values, sorted_values(&model));
                 Ok(())
             })
             .unwrap();
@@ -169,17 +206,21 @@ where
         assert_eq!(dictionary.get(key), Some(value), "{key:?}");
     }
     let mut values: Vec<u64> = dictionary.iter().map(|(_, &value)| value).collect();
-    let mut expected: Vec<u64> = model.values().copied().collect();
     values.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(values, expected);
+    assert_eq!(values, sorted_values(model));
 
-    assert_eq!(dictionary.entry_count(), model.len());
+    assert_eq!(dictionary.len(), model.len());
     match dictionary.slot_count() {
         0 => assert_eq!(dictionary.load(), 0.0),
         slots => assert_eq!(dictionary.load(), model.len() as f64 / slots as f64),
     }
     assert!(dictionary.load() <= 1.0);
+}
+
+fn sorted_values<K>(model: &HashMap<K, u64>) -> Vec<u64> {
+    let mut values: Vec<u64> = model.values().copied().collect();
+    values.sort_unstable();
+    values
 }
 
 fn growth_and_shrinkage<D: Dictionary<u64, u64>>(mut dictionary: D) {
@@ -191,7 +232,7 @@ fn growth_and_shrinkage<D: Dictionary<u64, u64>>(mut dictionary: D) {
     }
     assert_same_entries(&dictionary, &model);
     assert!(dictionary.size_in_bytes() >= 16 * ENTRIES as usize);
-    assert!((ENTRIES..2 * ENTRIES).all(|number| !dictionary.contains(&spread(number))));
+    assert!((ENTRIES..2 * ENTRIES).all(|number| !dictionary.contains_key(&spread(number))));
 
     // In another order than that of insertion: 61 is coprime to the number of entries.
     for step in 0..ENTRIES {
@@ -204,7 +245,7 @@ fn growth_and_shrinkage<D: Dictionary<u64, u64>>(mut dictionary: D) {
         }
     }
     assert_same_entries(&dictionary, &model);
-    assert_eq!(dictionary.entry_count(), 0);
+    assert_eq!(dictionary.len(), 0);
     assert_eq!(dictionary.iter().count(), 0);
 }
 
@@ -235,16 +276,67 @@ fn impossible_capacities_are_typed_errors<D: Dictionary<u64, u64>>(
             other => panic!("{capacity}: {other:?}"),
         }
     }
-    // Whether 2^50 entries are too many to number or too many for memory is the map's affair.
+    // Some maps cannot number 2^50 entries; for others there is no memory.
     assert!(with_capacity(1 << 50).is_err());
 }
 
-/// Iteration gives the keys themselves where they are kept; the values are the suite's affair.
+/// Whatever is done with a map, each value is dropped once, and none before its time.
+fn values_are_dropped_once<S, D>(new: impl Fn() -> D)
+where
+    D: Dictionary<u64, Rc<u64>> + IntoIterator<Item = (S, Rc<u64>)>,
+{
+    const ENTRIES: usize = 300;
+    let token = Rc::new(0);
+    let alive = || Rc::strong_count(&token) - 1;
+    let filled = || {
+        let mut dictionary = new();
+        for number in 0..ENTRIES as u64 {
+            dictionary.insert(spread(number), Rc::clone(&token)).unwrap();
+        }
+        dictionary
+    };
+
+    let mut dictionary = filled();
+    assert_eq!(alive(), ENTRIES);
+    // A replaced value is the caller's to drop, by `insert` and through `iter_mut`.
+    let replaced = dictionary.insert(spread(0), Rc::new(1)).unwrap();
+    assert_eq!(alive(), ENTRIES);
+    drop(replaced);
+    assert_eq!(alive(), ENTRIES - 1);
+    for (_, value) in dictionary.iter_mut() {
+        *value = Rc::new(2);
+    }
+    assert_eq!(alive(), 0);
+    for (_, value) in dictionary.iter_mut() {
+        *value = Rc::clone(&token);
+    }
+    assert_eq!(alive(), ENTRIES);
+    drop(dictionary.remove(&spread(1)));
+    assert_eq!(alive(), ENTRIES - 1);
+    dictionary.clear();
+    assert_eq!((alive(), dictionary.len()), (0, 0));
+
+    for consumed in [0, 1, ENTRIES / 2, ENTRIES] {
+        let mut entries = filled().into_iter();
+        let kept: Vec<Rc<u64>> = entries.by_ref().take(consumed).map(|(_, value)| value).collect();
+        assert_eq!((kept.len(), alive()), (consumed, ENTRIES));
+        drop(entries);
+        assert_eq!(alive(), consumed);
+        drop(kept);
+        assert_eq!(alive(), 0);
+    }
+    drop(filled());
+    assert_eq!(alive(), 0);
+}
+
+/// Iteration yields the keys themselves where they are stored; the suite checks the values.
 #[test]
 fn exact_maps_iterate_over_their_keys() {
     fn check<D>(mut dictionary: D)
     where
-        D: for<'a> Dictionary<u64, u64, StoredKey<'a> = &'a u64> + 'static,
+        D: for<'a> Dictionary<u64, u64, StoredKey<'a> = &'a u64>
+            + IntoIterator<Item = (u64, u64)>
+            + 'static,
     {
         assert!(D::EXACT);
         for key in 0..1000 {
@@ -253,11 +345,46 @@ fn exact_maps_iterate_over_their_keys() {
         let keys: HashSet<u64> = dictionary.iter().map(|(&key, _)| key).collect();
         assert_eq!(keys, (0..1000).collect());
         assert!(dictionary.iter().all(|(&key, &value)| value == key + 1));
+        for (&key, value) in dictionary.iter_mut() {
+            *value = 2 * key;
+        }
+        let entries: HashMap<u64, u64> = dictionary.into_iter().collect();
+        assert_eq!(entries, (0..1000).map(|key| (key, 2 * key)).collect());
     }
     check(ChainedMap::new());
     check(LinearMap::new());
     check(CuckooMap::new());
     check(variation(3, 1, true).build(1).unwrap());
+}
+
+/// `for` loops take a map by reference, by mutable reference and by value, and each iterator knows
+/// how many entries are left.
+#[test]
+fn maps_are_iterated_in_three_ways() {
+    macro_rules! check {
+        ($map:expr) => {
+            let mut map = $map;
+            map.try_extend((0..100u64).map(|key| (key, key))).unwrap();
+            assert_eq!(map.len(), 100);
+            assert_eq!((map.iter().len(), map.iter_mut().len()), (100, 100));
+            for (_, value) in &mut map {
+                *value += 1;
+            }
+            let sum: u64 = (&map).into_iter().map(|(_, &value)| value).sum();
+            assert_eq!(sum, 5050);
+            let debug = format!("{map:?}");
+            let mut entries = map.into_iter();
+            assert_eq!((entries.len(), format!("{entries:?}")), (100, debug));
+            assert!(entries.next().is_some());
+            assert_eq!((entries.len(), entries.by_ref().count(), entries.len()), (99, 99, 0));
+            assert!(entries.next().is_none());
+        };
+    }
+    check!(ChainedMap::new());
+    check!(LinearMap::new());
+    check!(CuckooMap::new());
+    check!(variation(2, 1, true).build(100).unwrap());
+    check!(CompactedMap::new(64).unwrap());
 }
 
 #[test]
@@ -266,7 +393,7 @@ fn borrowed_keys_find_owned_ones() {
     map.try_extend([(b"ana".to_vec(), 1), (b"eva".to_vec(), 2)]).unwrap();
     *map.get_mut(&b"ana"[..]).unwrap() += 10;
     assert_eq!(map.get(&b"ana"[..]), Some(&11));
-    assert!(map.contains(&b"eva"[..]));
+    assert!(map.contains_key(&b"eva"[..]));
     assert_eq!(map.remove(&b"eva"[..]), Some(2));
     let left: Vec<_> = (&map).into_iter().collect();
     assert_eq!(left, [(&b"ana".to_vec(), &11)]);
@@ -294,7 +421,7 @@ fn equal_digests_make_slow_maps_and_right_answers() {
         for (value, key) in (0..).zip(&keys) {
             assert_eq!(map.insert(key.clone(), value), Ok(None));
         }
-        assert_eq!(map.entry_count(), 2048);
+        assert_eq!(map.len(), 2048);
         for (value, key) in (0..).zip(&keys).step_by(2) {
             assert_eq!(map.remove(key), Some(value));
         }
@@ -330,11 +457,11 @@ fn equal_digests_end_in_an_error_for_cuckoo_hashing() {
                 }
                 other => panic!("{other:?}"),
             }
-            assert_eq!(map.entry_count(), places);
+            assert_eq!(map.len(), places);
             assert_eq!((map.slot_count(), map.size_in_bytes()), (slots, bytes));
         }
-        assert!(keys[..places].iter().all(|key| map.contains(key)));
-        assert!(keys[places..].iter().all(|key| !map.contains(key)));
+        assert!(keys[..places].iter().all(|key| map.contains_key(key)));
+        assert!(keys[places..].iter().all(|key| !map.contains_key(key)));
         // Other keys still come in, and the error says what to do.
         map.insert(b"another".to_vec(), 1).unwrap();
         let error = map.insert(keys[places].clone(), 0).unwrap_err().to_string();
@@ -360,7 +487,7 @@ fn compaction_has_no_false_negatives_and_the_latest_value_wins() {
         for key in 0..5000 {
             assert_eq!(map.get(&key).probable(), latest.get(&map.compress(&key)), "{bits} bits");
         }
-        assert_eq!(map.entry_count(), latest.len());
+        assert_eq!(map.len(), latest.len());
     }
 }
 
@@ -382,7 +509,7 @@ fn compaction_errs_as_often_as_theory_says() {
         for seed in 0..TABLES {
             let mut map = CompactedMap::with_hasher(bits, KeyHasher::xxh3(seed)).unwrap();
             map.try_extend((0..keys).map(|key| (key, ()))).unwrap();
-            wrong += u64::from(map.contains(&u64::MAX));
+            wrong += u64::from(map.contains_key(&u64::MAX));
             stated += map.expected_fpr() / TABLES as f64;
         }
 

@@ -44,7 +44,7 @@ fn dictionaries() -> Result<(), Box<dyn Error>> {
             map.insert(key, !key)?;
         }
         let found = (0..1_000_000).filter(|key| map.get(key) == Some(&!key)).count();
-        let bytes = map.size_in_bytes() as f64 / map.entry_count() as f64;
+        let bytes = map.size_in_bytes() as f64 / map.len() as f64;
         println!("  {name:<32}  {found:>7}  {:>4.0}%  {bytes:>15.1}", 100.0 * map.load());
         Ok(())
     }

@@ -9,8 +9,8 @@ use proptest::test_runner::{Config, RngSeed};
 
 /// Every entry is reachable from its home, and the count is right.
 fn assert_sound<V>(map: &CompactedMap<u64, V>) {
-    assert_eq!(map.values.iter().count(), map.entry_count());
-    assert!(map.entry_count() <= entry_limit(map.slot_count(), MAX_LOAD));
+    assert_eq!(map.values.iter().count(), map.len());
+    assert!(map.len() <= entry_limit(map.slot_count(), MAX_LOAD));
     for (slot, _) in map.values.iter() {
         assert_eq!(map.find(map.compressed.get(slot)), slot);
     }
@@ -50,7 +50,7 @@ fn when_all_compressed_keys_are_in_use_nothing_is_new() {
         let mut map = CompactedMap::<u64, ()>::with_capacity(bits, usize::MAX).unwrap();
         let slots = map.slot_count();
         map.try_extend((0..10_000).map(|key| (key, ()))).unwrap();
-        assert_eq!(map.entry_count(), 1 << bits);
+        assert_eq!(map.len(), 1 << bits);
         assert_eq!(map.slot_count(), slots);
         assert_eq!(map.expected_fpr(), 1.0);
         assert_eq!(map.insert(&10_000, ()).unwrap(), Inserted::ProbablyReplaced(()));
@@ -153,7 +153,7 @@ fn every_value_is_dropped_exactly_once() {
     drop(copy);
     assert_eq!(Rc::strong_count(&token), 1 + 500);
     map.clear();
-    assert_eq!((Rc::strong_count(&token), map.entry_count()), (1, 0));
+    assert_eq!((Rc::strong_count(&token), map.len()), (1, 0));
     map.insert(&7, Rc::clone(&token)).unwrap();
     drop(map);
     assert_eq!(Rc::strong_count(&token), 1);

@@ -16,6 +16,7 @@
 #![allow(unsafe_code)]
 
 use std::mem::{MaybeUninit, needs_drop};
+use std::slice;
 
 use crivo_core::memory::reserved;
 
@@ -100,28 +101,37 @@ impl<V> Values<V> {
         Some(unsafe { value.assume_init_read() })
     }
 
-    /// The first taken slot from `slot` on.
-    fn first_taken(&self, slot: usize) -> Option<usize> {
-        let mut word = slot / 64;
-        let mut bits = self.taken.get(word)? & (u64::MAX << (slot % 64));
-        while bits == 0 {
-            word += 1;
-            bits = *self.taken.get(word)?;
-        }
-        Some(word * 64 + bits.trailing_zeros() as usize)
-    }
-
     /// Every value with its slot, in the order of the slots.
     pub(super) fn iter(&self) -> TakenValues<'_, V> {
-        TakenValues { values: self, next: 0, remaining: self.count }
+        TakenValues {
+            taken: &self.taken,
+            values: self.values.iter(),
+            next: 0,
+            remaining: self.count,
+        }
+    }
+
+    /// Every value with its slot, to be changed, in the order of the slots.
+    pub(super) fn iter_mut(&mut self) -> TakenValuesMut<'_, V> {
+        TakenValuesMut {
+            taken: &self.taken,
+            values: self.values.iter_mut(),
+            next: 0,
+            remaining: self.count,
+        }
+    }
+
+    /// Takes out the value of the first taken slot from `slot` on, with that slot.
+    pub(super) fn take_first(&mut self, slot: usize) -> Option<(usize, V)> {
+        let slot = first_taken(&self.taken, slot)?;
+        self.take(slot).map(|value| (slot, value))
     }
 
     /// Drops every value and keeps the slots.
     pub(super) fn clear(&mut self) {
         if needs_drop::<V>() {
             let mut next = 0;
-            while let Some(slot) = self.first_taken(next) {
-                drop(self.take(slot));
+            while let Some((slot, _)) = self.take_first(next) {
                 next = slot + 1;
             }
         } else {
@@ -154,9 +164,22 @@ impl<V: Clone> Clone for Values<V> {
     }
 }
 
+/// The first set bit from `slot` on.
+fn first_taken(taken: &[u64], slot: usize) -> Option<usize> {
+    let mut word = slot / 64;
+    let mut bits = taken.get(word)? & (u64::MAX << (slot % 64));
+    while bits == 0 {
+        word += 1;
+        bits = *taken.get(word)?;
+    }
+    Some(word * 64 + bits.trailing_zeros() as usize)
+}
+
 /// The values of [`Values`] with their slots.
 pub(super) struct TakenValues<'a, V> {
-    values: &'a Values<V>,
+    taken: &'a [u64],
+    /// The slots from `next` on.
+    values: slice::Iter<'a, MaybeUninit<V>>,
     next: usize,
     remaining: usize,
 }
@@ -165,10 +188,12 @@ impl<'a, V> Iterator for TakenValues<'a, V> {
     type Item = (usize, &'a V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let slot = self.values.first_taken(self.next)?;
+        let slot = first_taken(self.taken, self.next)?;
+        let value = self.values.nth(slot - self.next)?;
         self.next = slot + 1;
         self.remaining -= 1;
-        self.values.get(slot).map(|value| (slot, value))
+        // SAFETY: the bit of this slot is set, so that the value is initialised.
+        Some((slot, unsafe { value.assume_init_ref() }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -178,7 +203,34 @@ impl<'a, V> Iterator for TakenValues<'a, V> {
 
 impl<V> Clone for TakenValues<'_, V> {
     fn clone(&self) -> Self {
-        Self { ..*self }
+        Self { values: self.values.clone(), ..*self }
+    }
+}
+
+/// The values of [`Values`] with their slots, to be changed.
+pub(super) struct TakenValuesMut<'a, V> {
+    taken: &'a [u64],
+    /// The slots from `next` on.
+    values: slice::IterMut<'a, MaybeUninit<V>>,
+    next: usize,
+    remaining: usize,
+}
+
+impl<'a, V> Iterator for TakenValuesMut<'a, V> {
+    type Item = (usize, &'a mut V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let slot = first_taken(self.taken, self.next)?;
+        let value = self.values.nth(slot - self.next)?;
+        self.next = slot + 1;
+        self.remaining -= 1;
+        // SAFETY: the bit of this slot is set, so that the value is initialised; and the iterator
+        // over the slice hands out each value once.
+        Some((slot, unsafe { value.assume_init_mut() }))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.remaining, Some(self.remaining))
     }
 }
 
@@ -202,6 +254,14 @@ mod tests {
             let taken: Vec<usize> = values.iter().map(|(slot, _)| slot).collect();
             assert_eq!(taken, (0..slots).step_by(3).collect::<Vec<_>>());
             assert_eq!(values.iter().size_hint(), (taken.len(), Some(taken.len())));
+            for (slot, value) in values.iter_mut() {
+                assert_eq!(*value, slot.to_string());
+                value.push('!');
+            }
+            for (slot, value) in values.iter_mut() {
+                assert_eq!(value.pop(), Some('!'), "slot {slot}");
+            }
+            assert_eq!(values.iter_mut().size_hint(), (taken.len(), Some(taken.len())));
             for slot in 0..slots + 200 {
                 let expected = (slot < slots && slot % 3 == 0).then(|| slot.to_string());
                 assert_eq!(values.take(slot), expected);

@@ -9,7 +9,7 @@ use super::table::{Path, Table};
 use crate::InsertError;
 use crate::dictionary::complete_exact_map;
 use crate::error::capacity_error;
-use crate::slots::{Entries, TaggedSlots, Transfer, tag_of};
+use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer, tag_of};
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
 /// How many tables are tried, with other seeds and larger, before the keys are to blame.
@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 13;
 /// assert_eq!(ages.insert("ana".to_string(), 32)?, Some(31));
 /// assert_eq!(ages.get("ana"), Some(&32));
 /// assert_eq!(ages.remove("rui"), Some(40));
-/// assert_eq!(ages.entry_count(), 1);
+/// assert_eq!(ages.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -98,7 +98,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         CuckooOptions { hasher, ..CuckooOptions::default() }.build(capacity)
     }
 
-    /// The value under `key`.
+    /// The value of `key`.
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -108,7 +108,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         self.find(key, self.hasher.digest(key)).map(|(_, (_, value))| value)
     }
 
-    /// The value under `key`, to be changed.
+    /// The value of `key`, mutable.
     #[inline]
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -121,9 +121,9 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         }
     }
 
-    /// Whether there is a value under `key`.
+    /// Whether there is an entry for `key`.
     #[inline]
-    pub fn contains<Q>(&self, key: &Q) -> bool
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
@@ -181,7 +181,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         Some((Place::Stash(i), &self.stash[i]))
     }
 
-    /// Stores `value` under `key` and gives back the value that stood there before.
+    /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
     /// If there is no memory to grow, or if too many keys share their digests. The map is as it
@@ -202,7 +202,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
 
     fn insert_new(&mut self, key: K, value: V, digest: Digest) -> Result<(), InsertError> {
         let mut path = None;
-        if self.entry_count() < self.geometry.entry_limit(self.max_load) {
+        if self.len() < self.geometry.entry_limit(self.max_load) {
             let table = Table::new(&self.slots, self.geometry, self.hasher);
             path = table.path_for(digest, self.options.eviction, &mut self.randomness);
             if path.is_none() && self.stash.len() < self.options.stash {
@@ -222,11 +222,11 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
 
     /// Rebuilds the table, larger or with another seed, so that there is a path for `key` too.
     fn rebuild_with_room_for(&mut self, key: &K) -> Result<Path, InsertError> {
-        let wanted = self.entry_count() + 1;
+        let wanted = self.len() + 1;
         let mut geometry = self.geometry;
         let mut reseeds = self.reseeds;
         if self.has_no_place_at_all_for(key) {
-            let (entries, slots) = (self.entry_count(), self.slot_count());
+            let (entries, slots) = (self.len(), self.slot_count());
             return Err(InsertError::TooManyCollisions { entries, slots, seeds: 2 });
         }
         for attempt in 0..ATTEMPTS {
@@ -253,7 +253,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
             }
         }
         Err(InsertError::TooManyCollisions {
-            entries: self.entry_count(),
+            entries: self.len(),
             slots: geometry.slot_count(),
             seeds: (reseeds - self.reseeds) as usize,
         })
@@ -308,7 +308,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         Ok(path)
     }
 
-    /// Brings home from the stash whoever finds a place without disturbing others.
+    /// Moves entries from the stash into empty slots of their buckets, where there are any.
     fn settle_stash(&mut self) {
         for i in (0..self.stash.len()).rev() {
             let digest = self.hasher.digest(&self.stash[i].0);
@@ -320,7 +320,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         }
     }
 
-    /// Takes the entry of `key` out and gives back its value.
+    /// Removes the entry of `key` and returns its value.
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -334,7 +334,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         Some(value)
     }
 
-    /// Takes every entry out; the memory is kept.
+    /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.stash.clear();
@@ -347,14 +347,23 @@ impl<K, V> CuckooMap<K, V> {
         self.slots.entries(&self.stash)
     }
 
-    /// How many entries there are.
-    pub fn entry_count(&self) -> usize {
+    /// Every entry with its value mutable, in no particular order.
+    pub fn iter_mut(&mut self) -> EntriesMut<'_, K, V> {
+        self.slots.entries_mut(&mut self.stash)
+    }
+
+    fn into_entries(self) -> IntoEntries<K, V> {
+        self.slots.into_entries(self.stash)
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
         self.slots.taken_count() + self.stash.len()
     }
 
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
-        self.entry_count() == 0
+        self.len() == 0
     }
 
     /// How many slots the table has.
@@ -374,16 +383,16 @@ impl<K, V> CuckooMap<K, V> {
 
     /// Entries per slot.
     pub fn load(&self) -> f64 {
-        self.entry_count() as f64 / self.slot_count().max(1) as f64
+        self.len() as f64 / self.slot_count().max(1) as f64
     }
 
-    /// The memory taken on the heap, with what stands empty, without what keys and values point to.
+    /// Heap memory in use, including empty slots, excluding what keys and values point to.
     pub fn size_in_bytes(&self) -> usize {
         let stash = self.stash.capacity() * size_of::<(K, V)>();
         self.slots.size_in_bytes() + stash
     }
 
-    /// The hash function in use: that of the options, or a reseeded one after a rebuild.
+    /// The hasher in use: that of the options, or a reseeded one after a rebuild.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
@@ -412,4 +421,4 @@ impl CuckooOptions {
     }
 }
 
-complete_exact_map!(CuckooMap, Entries);
+complete_exact_map!(CuckooMap, Entries, EntriesMut, IntoEntries);

@@ -75,7 +75,7 @@ pub enum Layout {
 /// }
 /// .build(1000)?;
 /// textbook.insert(7, ())?;
-/// assert!(textbook.contains(&7));
+/// assert!(textbook.contains_key(&7));
 ///
 /// let error = CuckooOptions { choices: 5, ..CuckooOptions::default() }
 ///     .build::<u64, u64>(1000)

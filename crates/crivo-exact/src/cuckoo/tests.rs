@@ -10,8 +10,8 @@ use crivo::{BuildError, KeyHasher};
 
 /// Every entry lies in one of its own buckets, or in the stash, and is counted once.
 fn assert_consistent<K: crivo::Key + Eq + std::fmt::Debug, V>(map: &CuckooMap<K, V>) {
-    assert!(map.iter().all(|(key, _)| map.contains(key)));
-    assert_eq!(map.iter().count(), map.entry_count());
+    assert!(map.iter().all(|(key, _)| map.contains_key(key)));
+    assert_eq!(map.iter().count(), map.len());
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn fills_to_95_per_cent_without_growing_or_reseeding() {
         }
         assert_eq!((map.slot_count(), map.reseed_count()), (slots, 0));
         assert!((0..n as u64).all(|key| map.get(&key) == Some(&!key)));
-        assert!((n as u64..2 * n as u64).all(|key| !map.contains(&key)));
+        assert!((n as u64..2 * n as u64).all(|key| !map.contains_key(&key)));
     }
 }
 
@@ -89,8 +89,7 @@ fn a_stash_takes_what_the_table_cannot_place_and_gives_it_back() {
         assert_eq!(map.insert(key, key + 1), Ok(Some(key)));
     }
     // Removal from the table brings the stash home, long before the table is empty.
-    let mut others: Vec<u64> =
-        map.iter().map(|(&key, _)| key).take(map.entry_count() - 4).collect();
+    let mut others: Vec<u64> = map.iter().map(|(&key, _)| key).take(map.len() - 4).collect();
     while map.stash_count() > 0 {
         let removed = others.pop().expect("the stash comes home before the table is empty");
         assert_eq!(map.remove(&removed), Some(removed + 1));
@@ -103,9 +102,9 @@ fn a_stash_takes_what_the_table_cannot_place_and_gives_it_back() {
     for removed in left {
         assert_eq!(map.remove(&removed), Some(removed + 1));
         assert_consistent(&map);
-        assert!(map.stash_count() <= map.entry_count());
+        assert!(map.stash_count() <= map.len());
     }
-    assert_eq!((map.stash_count(), map.entry_count()), (0, 0));
+    assert_eq!((map.stash_count(), map.len()), (0, 0));
 }
 
 #[test]
@@ -144,19 +143,19 @@ fn a_failed_insertion_changes_nothing() {
     let mut map = options.build(16).unwrap();
     let mut failed = 0;
     for key in 0..3_000u64 {
-        let before = (map.entry_count(), map.slot_count(), map.hasher());
+        let before = (map.len(), map.slot_count(), map.hasher());
         match map.insert(key, key) {
-            Ok(_) => assert!(map.contains(&key)),
+            Ok(_) => assert!(map.contains_key(&key)),
             Err(error) => {
                 assert!(matches!(error, InsertError::TooManyCollisions { .. }));
-                assert_eq!((map.entry_count(), map.slot_count(), map.hasher()), before);
-                assert!(!map.contains(&key));
+                assert_eq!((map.len(), map.slot_count(), map.hasher()), before);
+                assert!(!map.contains_key(&key));
                 failed += 1;
             }
         }
     }
     assert!(failed > 0, "the options make failure certain");
-    assert_eq!(map.entry_count(), 3_000 - failed);
+    assert_eq!(map.len(), 3_000 - failed);
     assert_consistent(&map);
 }
 
@@ -311,7 +310,7 @@ fn a_panicking_drop_leaves_the_counts_right() {
     }
     let cleared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| map.clear()));
     assert!(cleared.is_err());
-    assert_eq!(map.iter().count(), map.entry_count());
+    assert_eq!(map.iter().count(), map.len());
     map.clear();
     assert!(map.is_empty());
 }

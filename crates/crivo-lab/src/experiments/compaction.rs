@@ -81,13 +81,13 @@ impl Experiment for Compaction {
                 let hasher = KeyHasher::xxh3(random.number());
                 let mut map = CompactedMap::<&str, ()>::with_hasher(hash_bits, hasher)?;
                 let collided = insert_all(&mut map, &words)?;
-                if let Some(missed) = words.iter().find(|word| !map.contains(**word)) {
+                if let Some(missed) = words.iter().find(|word| !map.contains_key(**word)) {
                     return Err(StudyError::wrong(format_args!(
                         "hash compaction denies {missed:?}"
                     )));
                 }
                 collisions.push(Collisions { hash_bits, keys, repetition, collided });
-                let taken = strangers.iter().filter(|stranger| map.contains(stranger.as_str()));
+                let taken = strangers.iter().filter(|stranger| map.contains_key(stranger.as_str()));
                 rate.add(taken.count() as u64);
             }
             rates.push(rate);
