@@ -1,11 +1,10 @@
-// Opens a report in headless Chromium and looks at it as a reader would.
+// Opens a report in headless Chromium and checks it.
 //
-//   node crates/crivo-lab/browser/check.mjs STUDY_FOLDER [SCREENSHOT_FOLDER]
+//   node crates/crivo-lab/browser/check.mjs STUDY_DIRECTORY [SCREENSHOT_DIRECTORY]
 //
-// It fails (exit code 1) on an error in the console, a request to the network, a figure that is
-// missing, empty or not drawn, or a page that is wider than its window; and takes screenshots of
-// the whole page at the width of a desk, in dark mode, and at the width of a telephone, and a PDF
-// as it would be printed. It needs Node.js 18 or later and Chromium (Debian: apt-get install
+// It fails (exit code 1) on an error in the console, a network request, a figure that is missing,
+// empty or not drawn, or a page that is wider than its window; and takes screenshots of the whole
+// page in desktop width, dark mode and phone width, and a PDF for print. It needs Node.js 18 or later and Chromium (Debian: apt-get install
 // chromium; elsewhere set CHROMIUM to its path). Without Chromium it says so and exits with 2.
 //
 // It speaks to Chromium over the DevTools protocol through a pipe: nothing is installed from npm.
@@ -18,7 +17,7 @@ import { pathToFileURL } from 'node:url';
 
 const [study, shots = 'screenshots'] = process.argv.slice(2);
 if (!study || !existsSync(join(study, 'index.html'))) {
-  console.error('usage: node check.mjs STUDY_FOLDER [SCREENSHOT_FOLDER]; STUDY_FOLDER holds index.html');
+  console.error('usage: node check.mjs STUDY_DIRECTORY [SCREENSHOT_DIRECTORY]; STUDY_DIRECTORY contains index.html');
   process.exit(2);
 }
 const candidates = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];

@@ -1,4 +1,4 @@
-//! What can go wrong in a study.
+//! Errors of a study.
 
 use std::fmt;
 use std::io;
@@ -10,20 +10,20 @@ use crivo_exact::InsertError;
 use crivo_hyphen::ReadError;
 use crivo_hyphen::exceptions::{GuardError, StoreError};
 
-/// Why a study did not come to its end. Files that were finished before stay; none is half-written.
+/// Why a study failed. Files that were finished before are kept; none is incomplete.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StudyError {
     /// There is no experiment of this name.
     UnknownExperiment {
-        /// The name that was given.
+        /// The requested name.
         name: String,
-        /// The name that comes nearest, if one comes near.
+        /// The most similar name, if there is one.
         nearest: Option<&'static str>,
     },
-    /// A list holds nothing to work with.
+    /// A list is empty.
     NoWords {
-        /// Where the list came from.
+        /// The file of the list.
         path: PathBuf,
     },
     /// The list of exceptions to hyphenation cannot be read.
@@ -32,14 +32,14 @@ pub enum StudyError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         error: io::Error,
     },
-    /// A file or folder could not be written.
+    /// A file or directory could not be written.
     Write {
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         error: io::Error,
     },
     /// A data file is not what the study wrote.
@@ -51,15 +51,14 @@ pub enum StudyError {
     },
     /// There is no data to report on.
     NothingMeasured {
-        /// The folder that was searched.
+        /// The directory that was searched.
         path: PathBuf,
     },
     /// The store of exceptions failed.
     Store(StoreError),
-    /// A structure could not be made.
+    /// A structure could not be built.
     Build(BuildError),
-    /// A structure gave a wrong answer: the measurement would be worthless, and the structure has
-    /// a fault.
+    /// A structure gave a wrong answer, which would invalidate the measurement.
     WrongAnswer(String),
     /// A plot could not be drawn.
     Drawing(String),
@@ -83,7 +82,7 @@ impl fmt::Display for StudyError {
                 write!(f, "there is no experiment {name:?}; there are {}", names.join(", "))
             }
             Self::NoWords { path } => {
-                write!(f, "{} holds no words; give a file with a word on each line", path.display())
+                write!(f, "{} has no words; give a file with one word per line", path.display())
             }
             Self::Read { path, error } => write!(f, "{} cannot be read: {error}", path.display()),
             Self::Write { path, error } => {
@@ -91,16 +90,16 @@ impl fmt::Display for StudyError {
             }
             Self::Data { path, reason } => write!(
                 f,
-                "{} is not a data file of this study: {reason}; remove it to measure again",
+                "{} is not a valid data file: {reason}; remove it to measure again",
                 path.display()
             ),
             Self::NothingMeasured { path } => {
-                write!(f, "{} holds no data of any experiment", path.display())
+                write!(f, "{} has no data of any experiment", path.display())
             }
             Self::Exceptions(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::Build(error) => error.fmt(f),
-            Self::WrongAnswer(what) => write!(f, "a structure answered wrongly: {what}"),
+            Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
             Self::Drawing(what) => write!(f, "a plot cannot be drawn: {what}"),
         }
     }

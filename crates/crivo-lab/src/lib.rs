@@ -1,14 +1,14 @@
 //! The study: experiments on membership structures, their data, their plots, and a report.
 //!
-//! Theory says how large a filter must be, how often it errs, how full a table can get. Published
-//! experiments on this were often too small to tell, or measured something else than they said.
-//! This crate repeats them, says what the sample can and cannot show, and writes it all down:
+//! Theory predicts how large a filter must be, its false-positive rate, how full a table can be.
+//! Published experiments on this were often too small to be conclusive, or measured something else
+//! than they claimed. This crate repeats them and states what the sample shows:
 //!
 //! ```text
 //!   experiment  ──measures──▶  data/NAME.json, NAME.times.json, NAME.TABLE.csv
 //!                                   │  (nothing else is read from here on)
 //!                                   ▼
-//!   report      ──tells────▶  figures/ID.svg, ID.png     index.html
+//!   report      ──presents─▶  figures/ID.svg, ID.png     index.html
 //! ```
 //!
 //! ```no_run
@@ -23,15 +23,15 @@
 //!
 //! # Rules
 //!
-//! - *Same seed, same data*, but for times, which stand in files of their own.
-//! - *A verdict follows from the data*: no sentence of the report knows its result beforehand.
-//! - *A test states its chance of a false alarm*, over all its comparisons together.
+//! - *Same seed, same data*, except for times, which are in separate files.
+//! - *A verdict follows from the data*: no sentence of the report has its result built in.
+//! - *A test states its probability of a false alarm*, over all its comparisons together.
 //! - *Times are ratios*: contenders take turns in one process, every answer is checked, and each
 //!   round is compared with the baseline's time in the same round.
 //!
 //! # When not to use it
 //!
-//! To compare crivo with other libraries: that is what the project's `bench` workspace does.
+//! To compare crivo with other libraries, use the project's `bench` workspace.
 
 mod data;
 mod error;

@@ -1,7 +1,7 @@
-//! Randomness that follows from the seed, and keys that are made of it.
+//! Reproducible random numbers, and random keys.
 //!
-//! Every use of randomness has a name, and its numbers follow from the seed and the name alone:
-//! an experiment gives the same data whether it runs by itself or with others.
+//! Every use of randomness has a name, and its numbers depend on the seed and the name alone: an
+//! experiment gives the same data whether it runs alone or with others.
 
 use crivo::{Digest, KeyHasher};
 use crivo_core::Random;
@@ -23,9 +23,9 @@ pub fn random_stream(seed: u64, name: &str) -> Random {
 
 /// Random strings, all distinct: lower-case letters, 14 to 50 of them.
 ///
-/// The first 14 letters spell a bijection of the string's number, which keeps any two strings
-/// apart; the length and the other letters are random. (Strings that are merely random repeat:
-/// of the 100,000 of the report that this study follows, 2,339 did.)
+/// The first 14 letters encode a bijection of the string's number, so all strings are distinct; the
+/// length and the other letters are random. (Merely random strings repeat: 2,339 of the 100,000 strings
+/// of the report that this study follows did.)
 ///
 /// ```
 /// use crivo_lab::RandomStrings;
@@ -79,7 +79,7 @@ mod tests {
         let seen: HashSet<String> = (0..20_000).map(|i| strings.get(i).to_string()).collect();
         assert_eq!(seen.len(), 20_000);
         let mean = seen.iter().map(String::len).sum::<usize>() as f64 / 20_000.0;
-        // Uniform from 14 to 50: mean 32, standard error 0.075; six of them have a chance of 2e-9.
+        // Uniform from 14 to 50: mean 32, standard error 0.075; six of them have a probability of 2e-9.
         assert!((mean - 32.0).abs() < 0.45, "{mean}");
     }
 }

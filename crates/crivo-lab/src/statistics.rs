@@ -1,17 +1,17 @@
-//! Means, intervals and lines.
+//! Means, intervals and regression lines.
 
 use crivo::ParameterError;
 use crivo::theory::interval;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The confidence of every interval that is drawn.
+/// The confidence of every interval in a plot.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The chance that one verdict of the report is a false alarm, at most.
+/// The maximum probability that a verdict of the report is a false alarm.
 pub const FALSE_ALARM: f64 = 0.01;
 
-/// A value and the interval that is believed to hold the truth.
+/// A value and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The value.
@@ -23,8 +23,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the interval holds `value`.
-    pub fn holds(&self, value: f64) -> bool {
+    /// Whether the interval contains `value`.
+    pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
@@ -34,42 +34,46 @@ impl Estimate {
     }
 }
 
-/// A share with its exact (Clopper–Pearson) interval.
+/// A proportion with its exact (Clopper–Pearson) interval.
 ///
 /// # Errors
 /// If there are no trials, or more successes than trials.
-pub fn share(successes: u64, trials: u64, confidence: f64) -> Result<Estimate, ParameterError> {
+pub fn proportion(
+    successes: u64,
+    trials: u64,
+    confidence: f64,
+) -> Result<Estimate, ParameterError> {
     let interval = interval::exact(successes, trials, confidence)?;
     let value = successes as f64 / trials as f64;
     Ok(Estimate { value, low: interval.low, high: interval.high })
 }
 
-/// A share over several samples of equal size, such as the questions to each of many filters, with
-/// an interval that holds even if each sample has a rate of its own: the wider of the exact
-/// interval of all trials and Student's over the samples. `squares` is the sum of the squared
-/// numbers of successes.
+/// A proportion over several samples of equal size, such as the queries to each of many filters, with
+/// an interval that is valid even if the samples have different rates: the wider of the exact interval
+/// of all trials and Student's interval over the samples. `squares` is the sum of the squared numbers
+/// of successes.
 ///
-/// The exact interval alone takes all trials for independent. The questions to one filter are not:
-/// they share its bits, and filters of one size scatter around the mean of theory.
+/// The exact interval alone assumes independent trials. The queries to one filter are not independent:
+/// they share its bits, and the rates of filters of one size vary around the mean in theory.
 ///
 /// # Errors
 /// If there are no trials, or more successes than trials.
-pub fn share_of_samples(
+pub fn proportion_of_samples(
     samples: u32,
     trials: u64,
     (successes, squares): (u64, u64),
     confidence: f64,
 ) -> Result<Estimate, ParameterError> {
-    let exact = share(successes, trials, confidence)?;
+    let exact = proportion(successes, trials, confidence)?;
     let (count, sum) = (f64::from(samples), successes as f64);
-    let scatter = (squares as f64 - sum * sum / count).max(0.0);
-    let error = (scatter * count / (count - 1.0)).sqrt() / trials as f64;
+    let variation = (squares as f64 - sum * sum / count).max(0.0);
+    let error = (variation * count / (count - 1.0)).sqrt() / trials as f64;
     let half = student(count - 1.0, confidence).map_or(0.0, |quantile| quantile * error);
     let (low, high) = (exact.value - half, exact.value + half);
     Ok(Estimate { value: exact.value, low: exact.low.min(low), high: exact.high.max(high) })
 }
 
-/// How many standard errors Student's interval reaches to each side, if there is any freedom.
+/// The half width of Student's interval in standard errors, if there are degrees of freedom.
 fn student(degrees_of_freedom: f64, confidence: f64) -> Option<f64> {
     let student = StudentsT::new(0.0, 1.0, degrees_of_freedom).ok()?;
     Some(student.inverse_cdf(0.5 + confidence / 2.0))
@@ -90,15 +94,14 @@ pub fn mean_interval(sample: &[f64], confidence: f64) -> Estimate {
     Estimate { value, low: value - half, high: value + half }
 }
 
-/// A value with a known standard error, and the interval that the normal distribution gives.
+/// A value with its normal interval, from a known standard error.
 pub fn normal_interval(value: f64, standard_error: f64, confidence: f64) -> Estimate {
     let half = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) * standard_error;
     Estimate { value, low: value - half, high: value + half }
 }
 
-/// The standard deviation of `count` values, as it was seen, with the interval that the normal
-/// distribution gives for large samples. The excess kurtosis of the values, 0 if they are normal,
-/// says how far their squares scatter.
+/// The observed standard deviation of `count` values, with its normal interval for large samples. The
+/// excess kurtosis of the values, 0 if they are normal, determines the variance of their squares.
 ///
 /// ```text
 ///   relative standard error = ½ √(2/(count − 1) + kurtosis/count)
@@ -110,14 +113,13 @@ pub fn deviation_interval(
     confidence: f64,
 ) -> Estimate {
     let count = count.max(2) as f64;
-    let scatter = (2.0 / (count - 1.0) + excess_kurtosis / count).max(0.0);
-    normal_interval(deviation, deviation * scatter.sqrt() / 2.0, confidence)
+    let variation = (2.0 / (count - 1.0) + excess_kurtosis / count).max(0.0);
+    normal_interval(deviation, deviation * variation.sqrt() / 2.0, confidence)
 }
 
-/// The median, with the interval between two of the ordered values that holds it whatever the
-/// distribution: each value is below the median with chance ½, so that ranks follow the binomial
-/// distribution. With too few values it is their whole range, and less sure than asked for:
-/// [`median_miss`] says by how much.
+/// The median, with a distribution-free interval between two order statistics: each value is below
+/// the median with probability ½, so ranks follow the binomial distribution. With too few values it is
+/// their whole range, at a lower confidence than requested: see [`median_miss`].
 pub fn median_interval(sample: &[f64], confidence: f64) -> Estimate {
     let mut ordered = sample.to_vec();
     ordered.sort_by(f64::total_cmp);
@@ -130,21 +132,21 @@ pub fn median_interval(sample: &[f64], confidence: f64) -> Estimate {
     Estimate { value, low: ordered[rank], high: ordered[count - 1 - rank] }
 }
 
-/// The chance that the [`median_interval`] of so many values does not hold the median: at most
-/// 1 − `confidence` where there are values enough, and more where there are not.
+/// The probability that the [`median_interval`] of `count` values misses the median: at most
+/// 1 − `confidence` if there are enough values, and more otherwise.
 ///
 /// ```
 /// use crivo_lab::statistics::median_miss;
 ///
 /// assert!(median_miss(30, 0.95) <= 0.05);
-/// // All of five values lie on one side with a chance of 2/2⁵, and no interval is wider.
+/// // All of five values are on one side with probability 2/2⁵, and no interval is wider.
 /// assert_eq!(median_miss(5, 0.95), 0.0625);
 /// ```
 pub fn median_miss(count: usize, confidence: f64) -> f64 {
     median_rank(count, confidence).1
 }
 
-/// The rank, from 0, of the lower end of the interval, and the chance that it misses.
+/// The rank, from 0, of the lower end of the interval, and the probability that it misses.
 fn median_rank(count: usize, confidence: f64) -> (usize, f64) {
     // The largest r with P(Binomial(count, ½) ≤ r) ≤ (1 − confidence)/2, but at least 0.
     let mut term = 0.5f64.powi(count as i32);
@@ -159,17 +161,17 @@ fn median_rank(count: usize, confidence: f64) -> (usize, f64) {
     }
 }
 
-/// A straight line through points, by least squares.
+/// A line fitted by least squares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
-    /// Its height at 0.
+    /// The value at 0.
     pub intercept: f64,
-    /// Its slope, with the interval of 95% that Student's distribution gives.
+    /// The slope, with Student's interval.
     pub slope: Estimate,
 }
 
 impl Line {
-    /// Its height at `x`.
+    /// The value at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.intercept + self.slope.value * x
     }
@@ -192,8 +194,8 @@ pub fn regression(points: &[(f64, f64)], confidence: f64) -> Line {
     Line { intercept, slope: Estimate { value: slope, low: slope - half, high: slope + half } }
 }
 
-/// How many trials of each of two shares tell them apart, in a two-sided test at `level` that
-/// succeeds with the chance `power`.
+/// The number of trials of each of two proportions for a two-sided test of their difference at `level`
+/// with this `power`.
 ///
 /// ```text
 ///   trials of each = (z_level + z_power)² · (p(1 − p) + q(1 − q)) / (p − q)²
@@ -226,17 +228,17 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_samples_allows_for_their_scatter() {
-        let exact = share(300, 1000, 0.95).unwrap();
-        // Ten samples of 100 with 30 successes each scatter less than chance has it: exact.
-        let even = share_of_samples(10, 1000, (300, 9000), 0.95).unwrap();
+    fn a_proportion_of_samples_allows_for_their_variation() {
+        let exact = proportion(300, 1000, 0.95).unwrap();
+        // Ten samples of 100 with 30 successes each vary less than by chance: the exact interval.
+        let even = proportion_of_samples(10, 1000, (300, 9000), 0.95).unwrap();
         assert_eq!(even, exact);
         // Five with 10 and five with 50: Student's, with a standard error of 0.2·√(10/9)/√10 and
         // t(9, 97.5%) = 2.2622.
-        let uneven = share_of_samples(10, 1000, (300, 13_000), 0.95).unwrap();
+        let uneven = proportion_of_samples(10, 1000, (300, 13_000), 0.95).unwrap();
         assert!((uneven.high - 0.3 - 2.2622 * 0.2 / 3.0).abs() < 1e-4, "{uneven:?}");
         assert!((0.6 - uneven.high - uneven.low).abs() < 1e-12);
-        assert_eq!(share_of_samples(1, 1000, (300, 90_000), 0.95).unwrap(), exact);
+        assert_eq!(proportion_of_samples(1, 1000, (300, 90_000), 0.95).unwrap(), exact);
     }
 
     #[test]
@@ -246,7 +248,7 @@ mod tests {
         // 201 normal values: 1/√400 of the deviation, twice that to each side.
         let deviation = deviation_interval(2.0, 201, 0.0, 0.954_499_736);
         assert!((deviation.high - 2.2).abs() < 1e-6, "{deviation:?}");
-        // Values that are one of two with equal chance have a kurtosis of −2: no scatter at all.
+        // Values that are one of two with equal probability have a kurtosis of −2: no variance.
         let coin = deviation_interval(0.5, 1_000_000, -2.0, 0.95);
         assert!(coin.high - coin.low < 1e-5);
     }

@@ -1,4 +1,4 @@
-//! A study: which experiments, under which settings, into which folder.
+//! A study: which experiments, under which settings, into which directory.
 
 use std::fmt;
 use std::fs;
@@ -8,21 +8,21 @@ use crivo::KeyHasher;
 use crivo_hyphen::Exception;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Dataset, prepare_folder};
+use crate::data::{Dataset, prepare_directory};
 use crate::experiments::{self, Experiment};
 use crate::random::{RandomStrings, random_stream};
 use crate::words::Words;
 use crate::{StudyError, report};
 
-/// How much is measured.
+/// The size of the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Seconds: enough to see that everything works. The numbers mean little.
+    /// Seconds: a test that everything works. The numbers mean little.
     Tiny,
     /// Under a minute: a first look.
     Quick,
-    /// Some minutes: what the report is made for.
+    /// Some minutes: the intended size.
     #[default]
     Full,
 }
@@ -37,14 +37,14 @@ impl fmt::Display for Scale {
     }
 }
 
-/// What the user asks for.
+/// The options of a study.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How much is measured.
+    /// The size of the study.
     pub scale: Scale,
     /// The seed of all randomness.
     pub seed: u64,
-    /// How often everything is repeated; by default 30 times, 7 in a quick study.
+    /// The number of repetitions; by default 30, or 7 in a quick study.
     pub repetitions: Option<u32>,
     /// A list of words instead of the embedded one.
     pub words: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// How often everything is repeated: at least twice, for there is no interval without.
+    /// The number of repetitions: at least 2, because one has no interval.
     pub fn repetitions(&self) -> u32 {
         let default = match self.scale {
             Scale::Tiny => 3,
@@ -63,7 +63,7 @@ impl Options {
         self.repetitions.unwrap_or(default).max(2)
     }
 
-    /// The settings that these options amount to, with the embedded lists.
+    /// The settings of these options, with the embedded lists.
     pub fn settings(&self) -> Settings {
         Settings {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -77,18 +77,18 @@ impl Options {
     }
 }
 
-/// Everything that decides what an experiment measures: equal settings, equal data but for times.
+/// Everything that determines the data: with equal settings all data are equal, except times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The version of this crate.
     pub version: String,
-    /// The commit it was built from, where that is known.
+    /// The commit it was built from, if known.
     pub commit: Option<String>,
-    /// How much was measured.
+    /// The size of the study.
     pub scale: Scale,
     /// The seed of all randomness.
     pub seed: u64,
-    /// How often everything was repeated.
+    /// The number of repetitions.
     pub repetitions: u32,
     /// The user's list of words.
     pub words: Option<ListIdentity>,
@@ -113,14 +113,14 @@ impl fmt::Display for Settings {
     }
 }
 
-/// Which list it was: two lists with the same identity are the same.
+/// Identifies a list: lists with the same identity are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListIdentity {
-    /// The name of the file, without its folder.
+    /// The name of the file, without its directory.
     pub name: String,
-    /// How many words it has.
+    /// The number of words.
     pub count: usize,
-    /// A hash of them all.
+    /// A hash of all words.
     pub fingerprint: String,
 }
 
@@ -158,24 +158,24 @@ impl OwnExceptions {
     }
 }
 
-/// Who is told how far a study is. All methods do nothing by default; `()` is a silent observer.
+/// Receives the progress of a study. All methods do nothing by default; `()` ignores everything.
 pub trait Progress {
-    /// An experiment begins: the `index`-th, from 0, of `total`.
+    /// An experiment starts: number `index`, from 0, of `total`.
     fn started(&self, name: &str, index: usize, total: usize) {
         let _ = (name, index, total);
     }
 
-    /// `done` of `total` steps of the present experiment are done.
+    /// `done` of `total` steps of the current experiment are done.
     fn step(&self, done: u64, total: u64) {
         let _ = (done, total);
     }
 
-    /// The present experiment has ended, and its data is in the folder.
+    /// The current experiment has ended, and its data is in the directory.
     fn finished(&self, name: &str) {
         let _ = name;
     }
 
-    /// An experiment is left out: its data for these settings is there already.
+    /// An experiment is skipped: its data for these settings exists.
     fn skipped(&self, name: &str, file: &Path) {
         let _ = (name, file);
     }
@@ -183,29 +183,29 @@ pub trait Progress {
 
 impl Progress for () {}
 
-/// How the names of scratch folders begin.
+/// The prefix of scratch directories.
 const SCRATCH: &str = ".crivo-scratch-";
 
-/// Removes the scratch folders of a study that was killed. Whoever cannot be removed does no harm.
-fn remove_leftovers(folder: &Path) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+/// Removes the scratch directories of a study that was killed. Failures are harmless.
+fn remove_leftovers(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SCRATCH)) {
         let _ = fs::remove_dir_all(entry.path());
     }
 }
 
-/// What an experiment may use.
+/// The environment of an experiment.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     options: &'a Options,
     words: &'a Words,
     exceptions: Option<&'a OwnExceptions>,
-    folder: &'a Path,
+    directory: &'a Path,
     progress: &'a dyn Progress,
 }
 
 impl<'a> Context<'a> {
-    /// Whichever belongs to the scale.
+    /// The value for the scale of the study.
     pub fn pick<T>(&self, tiny: T, quick: T, full: T) -> T {
         match self.options.scale {
             Scale::Tiny => tiny,
@@ -214,7 +214,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// How often everything is repeated.
+    /// The number of repetitions.
     pub fn repetitions(&self) -> u32 {
         self.options.repetitions()
     }
@@ -224,12 +224,12 @@ impl<'a> Context<'a> {
         self.options.seed
     }
 
-    /// A stream of random numbers of its own for every name.
+    /// A separate stream of random numbers for every name.
     pub fn random(&self, name: &str) -> crivo_core::Random {
         random_stream(self.seed(), name)
     }
 
-    /// Random strings of their own for every name.
+    /// Separate random strings for every name.
     pub fn strings(&self, name: &str) -> RandomStrings {
         RandomStrings::new(self.seed(), name)
     }
@@ -244,23 +244,23 @@ impl<'a> Context<'a> {
         self.exceptions.map(|own| own.list.as_slice())
     }
 
-    /// A folder for files of the experiment's own, on the disk of the study, that is removed with
-    /// all its content when it is dropped.
+    /// A directory for temporary files, on the disk of the study, which is removed with its content
+    /// when it is dropped.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn scratch(&self) -> Result<tempfile::TempDir, StudyError> {
-        let refused = |error| StudyError::Write { path: self.folder.to_path_buf(), error };
-        tempfile::Builder::new().prefix(SCRATCH).tempdir_in(self.folder).map_err(refused)
+        let refused = |error| StudyError::Write { path: self.directory.to_path_buf(), error };
+        tempfile::Builder::new().prefix(SCRATCH).tempdir_in(self.directory).map_err(refused)
     }
 
-    /// Tells how far the experiment is.
+    /// Reports the progress of the experiment.
     pub fn step(&self, done: u64, total: u64) {
         self.progress.step(done, total);
     }
 }
 
-/// Experiments to be run into a folder.
+/// A set of experiments with their settings.
 ///
 /// ```no_run
 /// use crivo_lab::{Options, Scale, Study};
@@ -279,10 +279,10 @@ pub struct Study {
 }
 
 impl Study {
-    /// The experiments of these names, or all if there are none. Reads the lists.
+    /// The experiments with these names, or all if no name is given. Reads the lists.
     ///
     /// # Errors
-    /// If there is no experiment of some name, or if a list cannot be read or is empty.
+    /// If a name is unknown, or if a list cannot be read or is empty.
     pub fn new(names: &[impl AsRef<str>], options: Options) -> Result<Self, StudyError> {
         let mut chosen = names
             .iter()
@@ -300,7 +300,7 @@ impl Study {
         Ok(Self { experiments, options, words, exceptions })
     }
 
-    /// The settings of this study, by which data is recognised.
+    /// The settings of this study, which identify its data.
     pub fn settings(&self) -> Settings {
         let is_own = self.options.words.is_some();
         Settings {
@@ -310,32 +310,32 @@ impl Study {
         }
     }
 
-    /// [Measures](Self::measure), and makes the report of all data that is in `folder/data`.
-    /// Answers the path of the report.
+    /// [Measures](Self::measure), and writes the report of all data in `directory/data`. Returns the
+    /// path of the report.
     ///
     /// # Errors
-    /// If the folder cannot be written, or an experiment fails. What was finished before stays,
-    /// and another run goes on from there.
-    pub fn run(&self, folder: &Path, progress: &dyn Progress) -> Result<PathBuf, StudyError> {
-        self.measure(folder, progress)?;
-        report::write(folder)
+    /// If the directory cannot be written, or an experiment fails. Finished experiments are kept, and
+    /// another run continues from there.
+    pub fn run(&self, directory: &Path, progress: &dyn Progress) -> Result<PathBuf, StudyError> {
+        self.measure(directory, progress)?;
+        report::write(directory)
     }
 
-    /// Runs every experiment whose data is not in `folder/data` already.
+    /// Runs every experiment whose data is not yet in `directory/data`.
     ///
     /// # Errors
     /// As with [`run`](Self::run).
-    pub fn measure(&self, folder: &Path, progress: &dyn Progress) -> Result<(), StudyError> {
-        let data_folder = folder.join("data");
-        prepare_folder(&data_folder)?;
-        remove_leftovers(folder);
+    pub fn measure(&self, directory: &Path, progress: &dyn Progress) -> Result<(), StudyError> {
+        let data_directory = directory.join("data");
+        prepare_directory(&data_directory)?;
+        remove_leftovers(directory);
         let settings = self.settings();
         for (index, experiment) in self.experiments.iter().enumerate() {
             let name = experiment.name();
-            // What cannot be read was not written by this study to its end: measured again.
-            let present = Dataset::load(&data_folder, name).ok().flatten();
+            // Data that cannot be read is incomplete, and measured again.
+            let present = Dataset::load(&data_directory, name).ok().flatten();
             if present.is_some_and(|data| *data.settings() == settings) {
-                progress.skipped(name, &data_folder.join(format!("{name}.json")));
+                progress.skipped(name, &data_directory.join(format!("{name}.json")));
                 continue;
             }
             progress.started(name, index, self.experiments.len());
@@ -343,12 +343,12 @@ impl Study {
                 options: &self.options,
                 words: &self.words,
                 exceptions: self.exceptions.as_ref(),
-                folder,
+                directory,
                 progress,
             };
             let mut data = Dataset::new(name, settings.clone());
             experiment.run(&context, &mut data)?;
-            data.save(&data_folder)?;
+            data.save(&data_directory)?;
             progress.finished(name);
         }
         Ok(())

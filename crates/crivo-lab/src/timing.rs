@@ -1,12 +1,11 @@
-//! Times that can be compared.
+//! Comparable times.
 //!
-//! All contenders live in one process and take turns, round after round, each round in another order,
-//! so that whatever the machine does in the meantime, and whatever a contender leaves behind in the
-//! caches, falls on all alike. What counts is the ratio to a baseline *within a round*; the raw
-//! samples go into the data files.
+//! All contenders run in one process and take turns, round after round, each round in another order,
+//! so that disturbances of the machine and the state of the caches affect all of them equally. The
+//! result is the ratio to a baseline *within a round*; the raw samples are in the data files.
 //!
-//! Where the system tells it, time is the processor's time of this thread ([`Clock::Processor`]):
-//! what other programs take in between does not count.
+//! Where the system supports it, time is the CPU time of this thread ([`Clock::Processor`]), which
+//! excludes other programs.
 
 use std::hint::black_box;
 use std::sync::LazyLock;
@@ -21,8 +20,8 @@ use crate::statistics::{
 };
 use crate::{StudyError, random_stream};
 
-/// Something measured: a name, and the work. It is told which phase to do and gives a reading to
-/// be checked.
+/// A contender: a name, and a function that is called with the number of the phase and returns a
+/// result to be checked.
 pub struct Contender<'a> {
     /// Its name in the data.
     pub name: String,
@@ -39,28 +38,28 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// A part of each round that is timed by itself.
+/// A part of each round that is timed separately.
 #[derive(Debug, Clone, Copy)]
 pub struct Phase<'a> {
     /// Its name in the data.
     pub task: &'a str,
-    /// How many operations it does.
+    /// The number of operations.
     pub operations: usize,
-    /// The reading that is right, where it is the same for all; otherwise each contender must read
-    /// the same in every round.
+    /// The expected result, if it is the same for all; otherwise each contender must return the same
+    /// result in every round.
     pub expected: Option<u64>,
 }
 
-/// One timed round of one contender: what the data files hold.
+/// One timed round of one contender, as in the data files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// What was done, with its circumstances.
+    /// The task, with its conditions.
     pub task: String,
-    /// The circumstance that varies: number of keys, load, rate…
+    /// The parameter that varies: number of keys, load, FPR…
     pub x: f64,
-    /// Who did it.
+    /// The contender.
     pub contender: String,
-    /// In which round, from 0.
+    /// The round, from 0.
     pub round: u32,
     /// Nanoseconds per operation.
     pub nanoseconds: f64,
@@ -69,18 +68,17 @@ pub struct Sample {
 /// Which time is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The time that the processor spent on this thread, or the time of day where the system does
-    /// not tell it.
+    /// The CPU time of this thread, or wall-clock time where that is not available.
     Processor,
-    /// The time of day: also what is spent waiting for a disk.
-    Day,
+    /// Wall-clock time, which includes waiting for a disk.
+    Wall,
 }
 
-/// Lets the contenders take turns for `rounds` rounds, each in an order of its own, after one that
-/// warms up. In its turn a contender does all phases, each timed by itself.
+/// Runs the contenders in turn for `rounds` rounds, each in a random order, after a round of warm-up.
+/// In its turn a contender runs all phases, each timed separately.
 ///
 /// # Errors
-/// If a contender fails, or its reading is not the expected one, or not that of its first round.
+/// If a contender fails, or its result is not the expected one, or not that of its first round.
 pub fn interleave(
     clock: Clock,
     x: f64,
@@ -90,24 +88,24 @@ pub fn interleave(
 ) -> Result<Vec<Sample>, StudyError> {
     let count = contenders.len();
     let mut samples = vec![Vec::with_capacity(phases.len() * rounds as usize); count];
-    let mut readings = vec![None; count * phases.len()];
+    let mut results = vec![None; count * phases.len()];
     let mut order: Vec<usize> = (0..count).collect();
     let mut random = random_stream(0, "turns");
     for round in 0..=rounds {
-        // Who comes after somebody that fills the caches pays for it: not always the same one.
+        // A contender that runs after one that fills the caches is slower: the order varies.
         random.shuffle(&mut order);
         for &place in &order {
             let contender = &mut contenders[place];
             for (number, phase) in phases.iter().enumerate() {
                 let start = clock.now();
-                let reading = black_box((contender.work)(number)?);
+                let result = black_box((contender.work)(number)?);
                 let elapsed = clock.now().saturating_sub(start);
-                let first = readings[place * phases.len() + number].get_or_insert(reading);
+                let first = results[place * phases.len() + number].get_or_insert(result);
                 let expected = phase.expected.unwrap_or(*first);
-                if reading != expected {
+                if result != expected {
                     let (name, task) = (&contender.name, phase.task);
                     return Err(StudyError::wrong(format_args!(
-                        "{name} read {reading} in {task:?}, where {expected} is right"
+                        "{name} returned {result} in {task:?}, expected {expected}"
                     )));
                 }
                 if let Some(round) = round.checked_sub(1) {
@@ -141,52 +139,52 @@ impl Clock {
     }
 }
 
-/// What a ratio of times says.
+/// The result of a comparison of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// Faster than the baseline.
     Faster,
     /// Slower than the baseline.
     Slower,
-    /// Not to be told apart from it.
+    /// Not significantly different.
     Open,
 }
 
-/// The test behind so many comparisons of median ratios with 1, over so many rounds, for the
-/// reader: with the chance of a false alarm in any of them, unless the rounds are too few.
+/// A description of the test for the reader, for a number of comparisons of median ratios with 1 over
+/// a number of rounds, with the probability of a false alarm in any of them.
 pub(crate) fn describe_comparisons(comparisons: usize, rounds: usize) -> String {
-    let chance = chance_of_alarm(comparisons, rounds);
+    let probability = false_alarm_probability(comparisons, rounds);
     if !suffices(comparisons, rounds) {
         return format!(
-            "Not a test: {rounds} rounds are too few for {comparisons} comparisons. Faster and slower \
+            "Not a test: {rounds} rounds are too few for {comparisons} comparisons. “Faster” and “slower” \
              mean: in every round."
         );
     }
     format!(
-        "Test: the interval of the median ratio over {rounds} rounds lies wholly below or above 1, \
+        "Test: the interval of the median ratio over {rounds} rounds is entirely below or above 1, \
          corrected for {comparisons} {} (Bonferroni); probability of a false alarm at most {}.",
         if comparisons == 1 { "comparison" } else { "comparisons" },
-        // Rounded up, for it is a bound.
-        percent((chance * 1e3).ceil() / 1e3, 2),
+        // Rounded up, because it is a bound.
+        percent((probability * 1e3).ceil() / 1e3, 2),
     )
 }
 
-/// The chance of a false alarm in any of so many comparisons.
-fn chance_of_alarm(comparisons: usize, rounds: usize) -> f64 {
+/// The probability of a false alarm in any of the comparisons.
+fn false_alarm_probability(comparisons: usize, rounds: usize) -> f64 {
     comparisons as f64 * median_miss(rounds, corrected(comparisons))
 }
 
-/// Whether so many rounds are enough for a test of so many comparisons.
+/// Whether the rounds are enough for a test of this number of comparisons.
 pub(crate) fn suffices(comparisons: usize, rounds: usize) -> bool {
-    chance_of_alarm(comparisons, rounds) <= 0.05
+    false_alarm_probability(comparisons, rounds) <= 0.05
 }
 
-/// The confidence of each of so many comparisons.
+/// The confidence of each of a number of comparisons.
 pub(crate) fn corrected(comparisons: usize) -> f64 {
     1.0 - FALSE_ALARM / comparisons.max(1) as f64
 }
 
-/// Samples of a data file, to be asked.
+/// The samples of a data file.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples<'a>(pub &'a [Sample]);
 
@@ -201,13 +199,13 @@ impl Samples<'_> {
         found.into_iter().map(|sample| sample.nanoseconds).collect()
     }
 
-    /// The mean time of a contender with its interval of 95%.
+    /// The mean time of a contender with its 95% interval.
     pub fn mean(&self, task: &str, x: f64, contender: &str) -> Option<Estimate> {
         let times = self.times(task, x, contender);
         (!times.is_empty()).then(|| mean_interval(&times, CONFIDENCE))
     }
 
-    /// The median time of a contender with its interval of 95%.
+    /// The median time of a contender with its 95% interval.
     pub fn median(&self, task: &str, x: f64, contender: &str) -> Option<Estimate> {
         let times = self.times(task, x, contender);
         (!times.is_empty()).then(|| median_interval(&times, CONFIDENCE))
@@ -229,7 +227,7 @@ impl Samples<'_> {
     }
 
     /// Whether a contender is faster or slower than the baseline: the interval of the median ratio,
-    /// at this confidence, lies wholly below or above 1.
+    /// at this confidence, is entirely below or above 1.
     pub fn compare(
         &self,
         task: &str,
@@ -247,7 +245,7 @@ impl Samples<'_> {
     }
 
     /// The contender with the lowest median ratio to the baseline, that ratio, and the contenders
-    /// that it is not faster than at this confidence.
+    /// than which it is not significantly faster.
     pub fn fastest(
         &self,
         task: &str,
@@ -267,7 +265,7 @@ impl Samples<'_> {
         Some((best.clone(), ratio, rivals.collect()))
     }
 
-    /// The fewest rounds of any contender in a task.
+    /// The minimum number of rounds of any contender in a task.
     pub fn rounds(&self, task: &str) -> usize {
         let rounds = self.xs(task).into_iter().flat_map(|x| {
             let names = self.contenders(task).into_iter();
@@ -276,7 +274,7 @@ impl Samples<'_> {
         rounds.min().unwrap_or(0)
     }
 
-    /// Every x of a task, in rising order.
+    /// Every x of a task, in ascending order.
     pub fn xs(&self, task: &str) -> Vec<f64> {
         let mut xs: Vec<f64> =
             self.0.iter().filter(|sample| sample.task == task).map(|sample| sample.x).collect();
@@ -313,7 +311,7 @@ mod tests {
         });
         let phase = Phase { task: "task", operations: 10, expected: Some(7) };
         let samples = interleave(Clock::Processor, 1.0, 20, &[phase], &mut contenders).unwrap();
-        // All in every round, and nobody always behind the same one.
+        // All contenders run in every round, in varying order.
         let order = order.take();
         for round in order.as_bytes().chunks(3) {
             assert!(b"abc".iter().all(|name| round.contains(name)), "{order}");
@@ -331,20 +329,20 @@ mod tests {
         let samples = Samples(&samples);
         assert_eq!(samples.xs("task"), [1.0]);
         assert_eq!(samples.times("task", 1.0, "b").len(), 20);
-        assert!(samples.ratio("task", 1.0, "a", "a", 0.95).unwrap().holds(1.0));
+        assert!(samples.ratio("task", 1.0, "a", "a", 0.95).unwrap().contains(1.0));
         assert!(samples.mean("task", 2.0, "b").is_none());
 
         assert_eq!(samples.rounds("task"), 20);
 
         let wrong = Phase { expected: Some(8), ..phase };
         let error = interleave(Clock::Processor, 1.0, 2, &[wrong], &mut contenders).unwrap_err();
-        assert!(error.to_string().contains("read 7 in \"task\", where 8 is right"), "{error}");
+        assert!(error.to_string().contains("returned 7 in \"task\", expected 8"), "{error}");
 
-        // Without an expected reading the first one counts.
-        let (free, mut reading) = (Phase { expected: None, ..phase }, 0);
+        // Without an expected result, the first one must be repeated.
+        let (free, mut result) = (Phase { expected: None, ..phase }, 0);
         let counting = Contender::new("counts", |_| {
-            reading += 1;
-            Ok(reading)
+            result += 1;
+            Ok(result)
         });
         assert!(interleave(Clock::Processor, 1.0, 1, &[free], &mut [counting]).is_err());
     }
@@ -357,7 +355,7 @@ mod tests {
             x: 1.0,
             contender: name.to_string(),
             round,
-            // Every contender has rounds of its own in which it is a little slower.
+            // Each contender is slightly slower in some rounds.
             nanoseconds: time + 0.01 * f64::from((round + name.len() as u32) % 3),
         };
         let rows: Vec<Sample> =

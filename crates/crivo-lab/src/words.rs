@@ -1,4 +1,4 @@
-//! Lists of words: the embedded one, or a user's.
+//! Word lists: the embedded one, or the user's.
 
 use std::fs;
 use std::io::Read;
@@ -30,10 +30,10 @@ pub struct Words {
 }
 
 impl Words {
-    /// The list that comes with the crate: 348,454 English words.
+    /// The embedded list: 348,454 English words.
     pub fn embedded() -> Self {
         let mut text = String::new();
-        // Cannot fail: the bytes are part of the program, and a test unpacks them.
+        // Cannot fail: the bytes are part of the program, and a test decompresses them.
         let unpacked = GzDecoder::new(EMBEDDED).read_to_string(&mut text);
         debug_assert!(unpacked.is_ok());
         Self::of_text("SCOWL, American English, huge", &text)
@@ -42,7 +42,7 @@ impl Words {
     /// The words of a file, one on each line.
     ///
     /// # Errors
-    /// If the file cannot be read, is not UTF-8, or holds no word.
+    /// If the file cannot be read, is not UTF-8, or has no words.
     pub fn read(path: &Path) -> Result<Self, StudyError> {
         let text = fs::read_to_string(path)
             .map_err(|error| StudyError::Read { path: path.to_path_buf(), error })?;
@@ -61,17 +61,17 @@ impl Words {
         Self { name: name.to_string(), words }
     }
 
-    /// What to call the list.
+    /// The name of the list.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many words there are.
+    /// The number of words.
     pub fn count(&self) -> usize {
         self.words.len()
     }
 
-    /// Every word.
+    /// All words.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str)
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_embedded_list_is_whole() {
+    fn the_embedded_list_is_complete() {
         let words = Words::embedded();
         assert_eq!(words.count(), 348_454);
         assert!(words.iter().any(|word| word == "hyphenation"));

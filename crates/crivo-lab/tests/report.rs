@@ -1,4 +1,4 @@
-//! The report as a reader gets it: whole, well-formed, and without the network.
+//! The report is complete, well-formed and self-contained.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,14 +9,14 @@ use roxmltree::Document;
 
 /// A tiny study of all experiments.
 fn tiny() -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let options = Options { scale: Scale::Tiny, seed: 7, ..Options::default() };
-    let page = Study::new(&[] as &[&str], options).unwrap().run(folder.path(), &()).unwrap();
+    let page = Study::new(&[] as &[&str], options).unwrap().run(directory.path(), &()).unwrap();
     let html = fs::read_to_string(page).unwrap();
-    (folder, html)
+    (directory, html)
 }
 
-/// What stands between each `start` and the next `end`.
+/// The text between each `start` and the next `end`.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     text.split(start)
         .skip(1)
@@ -25,19 +25,19 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_report_is_whole() {
-    let (folder, html) = tiny();
+fn the_report_is_complete() {
+    let (directory, html) = tiny();
     for name in experiments::names() {
         assert!(html.contains(&format!("<section id=\"{name}\"")), "{name} is missing");
-        assert!(folder.path().join(format!("data/{name}.json")).exists());
+        assert!(directory.path().join(format!("data/{name}.json")).exists());
     }
-    every_figure_is_there(folder.path(), &html);
-    drawings_are_well_formed(folder.path(), &html);
+    every_figure_is_present(directory.path(), &html);
+    drawings_are_well_formed(directory.path(), &html);
     nothing_comes_from_the_network(&html);
-    links_lead_somewhere(folder.path(), &html);
+    links_have_targets(directory.path(), &html);
 }
 
-fn every_figure_is_there(folder: &Path, html: &str) {
+fn every_figure_is_present(directory: &Path, html: &str) {
     let figures = between(html, "<figure id=\"", "</figure>");
     assert!(figures.len() >= 20, "{} figures", figures.len());
     let mut ids = HashSet::new();
@@ -56,20 +56,20 @@ fn every_figure_is_there(folder: &Path, html: &str) {
         for placeholder in ["NaN", ">inf", "inf%", "inf×", "{}", "^["] {
             assert!(!body.contains(placeholder), "{id} has {placeholder}");
         }
-        // The summary at the top knows it.
+        // It is in the summary.
         assert!(html.contains(&format!("<td><a href=\"#{id}\">")), "{id} is not in the summary");
-        let png = fs::read(folder.join(format!("figures/{id}.png"))).unwrap();
+        let png = fs::read(directory.join(format!("figures/{id}.png"))).unwrap();
         assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 5_000, "{id}.png");
     }
 }
 
-fn drawings_are_well_formed(folder: &Path, html: &str) {
+fn drawings_are_well_formed(directory: &Path, html: &str) {
     for drawing in between(html, "<svg ", "</svg>") {
         let svg = format!("<svg {drawing}</svg>");
         Document::parse(&svg).unwrap_or_else(|error| panic!("{error} in {svg}"));
     }
     let files: Vec<_> =
-        fs::read_dir(folder.join("figures")).unwrap().map(|file| file.unwrap().path()).collect();
+        fs::read_dir(directory.join("figures")).unwrap().map(|file| file.unwrap().path()).collect();
     let drawings =
         files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "svg"));
     for path in drawings {
@@ -78,7 +78,7 @@ fn drawings_are_well_formed(folder: &Path, html: &str) {
             Document::parse(&text).unwrap_or_else(|error| panic!("{error} in {}", path.display()));
         let root = document.root_element();
         assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
-        // A file of its own has no page around it that would know variables.
+        // A separate file has no page that defines CSS variables.
         assert!(!text.contains("var("), "{}", path.display());
         let marks = root
             .descendants()
@@ -102,12 +102,12 @@ fn nothing_comes_from_the_network(html: &str) {
     }
 }
 
-fn links_lead_somewhere(folder: &Path, html: &str) {
+fn links_have_targets(directory: &Path, html: &str) {
     for href in between(html, "href=\"", "\"") {
         match href.strip_prefix('#') {
-            Some(id) => assert!(html.contains(&format!("id=\"{id}\"")), "#{id} leads nowhere"),
+            Some(id) => assert!(html.contains(&format!("id=\"{id}\"")), "#{id} has no target"),
             None if href == "data:," => {}
-            None => assert!(folder.join(href).exists(), "{href} is missing"),
+            None => assert!(directory.join(href).exists(), "{href} is missing"),
         }
     }
 }

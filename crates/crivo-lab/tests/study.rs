@@ -1,4 +1,4 @@
-//! What a study promises: the same data for the same seed, resumption, and clear errors.
+//! Guarantees of a study: the same data for the same seed, resumption, and clear errors.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ fn tiny(seed: u64) -> Options {
     Options { scale: Scale::Tiny, seed, repetitions: Some(2), ..Options::default() }
 }
 
-fn run(names: &[&str], options: Options, folder: &Path) {
-    Study::new(names, options).unwrap().run(folder, &()).unwrap();
+fn run(names: &[&str], options: Options, directory: &Path) {
+    Study::new(names, options).unwrap().run(directory, &()).unwrap();
 }
 
-/// Every data file but those of times, by name.
-fn data_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let files = fs::read_dir(folder.join("data")).unwrap().map(|file| file.unwrap().path());
+/// Every data file except those of times, by name.
+fn data_files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(directory.join("data")).unwrap().map(|file| file.unwrap().path());
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     files
         .filter(|path| !name(path).contains(".times."))
@@ -25,7 +25,7 @@ fn data_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Notes what was told.
+/// Records the progress.
 #[derive(Default)]
 struct Notes(RefCell<Vec<String>>);
 
@@ -40,12 +40,12 @@ impl Progress for Notes {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_data_but_for_times() {
+fn the_same_seed_gives_the_same_data_except_times() {
     let [one, same, other] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
-    for (folder, names, seed) in
+    for (directory, names, seed) in
         [(&one, &[][..], 1), (&same, &[], 1), (&other, &["best-k", "compaction"], 2)]
     {
-        Study::new(names, tiny(seed)).unwrap().measure(folder.path(), &()).unwrap();
+        Study::new(names, tiny(seed)).unwrap().measure(directory.path(), &()).unwrap();
     }
     let (one, same, other) =
         (data_files(one.path()), data_files(same.path()), data_files(other.path()));
@@ -66,27 +66,27 @@ fn an_experiment_does_not_depend_on_its_neighbours() {
 }
 
 #[test]
-fn a_study_goes_on_where_it_was_interrupted() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&["best-k"], tiny(1), folder.path());
+fn an_interrupted_study_is_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    run(&["best-k"], tiny(1), directory.path());
     let names = ["best-k", "best-m"];
     let notes = Notes::default();
-    Study::new(&names, tiny(1)).unwrap().run(folder.path(), &notes).unwrap();
+    Study::new(&names, tiny(1)).unwrap().run(directory.path(), &notes).unwrap();
     assert_eq!(*notes.0.borrow(), ["skipped best-k", "started best-m"]);
 
-    // What a killed study left behind is gone.
-    let scratch = folder.path().join(".crivo-scratch-left");
+    // Leftovers of a killed study are removed.
+    let scratch = directory.path().join(".crivo-scratch-left");
     fs::create_dir(&scratch).unwrap();
 
-    // Other settings are measured anew, and so is what is damaged.
+    // Other settings, and damaged data, are measured again.
     let notes = Notes::default();
-    Study::new(&names[..1], tiny(2)).unwrap().run(folder.path(), &notes).unwrap();
-    fs::write(folder.path().join("data/best-k.json"), "{").unwrap();
-    Study::new(&names[..1], tiny(2)).unwrap().run(folder.path(), &notes).unwrap();
+    Study::new(&names[..1], tiny(2)).unwrap().run(directory.path(), &notes).unwrap();
+    fs::write(directory.path().join("data/best-k.json"), "{").unwrap();
+    Study::new(&names[..1], tiny(2)).unwrap().run(directory.path(), &notes).unwrap();
     assert_eq!(*notes.0.borrow(), ["started best-k", "started best-k"]);
 
     // No temporary file is left.
-    let [left, below] = [folder.path().to_path_buf(), folder.path().join("data")]
+    let [left, below] = [directory.path().to_path_buf(), directory.path().join("data")]
         .map(|path| fs::read_dir(path).unwrap());
     let left = left.chain(below);
     assert!(
@@ -96,40 +96,43 @@ fn a_study_goes_on_where_it_was_interrupted() {
 }
 
 #[test]
-fn the_report_is_made_of_the_data_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&["best-m"], tiny(1), folder.path());
-    let page = fs::read(folder.path().join("index.html")).unwrap();
-    fs::remove_file(folder.path().join("index.html")).unwrap();
-    fs::remove_dir_all(folder.path().join("figures")).unwrap();
-    report::write(folder.path()).unwrap();
-    assert!(fs::read(folder.path().join("index.html")).unwrap() == page);
-    assert!(folder.path().join("figures/best-m-rates.png").exists());
+fn the_report_depends_on_the_data_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    run(&["best-m"], tiny(1), directory.path());
+    let page = fs::read(directory.path().join("index.html")).unwrap();
+    fs::remove_file(directory.path().join("index.html")).unwrap();
+    fs::remove_dir_all(directory.path().join("figures")).unwrap();
+    report::write(directory.path()).unwrap();
+    assert!(fs::read(directory.path().join("index.html")).unwrap() == page);
+    assert!(directory.path().join("figures/best-m-fpr.png").exists());
 
     // A number changed in the data is a number changed in the report.
-    let file = folder.path().join("data/best-m.json");
+    let file = directory.path().join("data/best-m.json");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("\"wrong\": 1", "\"wrong\": 2")).unwrap();
-    report::write(folder.path()).unwrap();
-    assert!(fs::read(folder.path().join("index.html")).unwrap() != page);
+    fs::write(&file, text.replace("\"false_positives\": 1", "\"false_positives\": 2")).unwrap();
+    report::write(directory.path()).unwrap();
+    assert!(fs::read(directory.path().join("index.html")).unwrap() != page);
 }
 
 #[test]
-fn csv_files_say_where_they_come_from() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&["best-m"], tiny(5), folder.path());
-    let text = fs::read_to_string(folder.path().join("data/best-m.rates.csv")).unwrap();
+fn csv_files_describe_their_origin() {
+    let directory = tempfile::tempdir().unwrap();
+    run(&["best-m"], tiny(5), directory.path());
+    let text = fs::read_to_string(directory.path().join("data/best-m.fpr.csv")).unwrap();
     let (comments, rows): (Vec<&str>, Vec<&str>) =
         text.lines().partition(|line| line.starts_with('#'));
     assert!(comments[0].contains("best-m") && comments[0].contains("seed 5"), "{comments:?}");
     assert!(comments[2].contains("keys=2000"), "{comments:?}");
-    assert_eq!(rows[0], "filter,x,bits,keys,probes,filters,asked,wrong,wrong_squares,theory");
+    assert_eq!(
+        rows[0],
+        "filter,x,bits,keys,probes,filters,queries,false_positives,false_positive_squares,theory"
+    );
     assert_eq!(rows.len(), 1 + 2 * 19);
 }
 
 #[test]
 fn bad_input_is_refused_before_anything_is_written() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let error = |names: &[&str], options: Options| Study::new(names, options).unwrap_err();
 
     let unknown = error(&["best-k", "dictionary"], tiny(1));
@@ -138,40 +141,40 @@ fn bad_input_is_refused_before_anything_is_written() {
         StudyError::UnknownExperiment { nearest: Some("dictionaries"), .. }
     ));
 
-    let empty = folder.path().join("empty.txt");
+    let empty = directory.path().join("empty.txt");
     fs::write(&empty, "\n \n").unwrap();
     let no_words = error(&[], Options { words: Some(empty.clone()), ..tiny(1) });
-    assert!(no_words.to_string().contains("empty.txt holds no words"), "{no_words}");
+    assert!(no_words.to_string().contains("empty.txt has no words"), "{no_words}");
     let no_exceptions = error(&[], Options { exceptions: Some(empty), ..tiny(1) });
     assert!(matches!(no_exceptions, StudyError::NoWords { .. }));
 
-    let missing = folder.path().join("missing.txt");
+    let missing = directory.path().join("missing.txt");
     let unread = error(&[], Options { words: Some(missing), ..tiny(1) });
     assert!(unread.to_string().contains("missing.txt cannot be read"), "{unread}");
-    let binary = folder.path().join("binary");
+    let binary = directory.path().join("binary");
     fs::write(&binary, [0xff, 0xfe, 0x00]).unwrap();
     assert!(matches!(
         error(&[], Options { words: Some(binary), ..tiny(1) }),
         StudyError::Read { .. }
     ));
 
-    // A file where the folder should be: nobody can write there, not even an administrator.
-    let file = folder.path().join("file");
+    // A file instead of a directory: not even an administrator can write there.
+    let file = directory.path().join("file");
     fs::write(&file, "mine").unwrap();
     let refused = Study::new(&["best-m"], tiny(1)).unwrap().run(&file, &()).unwrap_err();
     assert!(matches!(refused, StudyError::Write { .. }), "{refused}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 
-    let nothing = report::write(folder.path()).unwrap_err();
+    let nothing = report::write(directory.path()).unwrap_err();
     assert!(matches!(nothing, StudyError::NothingMeasured { .. }), "{nothing}");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_read_only_folder_is_refused() {
+fn a_read_only_directory_is_refused() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
-    let closed = folder.path().join("closed");
+    let directory = tempfile::tempdir().unwrap();
+    let closed = directory.path().join("closed");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     // An administrator may write anywhere.
@@ -184,14 +187,14 @@ fn a_read_only_folder_is_refused() {
 
 #[test]
 fn the_words_of_a_user_are_used_and_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let list = folder.path().join("mine.txt");
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("mine.txt");
     let words: Vec<String> = (0..1000).map(|i| format!("word{i}")).collect();
     fs::write(&list, words.join("\n")).unwrap();
-    run(&["compaction"], Options { words: Some(list), ..tiny(1) }, folder.path());
-    let page = fs::read_to_string(folder.path().join("index.html")).unwrap();
+    run(&["compaction"], Options { words: Some(list), ..tiny(1) }, directory.path());
+    let page = fs::read_to_string(directory.path().join("index.html")).unwrap();
     assert!(page.contains("words mine.txt (1000)"));
     assert!(page.contains("1000 words (mine.txt)"));
-    let path = folder.path().to_string_lossy().into_owned();
-    assert!(!page.contains(&path), "the report tells where the user keeps files");
+    let path = directory.path().to_string_lossy().into_owned();
+    assert!(!page.contains(&path), "the report contains a path of the user");
 }

@@ -1,14 +1,14 @@
-//! No verdict is known beforehand: altered data, altered verdict.
+//! Verdicts follow from the data: altered data give altered verdicts.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crivo_lab::report::{Figure, Outcome};
+use crivo_lab::report::{Figure, Finding};
 use crivo_lab::{Dataset, Options, Scale, Study, experiments};
 use serde_json::Value;
 
-/// The experiments of the source documents, in little time.
+/// The experiments of the source documents.
 const NAMES: [&str; 9] = [
     "hyphenation",
     "hash-quality",
@@ -21,39 +21,39 @@ const NAMES: [&str; 9] = [
     "dictionaries",
 ];
 
-/// A study in a folder, whose data can be altered and put back.
+/// A study in a directory, whose data can be altered and restored.
 struct Bench {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
-/// A verdict in a word, and in its sentence.
+/// A verdict: the finding and the sentence.
 type Verdict = (&'static str, String);
 
-/// What the data in a folder says.
-fn present(folder: &Path, experiment: &str) -> Vec<Figure> {
-    let data = Dataset::load(&folder.join("data"), experiment).unwrap().unwrap();
+/// The figures of an experiment from the data in a directory.
+fn present(directory: &Path, experiment: &str) -> Vec<Figure> {
+    let data = Dataset::load(&directory.join("data"), experiment).unwrap().unwrap();
     experiments::find(experiment).unwrap().present(&data).unwrap().figures
 }
 
 impl Bench {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        // Enough repetitions for a test, of very small things.
+        let directory = tempfile::tempdir().unwrap();
+        // Enough repetitions for a test, of very small structures.
         let options =
             Options { scale: Scale::Tiny, seed: 7, repetitions: Some(12), ..Options::default() };
-        Study::new(&NAMES, options).unwrap().measure(folder.path(), &()).unwrap();
-        Self { folder }
+        Study::new(&NAMES, options).unwrap().measure(directory.path(), &()).unwrap();
+        Self { directory }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(format!("data/{name}.json"))
+        self.directory.path().join(format!("data/{name}.json"))
     }
 
     fn verdict(&self, figure: &str) -> Verdict {
         let experiment = NAMES.iter().find(|name| figure.starts_with(**name)).unwrap();
-        let figures = present(self.folder.path(), experiment);
+        let figures = present(self.directory.path(), experiment);
         let found = figures.into_iter().find(|each| each.id == figure).unwrap();
-        (found.verdict.outcome.name(), found.verdict.sentence)
+        (found.verdict.finding.name(), found.verdict.sentence)
     }
 
     /// The verdict with every row of a table changed.
@@ -77,7 +77,7 @@ impl Bench {
     }
 }
 
-/// Multiplies whole numbers of a row; squares by the square.
+/// Multiplies columns of a row; those of squares by the square of the factor.
 fn multiply(row: &mut Value, names: &[&str], factor: f64) {
     for name in names {
         let factor = if name.contains("squares") { factor * factor } else { factor };
@@ -86,10 +86,10 @@ fn multiply(row: &mut Value, names: &[&str], factor: f64) {
     }
 }
 
-/// Keeps a share below 1.
-fn limit(row: &mut Value, name: &str, most: &str) {
-    if row[name].as_u64() > row[most].as_u64() {
-        row[name] = row[most].clone();
+/// Limits a number to that of another column.
+fn limit(row: &mut Value, name: &str, max: &str) {
+    if row[name].as_u64() > row[max].as_u64() {
+        row[name] = row[max].clone();
     }
 }
 
@@ -101,22 +101,24 @@ fn every_verdict_follows_from_the_data() {
         assert_ne!(before.0, "differs", "{figure}: {}", before.1);
         let after = bench.altered(figure, file, table, change);
         assert_eq!(after.0, "differs", "{figure}: {}", after.1);
-        assert_ne!(before.1, after.1, "{figure} says the same of other data");
+        assert_ne!(before.1, after.1, "{figure} says the same about other data");
     };
-    let wrong = ["wrong", "wrong_squares"];
+    let counts = ["false_positives", "false_positive_squares"];
     let half_more = |row: &mut Value| {
-        multiply(row, &wrong, 1.5);
-        limit(row, "wrong", "asked");
+        multiply(row, &counts, 1.5);
+        limit(row, "false_positives", "queries");
     };
-    differs("best-k-rates", "best-k", "rates", &half_more);
-    differs("best-m-rates", "best-m", "rates", &half_more);
-    differs("compaction-rates", "compaction", "rates", &|row| multiply(row, &wrong, 0.5));
+    differs("best-k-fpr", "best-k", "fpr", &half_more);
+    differs("best-m-fpr", "best-m", "fpr", &half_more);
+    differs("compaction-fpr", "compaction", "fpr", &|row| multiply(row, &counts, 0.5));
     differs("filters-space", "filters", "space", &half_more);
     differs("best-k-separation", "best-k", "separation", &|row| {
-        multiply(row, &["wrong_five"], 2.0);
+        multiply(row, &["false_positives_five"], 2.0);
     });
-    differs("big-small-rates", "big-small", "runs", &|row| multiply(row, &["members_found"], 0.9));
-    differs("big-small-rates", "big-small", "runs", &|row| row["wrong"] = row["asked"].clone());
+    differs("big-small-fpr", "big-small", "runs", &|row| multiply(row, &["members_found"], 0.9));
+    differs("big-small-fpr", "big-small", "runs", &|row| {
+        row["false_positives"] = row["queries"].clone()
+    });
     differs("counting-values", "counting", "values", &|row| {
         if row["value"] == 1 {
             multiply(row, &["counters"], 0.8);
@@ -136,7 +138,7 @@ fn every_verdict_follows_from_the_data() {
     differs("dictionaries-thresholds", "dictionaries", "thresholds", &|row| {
         multiply(row, &["entries"], 0.5);
     });
-    differs("hyphenation-rates", "hyphenation", "guards", &|row| {
+    differs("hyphenation-fpr", "hyphenation", "guards", &|row| {
         row["false_positives"] = (row["lookups"].as_u64().unwrap() / 2).into();
     });
     for (figure, hypothesis) in [
@@ -152,15 +154,15 @@ fn every_verdict_follows_from_the_data() {
             }
         });
     }
-    let bites = bench.altered("hash-quality-p-values", "hash-quality", "comparisons", |row| {
+    let has_power = bench.altered("hash-quality-p-values", "hash-quality", "comparisons", |row| {
         row["p_value"] = 0.5.into();
     });
-    assert!(bites.1.contains("passes a check it should fail"), "{}", bites.1);
+    assert!(has_power.1.contains("passes a test it should fail"), "{}", has_power.1);
 
-    // Claims that were refuted hold where the data says so.
-    let inverse = bench.altered("best-m-decrease", "best-m", "rates", |row| {
-        let rate = 0.5 / row["x"].as_f64().unwrap();
-        row["wrong"] = ((row["asked"].as_f64().unwrap() * rate) as u64).into();
+    // Refuted claims hold if the data says so.
+    let inverse = bench.altered("best-m-decrease", "best-m", "fpr", |row| {
+        let fpr = 0.5 / row["x"].as_f64().unwrap();
+        row["false_positives"] = ((row["queries"].as_f64().unwrap() * fpr) as u64).into();
     });
     assert_eq!((bench.verdict("best-m-decrease").0, inverse.0), ("differs", "agrees"));
     let smaller = bench.altered("filters-claim-space", "filters", "cuckoo_space", |row| {
@@ -182,7 +184,7 @@ fn every_verdict_follows_from_the_data() {
     };
     assert_eq!(verdict("cuckoo", 1e-3).0, "agrees");
     assert_eq!(verdict("cuckoo", 1e3).0, "differs");
-    for (factor, says) in [(1e-3, "it costs:"), (1e3, "it pays:")] {
+    for (factor, says) in [(1e-3, "a filter costs:"), (1e3, "a filter pays:")] {
         let change = scale("no filter", factor);
         let pays = bench.altered("hyphenation-break-even", "hyphenation.times", "samples", change);
         assert_eq!(pays.1.matches(says).count(), 2, "{}", pays.1);
@@ -196,25 +198,25 @@ fn every_verdict_follows_from_the_data() {
     assert!(cold.1.contains("opening takes"), "{}", cold.1);
 }
 
-/// The level that verdicts state is the one they keep: over many seeds, a verdict that contradicts
-/// a true theory comes about in one study of a hundred, at most. With 100 studies, more than six
-/// false alarms of one verdict have a probability below 0.0001.
+/// Verdicts keep their stated level: over many seeds, a verdict contradicts a true theory in at most
+/// one study of a hundred. With 100 studies, more than six false alarms of one verdict have a
+/// probability below 0.0001.
 #[test]
 #[ignore = "runs a hundred studies"]
 fn verdicts_keep_their_level() {
     let names = &NAMES[1..];
     let mut alarms: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in 0..100 {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let options =
             Options { scale: Scale::Tiny, seed, repetitions: Some(8), ..Options::default() };
-        Study::new(names, options).unwrap().measure(folder.path(), &()).unwrap();
-        for figure in names.iter().flat_map(|name| present(folder.path(), name)) {
-            let is_alarm = figure.verdict.outcome == Outcome::Differs;
+        Study::new(names, options).unwrap().measure(directory.path(), &()).unwrap();
+        for figure in names.iter().flat_map(|name| present(directory.path(), name)) {
+            let is_alarm = figure.verdict.finding == Finding::Differs;
             *alarms.entry(figure.id).or_default() += u32::from(is_alarm);
         }
     }
-    // These are about claims that are false, and about times.
+    // These are about false claims, and about times.
     for figure in ["best-m-decrease", "filters-claim-space", "filters-claim-speed"] {
         alarms.remove(figure);
     }

@@ -23,7 +23,7 @@ fn a_study_writes_a_report_and_goes_on_where_it_was() {
     assert!(words(&first).contains("best-m (1 of 1)"), "{}", words(&first));
     let page = fs::read_to_string(folder.path().join("results/index.html")).unwrap();
     assert!(page.contains("quick, seed 7, 2 repetitions"));
-    assert!(folder.path().join("results/figures/best-m-rates.png").exists());
+    assert!(folder.path().join("results/figures/best-m-fpr.png").exists());
 
     let again = study(folder.path(), &arguments);
     assert!(again.status.success());
@@ -38,7 +38,7 @@ fn what_cannot_be_done_is_said_and_nothing_is_written() {
     fs::write(folder.path().join("file"), "").unwrap();
     for (arguments, complaint) in [
         (&["bestk"][..], "did you mean \"best-k\"?"),
-        (&["--words", "empty.txt"], "empty.txt holds no words"),
+        (&["--words", "empty.txt"], "empty.txt has no words"),
         (&["--words", "missing.txt"], "missing.txt cannot be read"),
         (&["--exceptions", "bad.txt"], "bad.txt"),
         (&["--exceptions", "missing.txt"], "missing.txt"),

@@ -1,25 +1,25 @@
-//! What the measurement ran on.
+//! The machine that measured.
 
 use std::fmt;
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// The machine, as far as it matters to a reader of times. It has no name in it.
+/// The properties of the machine that matter for times. Its name is not recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's model, or the architecture where the system does not tell.
+    /// The processor's model, or the architecture if the model is unknown.
     pub processor: String,
-    /// How many threads run at once.
+    /// The number of hardware threads.
     pub threads: usize,
-    /// Memory in gibibytes, rounded; 0 where the system does not tell.
+    /// Memory in gibibytes, rounded; 0 if unknown.
     pub memory_gib: u64,
     /// The operating system.
     pub system: String,
 }
 
 impl Machine {
-    /// The machine that runs this.
+    /// This machine.
     pub fn this() -> Self {
         let architecture = std::env::consts::ARCH;
         let processor = field("/proc/cpuinfo", "model name").unwrap_or(architecture.to_string());
@@ -35,7 +35,7 @@ impl Machine {
     }
 }
 
-/// The first value of a field in one of Linux' tables.
+/// The first value of a field in a file of Linux's `/proc`.
 fn field(file: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;

@@ -1,15 +1,15 @@
-//! Data files: what an experiment measured, under which circumstances.
+//! Data files: the measurements of an experiment, and their settings.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `NAME.json` | settings, machine, parameters, and every table but those of times |
+//! | `NAME.json` | settings, machine, parameters, and all tables except those of times |
 //! | `NAME.times.json` | the tables of times, which differ from run to run |
-//! | `NAME.TABLE.csv` | one table; the lines that begin with `#` say where it comes from |
+//! | `NAME.TABLE.csv` | one table; lines that begin with `#` describe its origin |
 //! | `NAME.times.TABLE.csv` | one table of times |
 //!
-//! The same settings give the same bytes, but for the files of times (and the machine's name in
-//! the others, on another machine). Every file is written beside its place and renamed into it,
-//! and `NAME.json` comes last: where it stands, the others do.
+//! The same settings give the same bytes, except for the files of times (and the description of the
+//! machine in the others). Every file is replaced atomically, and `NAME.json` is written last: if it
+//! exists, the others do as well.
 
 mod file;
 mod machine;
@@ -22,15 +22,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use file::{prepare_folder, write_atomically};
+pub(crate) use file::{prepare_directory, write_atomically};
 pub use machine::Machine;
 
 use crate::StudyError;
 use crate::study::Settings;
 
-/// What one experiment measured.
+/// The measurements of one experiment.
 ///
-/// A table is a list of rows, and a row any flat structure that serde knows.
+/// A table is a list of rows, and a row is any flat structure that serde can serialise.
 ///
 /// ```
 /// use crivo_lab::{Dataset, Options};
@@ -39,12 +39,12 @@ use crate::study::Settings;
 /// #[derive(Debug, PartialEq, Serialize, Deserialize)]
 /// struct Row {
 ///     k: u32,
-///     rate: f64,
+///     fpr: f64,
 /// }
 ///
 /// let mut data = Dataset::new("example", Options::default().settings());
-/// data.add("rates", &[Row { k: 1, rate: 0.5 }])?;
-/// assert_eq!(data.rows::<Row>("rates")?, [Row { k: 1, rate: 0.5 }]);
+/// data.add("fpr", &[Row { k: 1, fpr: 0.5 }])?;
+/// assert_eq!(data.rows::<Row>("fpr")?, [Row { k: 1, fpr: 0.5 }]);
 /// assert!(data.rows::<Row>("other").is_err());
 /// # Ok::<(), crivo_lab::StudyError>(())
 /// ```
@@ -54,20 +54,20 @@ pub struct Dataset {
     tables: Tables,
     times: Tables,
     csv: BTreeMap<String, String>,
-    /// Where it was read from, for messages.
+    /// The file it was read from, for messages.
     path: PathBuf,
 }
 
 type Tables = BTreeMap<String, Vec<Value>>;
 
-/// The part of a data file that says what the rest is.
+/// The description of a data file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Head {
     experiment: String,
     settings: Settings,
     machine: Machine,
     parameters: BTreeMap<String, Value>,
-    /// The names of the tables that stand in the file of times.
+    /// The names of the tables in the file of times.
     timed: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ struct TimesFile {
 }
 
 impl Dataset {
-    /// A set without tables, of the experiment of this name.
+    /// A dataset without tables for an experiment.
     pub fn new(experiment: &str, settings: Settings) -> Self {
         Self {
             head: Head {
@@ -109,17 +109,17 @@ impl Dataset {
         &self.head.experiment
     }
 
-    /// Under which settings it was measured.
+    /// The settings of the measurement.
     pub fn settings(&self) -> &Settings {
         &self.head.settings
     }
 
-    /// Where it was measured.
+    /// The machine that measured.
     pub fn machine(&self) -> &Machine {
         &self.head.machine
     }
 
-    /// Notes a parameter of the experiment.
+    /// Sets a parameter of the experiment.
     pub fn set_parameter(&mut self, name: &str, value: impl Into<Value>) {
         self.head.parameters.insert(name.to_string(), value.into());
     }
@@ -127,7 +127,7 @@ impl Dataset {
     /// The parameter of this name.
     ///
     /// # Errors
-    /// If there is none, or it is of another type.
+    /// If there is none, or it has another type.
     pub fn parameter<T: DeserializeOwned>(&self, name: &str) -> Result<T, StudyError> {
         let value = self.head.parameters.get(name);
         let value = value.ok_or_else(|| self.fault(format!("there is no parameter {name:?}")))?;
@@ -145,7 +145,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Adds a table of times: one that another run will not repeat.
+    /// Adds a table of times, which differ from run to run.
     ///
     /// # Errors
     /// If a row is not flat.
@@ -194,20 +194,20 @@ impl Dataset {
         format!("{experiment}.{}{table}.csv", if is_timed { "times." } else { "" })
     }
 
-    /// An error about this set.
+    /// An error about this dataset.
     pub(crate) fn fault(&self, reason: String) -> StudyError {
         StudyError::Data { path: self.path.clone(), reason }
     }
 
-    /// Writes all its files into `folder`.
+    /// Writes all files of the dataset into `directory`.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn save(&self, folder: &Path) -> Result<(), StudyError> {
+    pub fn save(&self, directory: &Path) -> Result<(), StudyError> {
         let head = &self.head;
         for (table, rows) in &self.csv {
             let text = format!("{}{rows}", self.comment());
-            write_atomically(&folder.join(self.csv_name(table)), text.as_bytes())?;
+            write_atomically(&directory.join(self.csv_name(table)), text.as_bytes())?;
         }
         if !head.timed.is_empty() {
             let times = TimesFile {
@@ -216,10 +216,10 @@ impl Dataset {
                 machine: head.machine.clone(),
                 tables: self.times.clone(),
             };
-            self.write_json(&times_path(folder, &head.experiment), &times)?;
+            self.write_json(&times_path(directory, &head.experiment), &times)?;
         }
         let main = MainFile { head: head.clone(), tables: self.tables.clone() };
-        self.write_json(&main_path(folder, &head.experiment), &main)
+        self.write_json(&main_path(directory, &head.experiment), &main)
     }
 
     fn write_json(&self, path: &Path, content: &impl Serialize) -> Result<(), StudyError> {
@@ -229,7 +229,7 @@ impl Dataset {
         write_atomically(path, &text)
     }
 
-    /// What stands at the head of a CSV file, so that it can travel alone.
+    /// The comment at the head of a CSV file, which makes it self-contained.
     fn comment(&self) -> String {
         let Head { experiment, settings, machine, parameters, .. } = &self.head;
         let parameters: Vec<String> =
@@ -238,12 +238,12 @@ impl Dataset {
         format!("# crivo study: {experiment}; {settings}\n# {machine}\n# {parameters}\n")
     }
 
-    /// Reads the set of this experiment, if there is one in `folder`.
+    /// Reads the dataset of an experiment, if there is one in `directory`.
     ///
     /// # Errors
-    /// If a file is there but cannot be read, or is not a data file.
-    pub fn load(folder: &Path, experiment: &str) -> Result<Option<Self>, StudyError> {
-        let path = main_path(folder, experiment);
+    /// If a file exists but cannot be read, or is not a data file.
+    pub fn load(directory: &Path, experiment: &str) -> Result<Option<Self>, StudyError> {
+        let path = main_path(directory, experiment);
         if !path.exists() {
             return Ok(None);
         }
@@ -251,7 +251,7 @@ impl Dataset {
         let times = if head.timed.is_empty() {
             Tables::new()
         } else {
-            let times_path = times_path(folder, experiment);
+            let times_path = times_path(directory, experiment);
             let times: TimesFile = read_json(&times_path)?;
             if times.settings != head.settings {
                 let reason = "it belongs to another run".to_string();
@@ -263,12 +263,12 @@ impl Dataset {
     }
 }
 
-fn main_path(folder: &Path, experiment: &str) -> PathBuf {
-    folder.join(format!("{experiment}.json"))
+fn main_path(directory: &Path, experiment: &str) -> PathBuf {
+    directory.join(format!("{experiment}.json"))
 }
 
-fn times_path(folder: &Path, experiment: &str) -> PathBuf {
-    folder.join(format!("{experiment}.times.json"))
+fn times_path(directory: &Path, experiment: &str) -> PathBuf {
+    directory.join(format!("{experiment}.times.json"))
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StudyError> {

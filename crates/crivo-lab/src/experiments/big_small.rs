@@ -1,8 +1,8 @@
-//! A big filter and a small one.
+//! Large and small filters.
 //!
-//! The report repeated here asked a filter of 97,661 strings, made for p = 1e-4, for 96,872
-//! others, and counted 12 wrong yeses. That fits 1e-4; it would also fit twice as much. Here the
-//! sample is larger, and so are the filters; and the smallest has five keys.
+//! The report that is repeated here filled a filter for p = 1e-4 with 97,661 strings, queried 96,872
+//! others, and counted 12 false positives. That fits 1e-4, but would also fit twice that rate. Here
+//! the sample is larger, and the filters range from five to ten million keys.
 
 use crivo::KeyHasher;
 use crivo::filter::{Bloom, Filter};
@@ -10,33 +10,33 @@ use crivo::theory::bloom;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
-use super::rates::count_wrong;
+use super::fpr::count_false_positives;
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, share, share_of_samples};
+use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion, proportion_of_samples};
 use crate::study::Context;
 
-/// The rate that all filters are made for.
+/// The rate that all filters are sized for.
 const TARGET: f64 = 1e-4;
 
-/// What was published: 12 wrong yeses among 96,872 strangers.
+/// The published result: 12 false positives among 96,872 queries.
 const PUBLISHED: (u64, u64) = (12, 96_872);
 
 /// From five keys to ten million.
 #[derive(Debug)]
 pub(super) struct BigSmall;
 
-/// One filter that was filled and asked.
+/// One filter, filled and queried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Run {
     keys: u64,
     bits: u64,
     probes: u32,
     members_found: u64,
-    asked: u64,
-    wrong: u64,
+    queries: u64,
+    false_positives: u64,
 }
 
 impl Experiment for BigSmall {
@@ -46,9 +46,9 @@ impl Experiment for BigSmall {
 
     fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
         let repetitions = context.repetitions();
-        // Keys, filters, questions to each: the smaller the filter, the more filters it takes,
-        // for the rate of a small one scatters.
-        let plan = [
+        // Keys, filters, queries to each: the smaller the filters, the more of them are needed,
+        // because their rates vary more.
+        let sizes = [
             (5, context.pick(50, 400, 2_000), context.pick(2_000, 10_000, 20_000)),
             (1_000, context.pick(5, 20, 100), context.pick(2_000, 20_000, 50_000)),
             (
@@ -64,28 +64,30 @@ impl Experiment for BigSmall {
         ];
         let mut runs = Vec::new();
         let mut random = context.random("big-small seeds");
-        let steps: u64 =
-            plan.iter().map(|(keys, filters, asked)| (keys + asked) * u64::from(*filters)).sum();
+        let steps: u64 = sizes
+            .iter()
+            .map(|(keys, filters, queries)| (keys + queries) * u64::from(*filters))
+            .sum();
         let mut done = 0;
-        for (keys, filters, asked) in plan {
+        for (keys, filters, queries) in sizes {
             for number in 0..filters {
                 let hasher = KeyHasher::xxh3(random.number());
                 let mut strings = context.strings(&format!("big-small {keys} {number}"));
                 let mut digests = |from: u64, to: u64| -> Vec<_> {
                     (from..to).map(|i| hasher.digest(strings.get(i))).collect()
                 };
-                let (members, strangers) = (digests(0, keys), digests(keys, keys + asked));
+                let (members, absent) = (digests(0, keys), digests(keys, keys + queries));
                 let mut filter = Bloom::with_hasher(keys, TARGET, hasher)?;
-                let wrong = count_wrong(&mut filter, &members, &strangers)?;
+                let false_positives = count_false_positives(&mut filter, &members, &absent)?;
                 runs.push(Run {
                     keys,
                     bits: filter.size_in_bits(),
                     probes: filter.probes(),
                     members_found: keys,
-                    asked,
-                    wrong,
+                    queries,
+                    false_positives,
                 });
-                done += keys + asked;
+                done += keys + queries;
                 context.step(done, steps);
             }
         }
@@ -96,12 +98,12 @@ impl Experiment for BigSmall {
     fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
         let runs: Vec<Run> = data.rows("runs")?;
         Ok(Section {
-            title: "Big filters and small ones",
+            title: "Large and small filters",
             introduction:
-                "A practical test: make a filter for one wrong yes in ten thousand, fill \
-                it, find every member again, and count the strangers it accepts. The smaller the \
-                filter, the more its own rate scatters around theory’s mean, so that small ones \
-                are built many times over."
+                "A practical test: size a filter for one false positive in ten thousand, fill \
+                it, find every key again, and count the absent keys that it accepts. The smaller \
+                the filter, the more its rate varies around the mean in theory, so small filters \
+                are built many times."
                     .to_string(),
             sources: &[Source::MartinsJesus2015, Source::Bloom1970],
             figures: vec![figure(&runs)?],
@@ -115,11 +117,11 @@ struct Group {
     bits: u64,
     probes: u32,
     filters: usize,
-    asked: u64,
-    wrong: u64,
+    queries: u64,
+    false_positives: u64,
     theory: f64,
     observed: Estimate,
-    /// The same with the confidence of the test.
+    /// The same at the confidence level of the test.
     tested: Estimate,
 }
 
@@ -131,21 +133,25 @@ fn groups(runs: &[Run]) -> Result<Vec<Group>, StudyError> {
     for keys in sizes {
         let of_size: Vec<&Run> = runs.iter().filter(|run| run.keys == keys).collect();
         let Some(first) = of_size.first() else { continue };
-        let asked = of_size.iter().map(|run| run.asked).sum();
-        let wrong = of_size.iter().map(|run| run.wrong).sum();
-        let squares = of_size.iter().map(|run| run.wrong * run.wrong).sum();
-        // The scatter between filters counts where filters are small; where they are large it
-        // vanishes beside chance.
+        let queries = of_size.iter().map(|run| run.queries).sum();
+        let false_positives = of_size.iter().map(|run| run.false_positives).sum();
+        let squares = of_size.iter().map(|run| run.false_positives * run.false_positives).sum();
+        // The variance between filters matters for small filters only.
         let estimate = |confidence| {
-            share_of_samples(of_size.len() as u32, asked, (wrong, squares), confidence)
+            proportion_of_samples(
+                of_size.len() as u32,
+                queries,
+                (false_positives, squares),
+                confidence,
+            )
         };
         groups.push(Group {
             keys,
             bits: first.bits,
             probes: first.probes,
             filters: of_size.len(),
-            asked,
-            wrong,
+            queries,
+            false_positives,
             theory: bloom::rate_exact(first.bits, keys, first.probes)?,
             observed: estimate(CONFIDENCE)?,
             tested: estimate(confidence)?,
@@ -156,17 +162,17 @@ fn groups(runs: &[Run]) -> Result<Vec<Group>, StudyError> {
 
 fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
     let groups = groups(runs)?;
-    let mut table = Table::new(&["keys", "m, k", "filters", "asked", "wrong"]);
+    let mut table = Table::new(&["keys", "m, k", "filters", "queries", "false positives"]);
     for group in &groups {
         table.row([
             thousands(group.keys),
             format!("{}, {}", thousands(group.bits), group.probes),
             thousands(group.filters as u64),
-            thousands(group.asked),
-            thousands(group.wrong),
+            thousands(group.queries),
+            thousands(group.false_positives),
         ]);
     }
-    let published = share(PUBLISHED.0, PUBLISHED.1, CONFIDENCE)?;
+    let published = proportion(PUBLISHED.0, PUBLISHED.1, CONFIDENCE)?;
     table.row([
         "97\u{202f}661 (2015)".to_string(),
         String::new(),
@@ -175,7 +181,7 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         PUBLISHED.0.to_string(),
     ]);
     let off: Vec<&Group> =
-        groups.iter().filter(|group| !group.tested.holds(group.theory)).collect();
+        groups.iter().filter(|group| !group.tested.contains(group.theory)).collect();
     let members: u64 = runs.iter().map(|run| run.keys).sum();
     let found: u64 = runs.iter().map(|run| run.members_found.min(run.keys)).sum();
     let is_whole = members == found;
@@ -194,11 +200,11 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         some => format!("The rates of {some} of {} sizes contradict theory", groups.len()),
     };
     let found = match members - found {
-        0 => format!("all {} members were found", thousands(members)),
-        missed => format!("{} of {} members were missed", thousands(missed), thousands(members)),
+        0 => format!("all {} keys were found", thousands(members)),
+        missed => format!("{} of {} keys were missed", thousands(missed), thousands(members)),
     };
     let sentence = format!(
-        "{agreement}, and {found}.{largest} The published run, {} of {}, fits any rate from {} to {}.",
+        "{agreement}, and {found}.{largest} The published run, {} of {}, is consistent with any rate from {} to {}.",
         PUBLISHED.0,
         thousands(PUBLISHED.1),
         percent(published.low, 2),
@@ -209,23 +215,23 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
     let at = |i: usize| i as f64;
     let ends = [(-0.4, TARGET), (groups.len() as f64 + 0.4, TARGET)];
     Ok(Figure {
-        id: "big-small-rates",
-        title: "Wrong yeses of filters made for one in ten thousand".to_string(),
-        question: "Is every member found, and is the rate the one asked for, at every size?"
+        id: "big-small-fpr",
+        title: "False-positive rate of filters sized for one in ten thousand".to_string(),
+        question: "Is every key found, and is the rate the requested one, at every size?"
             .to_string(),
         method: format!(
-            "Filters sized for ε = {}, filled with random strings, all distinct; then every member \
-             and other strings are asked for. Bars: 95% intervals, the wider of the exact one and \
-             Student’s over the filters, as small filters have rates of their own. The last column is \
-             what was published in 2015.",
+            "Filters sized for ε = {}, filled with distinct random strings; then every key and other \
+             strings are queried. Bars: 95% intervals, the wider of the exact interval and Student’s \
+             interval over the filters, because the rates of small filters vary. The last column is the \
+             result published in 2015.",
             decimal(TARGET, 1)
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::categories("keys in the filter", names),
-            y: Axis::from_zero("rate of wrong yeses").with_format(Format::Percent),
+            y: Axis::from_zero("false-positive rate").with_format(Format::Percent),
             series: vec![
-                Series::dashed("asked for", Hue::Limit, ends),
+                Series::dashed("requested", Hue::Limit, ends),
                 Series::new(
                     "theory for the filter as built",
                     Hue::Theory,
@@ -250,11 +256,11 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(off.is_empty() && is_whole),
+            finding: Finding::of(off.is_empty() && is_whole),
             sentence,
             test: format!(
                 "Test: theory within the interval of each of {} sizes, corrected for their number \
-                 (Bonferroni); a false alarm has a probability of at most {}%.",
+                 (Bonferroni); probability of a false alarm at most {}%.",
                 groups.len(),
                 100.0 * FALSE_ALARM
             ),

@@ -1,8 +1,8 @@
 //! Hash compaction: keys compressed to l bits.
 //!
-//! Two keys with the same l bits are one key to the table. The thesis says that this does not
-//! happen for l ≥ log2 n, and that the error is 2^−l; in truth n keys collide long before (the
-//! birthday bound), and a stranger is taken for one of n keys with n/2^l.
+//! Two keys with the same l bits are one key to the table. The thesis says that this does not happen
+//! for l ≥ log2 n, and that the error is 2^−l. In fact n keys collide much earlier (the birthday
+//! bound), and an absent key is taken for one of n keys with probability n/2^l.
 
 use crivo::KeyHasher;
 use crivo::theory::compaction;
@@ -10,19 +10,19 @@ use crivo_exact::{CompactedMap, Inserted};
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
-use super::rates::{Rate, contradictions, describe_test, outcome};
+use super::fpr::{ObservedFpr, contradictions, describe_test, finding};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
-use crate::statistics::{CONFIDENCE, FALSE_ALARM, share};
+use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, proportion};
 use crate::study::Context;
 
-/// Collisions and wrong yeses of compressed keys.
+/// Collisions and false positives of compressed keys.
 #[derive(Debug)]
 pub(super) struct Compaction;
 
-/// Keys that fell on another's bits, in one table.
+/// Keys with the same bits as another key, in one table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Collisions {
     hash_bits: u32,
@@ -31,7 +31,7 @@ struct Collisions {
     collided: u64,
 }
 
-/// Tables that had a collision at all.
+/// Tables with at least one collision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Birthday {
     hash_bits: u32,
@@ -61,20 +61,20 @@ impl Experiment for Compaction {
         let mut random = context.random("compaction seeds");
         let bits: Vec<u32> = (10..=40).step_by(2).collect();
         let steps = bits.len() as u64 + 10;
-        let strangers: Vec<String> = (0..keys).map(|i| format!("{i} is no word")).collect();
+        let absent: Vec<String> = (0..keys).map(|i| format!("{i} is no word")).collect();
         let mut collisions = Vec::new();
         let mut rates = Vec::new();
         for (done, &hash_bits) in bits.iter().enumerate() {
-            let mut rate = Rate {
+            let mut row = ObservedFpr {
                 filter: "hash compaction".to_string(),
                 x: f64::from(hash_bits),
                 bits: u64::from(hash_bits),
                 keys,
                 probes: 1,
                 filters: repetitions,
-                asked: keys * u64::from(repetitions),
-                wrong: 0,
-                wrong_squares: 0,
+                queries: keys * u64::from(repetitions),
+                false_positives: 0,
+                false_positive_squares: 0,
                 theory: compaction::rate(keys, hash_bits)?,
             };
             for repetition in 0..repetitions {
@@ -83,18 +83,18 @@ impl Experiment for Compaction {
                 let collided = insert_all(&mut map, &words)?;
                 if let Some(missed) = words.iter().find(|word| !map.contains_key(**word)) {
                     return Err(StudyError::wrong(format_args!(
-                        "hash compaction denies {missed:?}"
+                        "false negative: hash compaction misses {missed:?}"
                     )));
                 }
                 collisions.push(Collisions { hash_bits, keys, repetition, collided });
-                let taken = strangers.iter().filter(|stranger| map.contains_key(stranger.as_str()));
-                rate.add(taken.count() as u64);
+                let accepted = absent.iter().filter(|key| map.contains_key(key.as_str()));
+                row.add(accepted.count() as u64);
             }
-            rates.push(rate);
+            rates.push(row);
             context.step(done as u64 + 1, steps);
         }
         data.add("collisions", &collisions)?;
-        data.add("rates", &rates)?;
+        data.add("fpr", &rates)?;
 
         let tables = context.pick(10, 60, 300);
         let mut birthdays = Vec::new();
@@ -134,21 +134,22 @@ impl Experiment for Compaction {
     fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
         Ok(Section {
             title: "Hash compaction and birthdays",
-            introduction: "Instead of a key, keep l bits of its hash: a dictionary of a few bytes \
-                per entry, whatever the keys. The price is that two keys may have the same bits. \
-                How soon, and how often?"
-                .to_string(),
+            introduction:
+                "Instead of a key, store l bits of its hash: a dictionary of a few bytes \
+                per entry, for keys of any length. The price is that two keys may have the same \
+                bits. How soon and how often does that happen?"
+                    .to_string(),
             sources: &[Source::WolperLeroy1993, Source::Silva2022],
             figures: vec![
                 birthday_figure(&data.rows("birthdays")?)?,
                 collision_figure(data, &data.rows("collisions")?)?,
-                rate_figure(data, &data.rows("rates")?)?,
+                fpr_figure(data, &data.rows("fpr")?)?,
             ],
         })
     }
 }
 
-/// Inserts every word; answers how many met the bits of another.
+/// Inserts every word; returns the number of words that collided with another.
 fn insert_all(map: &mut CompactedMap<&str, ()>, words: &[&str]) -> Result<u64, StudyError> {
     let mut collided = 0;
     for word in words {
@@ -157,7 +158,7 @@ fn insert_all(map: &mut CompactedMap<&str, ()>, words: &[&str]) -> Result<u64, S
     Ok(collided)
 }
 
-/// The keys that find their bits taken, in the mean: n less the number of different values.
+/// The expected number of colliding keys: n minus the number of distinct values.
 fn expected_collisions(keys: u64, hash_bits: u32) -> f64 {
     let (keys, values) = (keys as f64, 2f64.powi(hash_bits as i32));
     keys + values * (keys * (-1.0 / values).ln_1p()).exp_m1()
@@ -169,9 +170,10 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
     let mut against = 0;
     let mut table = Table::new(&["keys", "theory", "observed", "95% interval"]);
     for each in birthdays {
-        let estimate = share(each.with_collision, each.tables, CONFIDENCE)?;
-        against +=
-            usize::from(!share(each.with_collision, each.tables, confidence)?.holds(each.theory));
+        let estimate = proportion(each.with_collision, each.tables, CONFIDENCE)?;
+        against += usize::from(
+            !proportion(each.with_collision, each.tables, confidence)?.contains(each.theory),
+        );
         observed.push((each.keys as f64, estimate));
         table.row([
             thousands(each.keys),
@@ -188,10 +190,10 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
     for keys in curve {
         theory.push((keys, compaction::collision(keys as u64, BIRTHDAY_BITS)?));
     }
-    let half = theory.iter().find(|(_, chance)| *chance >= 0.5).map_or(String::new(), |(keys, _)| {
+    let half = theory.iter().find(|(_, probability)| *probability >= 0.5).map_or(String::new(), |(keys, _)| {
         format!(
-            " In theory a collision is as likely as not at about {} keys, when {BIRTHDAY_BITS} bits could \
-             number 2^[{BIRTHDAY_BITS}]: l must be near 2·log₂ n, not log₂ n.",
+            " In theory the probability of a collision reaches one half at about {} keys, although {BIRTHDAY_BITS} \
+             bits have 2^[{BIRTHDAY_BITS}] values: l must be about 2·log₂ n, not log₂ n.",
             thousands((keys / 1000.0).round() as u64 * 1000),
         )
     });
@@ -199,12 +201,12 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
     let tables = birthdays.first().map_or(0, |each| each.tables);
     Ok(Figure {
         id: "compaction-birthdays",
-        title: "The chance that any two of n keys share their 32 bits".to_string(),
-        question: "When does the first collision come? The thesis says: not while l ≥ log₂ n."
+        title: "Probability that any two of n keys have the same 32 bits".to_string(),
+        question: "When does the first collision occur? The thesis says: never if l ≥ log₂ n."
             .to_string(),
         method: format!(
-            "{tables} tables for each n, each with its own seed, of keys compressed to {BIRTHDAY_BITS} \
-             bits; a table counts if any key found its bits taken. Theory: 1 − Π(1 − i/2³²). Bars: \
+            "{tables} tables for each n, each with its own seed, with keys compressed to {BIRTHDAY_BITS} \
+             bits; a table counts if any two keys collide. Theory: 1 − Π(1 − i/2³²). Bars: \
              exact 95% intervals."
         ),
         panels: vec![Panel::Chart(Chart {
@@ -212,13 +214,13 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
             x: Axis::logarithmic("n, keys"),
             y: Axis::from_zero("tables with a collision").with_format(Format::Percent),
             series: vec![
-                Series::line("theory: birthdays", Hue::Theory, theory),
+                Series::line("theory: birthday bound", Hue::Theory, theory),
                 Series::dots("observed", Hue::Counting, observed),
             ],
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(against == 0),
+            finding: Finding::of(against == 0),
             sentence: format!(
                 "{} A collision was seen with as few as {} keys.{half}",
                 if against == 0 {
@@ -259,9 +261,9 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
         // Rare events are Poisson: the interval for their sum is exact.
         let total: f64 = counts.iter().sum();
         let trials = keys * counts.len() as u64;
-        let exact = share(total as u64, trials, 1.0 - FALSE_ALARM / bits.len() as f64)?;
-        against += usize::from(!exact.holds(theory / keys as f64));
-        let estimate = share(total as u64, trials, CONFIDENCE)?.scaled(keys as f64);
+        let exact = proportion(total as u64, trials, 1.0 - FALSE_ALARM / bits.len() as f64)?;
+        against += usize::from(!exact.contains(theory / keys as f64));
+        let estimate = proportion(total as u64, trials, CONFIDENCE)?.scaled(keys as f64);
         observed.push((f64::from(hash_bits), estimate));
         table.row([
             hash_bits.to_string(),
@@ -270,7 +272,7 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
             format!("{}–{}", decimal(estimate.low, 4), decimal(estimate.high, 4)),
         ]);
     }
-    // As many bits as number the keys, which the thesis takes for enough.
+    // log2 n bits, which the thesis considers sufficient.
     let enough = bits.iter().copied().find(|&bits| f64::from(bits) >= (keys as f64).log2());
     let enough = enough.map_or(String::new(), |bits| {
         let collide = decimal(expected_collisions(keys, bits), 3);
@@ -283,12 +285,12 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
     let seen = observed.iter().filter(|(_, estimate)| estimate.value > floor).copied();
     Ok(Figure {
         id: "compaction-collisions",
-        title: "Keys that meet the bits of another".to_string(),
-        question: "How many keys are lost for each width of hash?".to_string(),
+        title: "Colliding keys".to_string(),
+        question: "How many keys collide, for each width of the hash?".to_string(),
         method: format!(
-            "{} words ({words}) inserted into a table of l-bit hashes; counted is each word that \
-             finds its bits there already. Theory: n − 2^[l]·(1 − (1 − 2^[−l])^[n]). Dots: means; bars: \
-             exact 95% intervals. Widths without any collision are left out of the plot.",
+            "{} words ({words}) inserted into a table of l-bit hashes; each word whose bits \
+             are already present is counted. Theory: n − 2^[l]·(1 − (1 − 2^[−l])^[n]). Dots: means; bars: \
+             exact 95% intervals. Widths without a collision are not plotted.",
             thousands(keys),
         ),
         panels: vec![Panel::Chart(Chart {
@@ -313,7 +315,7 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(against == 0),
+            finding: Finding::of(against == 0),
             sentence: match against {
                 0 => format!(
                     "The number of colliding keys agrees with theory at all {} widths{enough}.",
@@ -325,10 +327,10 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
                 ),
             },
             test: format!(
-                "Test: theory within the exact interval of the share of colliding keys at each of {} \
+                "Test: theory within the exact interval of the fraction of colliding keys at each of {} \
                  widths, corrected for their number (Bonferroni); probability of a false alarm at \
-                 most {}%. On narrow hashes the number of collisions scatters less than independent \
-                 ones would, so that the intervals are wider than needed.",
+                 most {}%. For narrow hashes the number of collisions varies less than for independent \
+                 events, so the intervals are conservative.",
                 bits.len(),
                 100.0 * FALSE_ALARM
             ),
@@ -336,44 +338,44 @@ fn collision_figure(data: &Dataset, collisions: &[Collisions]) -> Result<Figure,
     })
 }
 
-fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
+fn fpr_figure(data: &Dataset, rates: &[ObservedFpr]) -> Result<Figure, StudyError> {
     let keys: u64 = data.parameter("keys")?;
     let against = contradictions(rates)?;
     let mut observed = Vec::new();
     let mut table = Table::new(&["l", "n/2^[l]", "theory", "observed"]);
-    for rate in rates {
-        let estimate = rate.observed()?;
-        if rate.wrong > 0 {
-            observed.push((rate.x, estimate));
+    for row in rates {
+        let estimate = row.observed()?;
+        if row.false_positives > 0 {
+            observed.push((row.x, estimate));
         }
         table.row([
-            rate.bits.to_string(),
-            decimal(keys as f64 / 2f64.powf(rate.x), 3),
-            percent(rate.theory, 3),
+            row.bits.to_string(),
+            decimal(keys as f64 / 2f64.powf(row.x), 3),
+            percent(row.theory, 3),
             percent(estimate.value, 3),
         ]);
     }
-    let floor = 0.3 / rates.first().map_or(1.0, |rate| rate.asked as f64);
+    let floor = 0.3 / rates.first().map_or(1.0, |row| row.queries as f64);
     let curve = |value: fn(f64, f64) -> f64| {
         (20..=80)
             .map(move |half| f64::from(half) / 2.0)
             .map(move |l| (l, value(keys as f64, 2f64.powf(-l))))
-            .filter(move |(_, rate)| *rate > floor)
+            .filter(move |(_, fpr)| *fpr > floor)
     };
     Ok(Figure {
-        id: "compaction-rates",
-        title: "Strangers taken for stored keys".to_string(),
-        question: "Is the error 2^[−l], as the thesis has it, or n/2^[l]?".to_string(),
+        id: "compaction-fpr",
+        title: "False positives of hash compaction".to_string(),
+        question: "Is the error rate 2^[−l], as the thesis says, or n/2^[l]?".to_string(),
         method: format!(
-            "Tables of {} words, asked for as many strings that are no words. Theory: \
-             1 − (1 − 2^[−l])^[n]. Bars: exact 95% intervals; widths without a wrong yes are left out \
-             of the plot.",
+            "Tables of {} words, queried with as many strings that are not words. Theory: \
+             1 − (1 − 2^[−l])^[n]. Bars: exact 95% intervals; widths without a false positive are not \
+             plotted.",
             thousands(keys)
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::linear("l, bits of hash"),
-            y: Axis::logarithmic("rate of wrong yeses").with_format(Format::Percent),
+            y: Axis::logarithmic("false-positive rate").with_format(Format::Percent),
             series: vec![
                 Series::line(
                     "theory for n stored keys",
@@ -386,11 +388,11 @@ fn rate_figure(data: &Dataset, rates: &[Rate]) -> Result<Figure, StudyError> {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: outcome(&against),
+            finding: finding(&against),
             sentence: if against.is_empty() {
                 format!(
-                    "All {} observed rates agree with theory: n/2^[l], and 1 at most. 2^[−l] is the error \
-                     of a single stored key.",
+                    "All {} observed rates agree with theory: n/2^[l], and at most 1. 2^[−l] is the error \
+                     rate of a single stored key.",
                     rates.len()
                 )
             } else {

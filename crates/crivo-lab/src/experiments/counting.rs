@@ -1,4 +1,4 @@
-//! Counters: how high do they rise, and when do they overflow?
+//! Counting Bloom filters: counter values, overflow, and overestimated counts.
 
 use crate::quality::ChiSquare;
 use crivo::KeyHasher;
@@ -10,24 +10,24 @@ use super::Experiment;
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
-use crate::statistics::{CONFIDENCE, FALSE_ALARM, share, share_of_samples};
+use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, proportion, proportion_of_samples};
 use crate::study::Context;
 
-/// Counter values and overflow beside theory.
+/// Counter values and overflow, compared with theory.
 #[derive(Debug)]
 pub(super) struct Counting;
 
-/// How many counters have this value.
+/// The number of counters with a value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Value {
     value: u64,
     counters: u64,
-    /// The share of counters that theory expects to have it.
+    /// The fraction of counters with this value in theory.
     theory: f64,
 }
 
-/// Small filters of a given load, and what happened in them.
+/// Small filters of a given load, and how many overflowed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Overflow {
     keys: u64,
@@ -40,15 +40,15 @@ struct Overflow {
     bound: f64,
 }
 
-/// How often a counter says more than the truth.
+/// How often a count is too high.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Excess {
     bits_per_key: f64,
-    asked: u64,
+    queries: u64,
     filters: u32,
     /// Keys inserted once whose count is above 1.
     too_high: u64,
-    /// The sum over the filters of the squares of that.
+    /// The sum of the squares of that number for each filter.
     too_high_squares: u64,
     theory: f64,
 }
@@ -155,7 +155,7 @@ impl Experiment for Counting {
                     match filter.count(&key) {
                         Count::AtMost(0) => {
                             return Err(StudyError::wrong(format_args!(
-                                "a counting filter denies {key}"
+                                "false negative: a counting filter rejects {key}"
                             )));
                         }
                         count => of_filter += u64::from(count > Count::AtMost(1)),
@@ -166,7 +166,7 @@ impl Experiment for Counting {
             }
             excess.push(Excess {
                 bits_per_key: bits_per_key as f64,
-                asked: keys * u64::from(repetitions),
+                queries: keys * u64::from(repetitions),
                 filters: repetitions,
                 too_high,
                 too_high_squares,
@@ -180,8 +180,8 @@ impl Experiment for Counting {
     fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
         Ok(Section {
             title: "Counting Bloom filters",
-            introduction: "With counters in place of bits, keys can be taken out again, and \
-                counted. How large must counters be, and what is their count worth?"
+            introduction: "With counters instead of bits, keys can be removed and counted. How \
+                large must the counters be, and how accurate are the counts?"
                 .to_string(),
             sources: &[Source::MartinsJesus2015, Source::Fan2000],
             figures: vec![
@@ -198,7 +198,7 @@ fn value_figure(data: &Dataset, values: &[Value]) -> Result<Figure, StudyError> 
     let mut observed = Vec::new();
     let mut table = Table::new(&["value", "theory", "observed", "counters"]);
     for each in values {
-        let estimate = share(each.counters, total, CONFIDENCE)?;
+        let estimate = proportion(each.counters, total, CONFIDENCE)?;
         if each.counters > 0 {
             observed.push((each.value as f64, estimate));
         }
@@ -226,7 +226,7 @@ fn value_figure(data: &Dataset, values: &[Value]) -> Result<Figure, StudyError> 
         statistic += (seen as f64 - expected).powi(2) / expected;
         classes += 1;
     }
-    // Two are not free: the number of all counters, and the sum of their values.
+    // Two constraints: the number of all counters, and the sum of their values.
     let test = ChiSquare::new(statistic, classes.saturating_sub(2));
     let agrees = test.p_uneven > FALSE_ALARM;
     let highest = values.iter().rev().find(|each| each.counters > 0).map_or(0, |each| each.value);
@@ -234,11 +234,11 @@ fn value_figure(data: &Dataset, values: &[Value]) -> Result<Figure, StudyError> 
     let counters: u64 = data.parameter("counters")?;
     Ok(Figure {
         id: "counting-values",
-        title: "How many counters have which value".to_string(),
+        title: "Distribution of counter values".to_string(),
         question: "Do counters follow the binomial distribution?".to_string(),
         method: format!(
             "{} filters sized for 1%: {} keys, k = {probes}, {} counters of eight bits each. Theory: \
-             kn increments, each on any counter with the same chance. Bars: exact 95% intervals.",
+             kn increments, each of a uniformly chosen counter. Bars: exact 95% intervals.",
             total / counters.max(1),
             thousands(keys),
             thousands(counters),
@@ -246,7 +246,7 @@ fn value_figure(data: &Dataset, values: &[Value]) -> Result<Figure, StudyError> 
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::linear("value of a counter"),
-            y: Axis::logarithmic("share of counters"),
+            y: Axis::logarithmic("fraction of counters"),
             series: vec![
                 Series::line(
                     "theory: binomial",
@@ -258,17 +258,17 @@ fn value_figure(data: &Dataset, values: &[Value]) -> Result<Figure, StudyError> 
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(agrees),
+            finding: Finding::of(agrees),
             sentence: format!(
-                "The values {} the binomial distribution (p = {}); the highest of {} counters reached \
-                 {highest}, and four bits hold 15.",
+                "The values {} the binomial distribution (p = {}); the maximum of {} counters is \
+                 {highest}; a counter of four bits holds up to 15.",
                 if agrees { "follow" } else { "do not follow" },
                 decimal(test.p_uneven, 2),
                 thousands(total),
             ),
             test: format!(
-                "Test: chi-square with {} degrees of freedom, for {classes} classes less two: the number \
-                 of counters is fixed, and so is the sum of their values. Probability of a false alarm \
+                "Test: chi-square with {} degrees of freedom, for {classes} classes minus two: the number \
+                 of counters and the sum of their values are fixed. Probability of a false alarm \
                  {}%.",
                 classes.saturating_sub(2),
                 100.0 * FALSE_ALARM
@@ -283,9 +283,10 @@ fn overflow_figure(overflows: &[Overflow]) -> Result<Figure, StudyError> {
     let mut observed = Vec::new();
     let mut table = Table::new(&["load kn/m", "theory", "observed", "95% interval"]);
     for each in overflows {
-        let estimate = share(each.overflowed, each.filters, CONFIDENCE)?;
-        against +=
-            usize::from(!share(each.overflowed, each.filters, confidence)?.holds(each.theory));
+        let estimate = proportion(each.overflowed, each.filters, CONFIDENCE)?;
+        against += usize::from(
+            !proportion(each.overflowed, each.filters, confidence)?.contains(each.theory),
+        );
         observed.push((each.load, estimate));
         table.row([
             decimal(each.load, 2),
@@ -297,13 +298,13 @@ fn overflow_figure(overflows: &[Overflow]) -> Result<Figure, StudyError> {
     let usual = counting::overflow(1_000_000, 144_270, 5, FOUR_BITS)?;
     Ok(Figure {
         id: "counting-overflow",
-        title: "When do counters of four bits overflow?".to_string(),
-        question: "How far can a filter be overfilled before some counter of four bits overflows?"
+        title: "Overflow of four-bit counters".to_string(),
+        question: "How far can a filter be overfilled before a four-bit counter overflows?"
             .to_string(),
         method: format!(
             "{} filters of {SMALL} counters and k = {SMALL_PROBES} for each load, filled far beyond \
-             the best one (kn/m = 0.69); a filter counts if some counter took 16 increments or more. \
-             Theory: the exact chance of one counter, for {SMALL} independent ones. Dashes: the bound \
+             the optimum (kn/m = 0.69); a filter counts if some counter received 16 increments or more. \
+             Theory: the exact probability for one counter, for {SMALL} independent counters. Dashes: the bound \
              of Fan et al. Bars: exact 95% intervals.",
             thousands(overflows.first().map_or(0, |each| each.filters)),
         ),
@@ -327,9 +328,9 @@ fn overflow_figure(overflows: &[Overflow]) -> Result<Figure, StudyError> {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(against == 0),
+            finding: Finding::of(against == 0),
             sentence: format!(
-                "{} At the load a filter is made for, a million counters overflow with a probability \
+                "{} At the design load of a filter, a million counters overflow with a probability \
                  below {}.",
                 match against {
                     0 => "Observation agrees with theory at every load.".to_string(),
@@ -356,10 +357,10 @@ fn excess_figure(excess: &[Excess]) -> Result<Figure, StudyError> {
     let mut observed = Vec::new();
     let mut table = Table::new(&["counters per key", "theory", "observed", "95% interval"]);
     for each in excess {
-        let estimate = share(each.too_high, each.asked, CONFIDENCE)?;
+        let estimate = proportion(each.too_high, each.queries, CONFIDENCE)?;
         let counts = (each.too_high, each.too_high_squares);
-        let tested = share_of_samples(each.filters, each.asked, counts, confidence)?;
-        against += usize::from(!tested.holds(each.theory));
+        let tested = proportion_of_samples(each.filters, each.queries, counts, confidence)?;
+        against += usize::from(!tested.contains(each.theory));
         observed.push((each.bits_per_key, estimate));
         table.row([
             decimal(each.bits_per_key, 2),
@@ -370,33 +371,33 @@ fn excess_figure(excess: &[Excess]) -> Result<Figure, StudyError> {
     }
     Ok(Figure {
         id: "counting-excess",
-        title: "Counts above the truth".to_string(),
-        question: "Is the count of a counting filter a count?".to_string(),
+        title: "Overestimated counts".to_string(),
+        question: "How accurate is the count of a counting filter?".to_string(),
         method: "Every key is inserted once and then counted. A count of 2 or more means that \
-            others raised all of the key’s counters: which is what makes a stranger a wrong yes, \
-            and has the same probability. Bars: exact 95% intervals."
+            other keys incremented all of its counters. The same event makes an absent key a false \
+            positive, so it has the same probability. Bars: exact 95% intervals."
             .to_string(),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::linear("counters per key"),
             y: Axis::logarithmic("keys counted too high").with_format(Format::Percent),
             series: vec![
-                Series::line("theory: the rate of wrong yeses", Hue::Theory, excess.iter().map(|each| (each.bits_per_key, each.theory))),
+                Series::line("theory: the false-positive rate", Hue::Theory, excess.iter().map(|each| (each.bits_per_key, each.theory))),
                 Series::dots("observed", Hue::Counting, observed),
             ],
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(against == 0),
+            finding: Finding::of(against == 0),
             sentence: match against {
-                0 => "It is an upper bound: never below the truth in this run, and above it as often as a \
-                      filter of that size takes a stranger for a member."
+                0 => "The count is an upper bound: never too low in this run, and too high as often as the \
+                      false-positive rate of a filter of that size."
                     .to_string(),
-                some => format!("Counts exceed the truth at another rate than theory’s for {some} of {} sizes.", excess.len()),
+                some => format!("The rate of counts that are too high contradicts theory for {some} of {} sizes.", excess.len()),
             },
             test: format!(
-                "Test: theory within the interval at each of {} sizes, the wider of the exact one and \
-                 Student’s over the filters, corrected for their number (Bonferroni); probability of a \
+                "Test: theory within the interval at each of {} sizes, the wider of the exact interval and \
+                 Student’s interval over the filters, corrected for their number (Bonferroni); probability of a \
                  false alarm at most {}%.",
                 excess.len(),
                 100.0 * FALSE_ALARM

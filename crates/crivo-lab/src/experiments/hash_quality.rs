@@ -1,10 +1,10 @@
 //! Are the hash functions good enough?
 //!
-//! The report repeated here looked at ten members of the FarmHash family: at their histograms, at
-//! their correlations ("|r| < 0.01"), and at the deviation of joint frequencies from the product
-//! of the marginals ("around 1e-4"), and found all three small by eye. Here each has a p-value,
-//! all p-values of a family are judged together, and one family that is bad on purpose shows that
-//! the tests bite.
+//! The report that is repeated here looked at ten functions of the FarmHash family: at their
+//! histograms, their correlations ("|r| < 0.01"), and the deviation of joint frequencies from the
+//! product of the marginals ("around 1e-4"), and judged all three by eye. Here each has a p-value, all
+//! p-values of a family are adjusted together, and a deliberately bad family shows that the tests
+//! have power.
 
 mod figures;
 
@@ -31,13 +31,13 @@ pub(super) struct HashQuality;
 const FUNCTIONS: u32 = 10;
 const BINS: usize = 100;
 const JOINT_BINS: usize = 10;
-/// The smallest p-value that has a place in the plot.
-const LEAST_SHOWN: f64 = 1e-5;
+/// The smallest p-value in the plot.
+const MIN_SHOWN: f64 = 1e-5;
 const BAD: &str = "sum of bytes (bad)";
 const STRETCHED: &str = "xxh3, one digest stretched";
-/// The keys that figures are about; words are judged as well.
+/// The keys of the figures; words are tested as well.
 const STRINGS: &str = "random strings";
-/// The family whose histograms and correlations are shown whole.
+/// The family whose histograms are shown for all functions.
 const SHOWN: &str = "farm";
 
 /// One bin of one function's histogram.
@@ -88,7 +88,7 @@ impl Experiment for HashQuality {
         let strings: Vec<&str> = strings.iter().map(String::as_str).collect();
         let words = context.words().sample(count);
         let mut sets = vec![(STRINGS, strings)];
-        // Too short a list of words leaves cells too empty for the test.
+        // With too few words the expected counts are too small for the test.
         if words.len() >= 5 * JOINT_BINS * JOINT_BINS {
             sets.push(("words", words));
         }
@@ -115,13 +115,14 @@ impl Experiment for HashQuality {
         let families = families(&comparisons)?;
         Ok(Section {
             title: "The quality of hash functions",
-            introduction: "Every formula of this report takes hash functions for random ones: \
-                every value equally likely, and no function’s value telling anything about \
-                another’s. Real functions are neither random nor many; the question is whether a \
-                sample of keys can tell. Three checks, over random strings and over words, which \
-                resemble each other and try a hash harder; and one family that is bad on purpose: \
-                the sum of the bytes, with the seed added."
-                .to_string(),
+            introduction:
+                "Every formula of this report assumes random hash functions: all values are \
+                equally likely, and the values of different functions are independent. Real \
+                functions are not random; the question is whether a sample of keys shows it. \
+                Three tests, over random strings and over words, which are similar to each other \
+                and harder for a hash function; and one deliberately bad family: the sum of the \
+                bytes plus the seed."
+                    .to_string(),
             sources: &[Source::MartinsJesus2015, Source::Holm1979],
             figures: vec![
                 verdict_figure(data, &families, &comparisons)?,
@@ -133,7 +134,7 @@ impl Experiment for HashQuality {
     }
 }
 
-/// The digests of all keys under the functions of the family of this number.
+/// The digests of all keys under the functions of a family.
 fn digests(
     family: usize,
     first_seed: u64,
@@ -149,7 +150,7 @@ fn digests(
         return Ok((name, DigestTable::of_hashers(functions.hashers(), keys)?));
     }
     if family == Family::ALL.len() {
-        // What `Bloom` does: further values from one digest. 2^63 places keep 63 bits of each.
+        // As in `Bloom`: several values from one digest. A range of 2^63 keeps 63 bits of each.
         let hasher = Family::Xxh3.with_seed(first_seed);
         let functions: Vec<_> = (0..FUNCTIONS as usize)
             .map(|i| {
@@ -163,7 +164,7 @@ fn digests(
     }
     let functions: Vec<_> = (0..u64::from(FUNCTIONS))
         .map(|seed| {
-            // Sums of some ten to fifty letters, spread over the whole range.
+            // Sums of ten to fifty letters, scaled to the whole range.
             move |key: &&str| {
                 let sum: u64 = key.bytes().map(u64::from).sum();
                 Digest::new((sum + seed).wrapping_mul(u64::MAX / 6000))

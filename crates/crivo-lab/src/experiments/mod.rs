@@ -9,9 +9,9 @@ mod counting;
 mod dictionaries;
 mod exchange;
 mod filters;
+mod fpr;
 mod hash_quality;
 mod hyphenation;
-mod rates;
 mod routing;
 mod similarity;
 
@@ -22,21 +22,21 @@ use crate::data::Dataset;
 use crate::report::Section;
 use crate::study::Context;
 
-/// A question, the measurement that answers it, and the words and pictures that tell the answer.
+/// An experiment: its measurement, and its section of the report.
 pub trait Experiment: Debug + Sync {
     /// Its name on the command line and in files.
     fn name(&self) -> &'static str;
 
-    /// Measures.
+    /// Measures, and adds tables to `data`.
     ///
     /// # Errors
-    /// If a structure cannot be made, or answers wrongly.
+    /// If a structure cannot be built, or gives a wrong answer.
     fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError>;
 
-    /// Tells what the data says. It sees nothing but the data.
+    /// The section of the report, from the data alone.
     ///
     /// # Errors
-    /// If a table is missing or not of the form that [`run`](Self::run) gives it.
+    /// If a table is missing or has other columns than [`run`](Self::run) writes.
     fn present(&self, data: &Dataset) -> Result<Section, StudyError>;
 }
 
@@ -74,7 +74,7 @@ pub fn find(name: &str) -> Result<&'static dyn Experiment, StudyError> {
     })
 }
 
-/// How many letters must be put in, taken out or changed to make one word of the other.
+/// The Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut costs: Vec<usize> = (0..=b.len()).collect();

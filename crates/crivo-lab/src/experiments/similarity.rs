@@ -1,4 +1,4 @@
-//! Similarity: do signatures and bands find what theory says they find?
+//! Similarity: signatures and banding, compared with theory.
 
 use crate::sim::similarity::{Setup, candidate_rates, estimate_quality};
 use crivo::ParameterError;
@@ -9,19 +9,19 @@ use super::Experiment;
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
-use crate::report::{Figure, Outcome, Section, Source, Table, Verdict};
+use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{
-    CONFIDENCE, Estimate, FALSE_ALARM, deviation_interval, normal_interval, share,
+    CONFIDENCE, Estimate, FALSE_ALARM, deviation_interval, normal_interval, proportion,
 };
 use crate::study::Context;
 
-/// MinHash and bands beside their curves.
+/// MinHash and banding, compared with theory.
 #[derive(Debug)]
 pub(super) struct Similarity;
 
-/// How many pairs of a bin became candidates.
+/// The pairs of a bin that became candidates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Rate {
+struct CandidateRate {
     form: String,
     from: f64,
     to: f64,
@@ -45,11 +45,11 @@ struct Curve {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Quality {
     form: String,
-    /// Whether places are independent, so that theory is exact.
+    /// Whether values are independent, so that theory is exact.
     independent: bool,
     values: u32,
     similarity: f64,
-    /// The probability that two values agree, by chance or not.
+    /// The probability that two values agree, by chance or because the elements do.
     agreement: f64,
     pairs: u64,
     mean: f64,
@@ -87,14 +87,14 @@ impl Form {
         }
     }
 
-    /// Bands with these signatures, and small sets to try them on: similarity is all that counts.
+    /// Banding with these signatures, and small sets: only the similarity matters.
     fn setup(self, bands: u32, rows: u32) -> Result<Setup, ParameterError> {
         let classic = Setup { union: 18..=22, ..Setup::classic(bands, rows)? };
         Ok(match self {
             Self::Classic => classic,
             Self::FourBits => classic.shortened(SignatureBits::new(4)?),
             Self::OneBit => classic.shortened(SignatureBits::new(1)?),
-            // Enough elements that hardly a place stays empty.
+            // Enough elements that hardly any bin is empty.
             Self::OnePermutation => Setup::one_permutation(bands, rows, 256)?,
         })
     }
@@ -102,14 +102,14 @@ impl Form {
     /// Bands whose curve rises in the middle.
     const fn bands(self) -> (u32, u32) {
         match self {
-            // Bits agree by chance as often as not, which takes more of them.
+            // Bits agree by chance half of the time, so more of them are needed.
             Self::OneBit => (8, 8),
             _ => (8, 4),
         }
     }
 }
 
-/// What classic signatures are held to, with at least so many pairs in a bin.
+/// The goal for classic signatures, and the pairs per bin that it requires.
 const GOAL: f64 = 0.005;
 const GOAL_PAIRS: u64 = 150_000;
 
@@ -133,7 +133,7 @@ impl Experiment for Similarity {
                 let edge = |bin: u32| f64::from(bin) / f64::from(bin_count);
                 let setup = Setup { pairs, seed: random.number(), ..plain.clone() };
                 for row in candidate_rates(&setup, &[(edge(bin), edge(bin + 1))])? {
-                    rates.push(Rate {
+                    rates.push(CandidateRate {
                         form: form.name().to_string(),
                         from: row.from,
                         to: row.to,
@@ -186,9 +186,9 @@ impl Experiment for Similarity {
         Ok(Section {
             title: "Similar sets",
             introduction:
-                "A signature of a few hundred bytes stands for a set, however large, and \
-                bands of it lead to similar sets without comparing all with all. How surely, and \
-                how often in vain, theory says beforehand."
+                "A signature of a few hundred bytes represents a set of any size, and banding \
+                finds similar sets without comparing all pairs. Theory predicts how many pairs are \
+                found, and how many candidates are not similar."
                     .to_string(),
             sources: &[
                 Source::MartinsJesus2015,
@@ -205,14 +205,16 @@ impl Experiment for Similarity {
     }
 }
 
-fn candidate_figure(rates: &[Rate], curves: &[Curve]) -> Result<Figure, StudyError> {
+fn candidate_figure(rates: &[CandidateRate], curves: &[Curve]) -> Result<Figure, StudyError> {
     let confidence = 1.0 - FALSE_ALARM / rates.len().max(1) as f64;
     let mut against = 0;
     let mut table =
         Table::new(&["form", "similarity", "theory", "observed", "95% interval", "pairs"]);
     for rate in rates {
-        let seen = share(rate.candidates, rate.pairs, CONFIDENCE)?;
-        against += usize::from(!share(rate.candidates, rate.pairs, confidence)?.holds(rate.theory));
+        let seen = proportion(rate.candidates, rate.pairs, CONFIDENCE)?;
+        against += usize::from(
+            !proportion(rate.candidates, rate.pairs, confidence)?.contains(rate.theory),
+        );
         table.row([
             rate.form.clone(),
             decimal(rate.similarity, 3),
@@ -227,7 +229,7 @@ fn candidate_figure(rates: &[Rate], curves: &[Curve]) -> Result<Figure, StudyErr
         let own = || rates.iter().filter(|rate| rate.form == form.name());
         let mut seen = Vec::new();
         for rate in own() {
-            seen.push((rate.similarity, share(rate.candidates, rate.pairs, CONFIDENCE)?));
+            seen.push((rate.similarity, proportion(rate.candidates, rate.pairs, CONFIDENCE)?));
         }
         let curve = curves.iter().filter(|point| point.form == form.name());
         let (bands, rows) = form.bands();
@@ -253,30 +255,30 @@ fn candidate_figure(rates: &[Rate], curves: &[Curve]) -> Result<Figure, StudyErr
         .fold(0.0, f64::max);
     Ok(Figure {
         id: "similarity-candidates",
-        title: "Which pairs become candidates".to_string(),
-        question: "Do bands find pairs with the probability that the S-curve says?".to_string(),
+        title: "Pairs that become candidates".to_string(),
+        question: "Does banding find pairs with the probability of the S-curve?".to_string(),
         method: format!(
             "{} pairs of random sets for each bin of similarities, sketched and compared band by band, \
              as the index does. Theory: 1 − (1 − pʳ)ᵇ for b bands of r values that agree with \
              probability p: the similarity s for whole values, s + (1 − s)/2ᵇⁱᵗˢ for short ones; for \
-             one permutation, the curve of places that are drawn without putting back. Bars: exact \
+             one permutation, the curve for sampling without replacement. Bars: exact \
              95% intervals.",
             thousands(pairs),
         ),
         panels,
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(against == 0),
+            finding: Finding::of(against == 0),
             sentence: format!(
-                "{} Classic signatures are at most {} off{}.",
+                "{} Classic signatures are off by at most {}{}.",
                 match against {
-                    0 => "Every form lies on its own curve.".to_string(),
-                    some => format!("{some} of {} bins lie off their curve.", rates.len()),
+                    0 => "Every form agrees with its curve.".to_string(),
+                    some => format!("{some} of {} bins contradict their curve.", rates.len()),
                 },
                 points(farthest),
                 match pairs {
                     few if few < GOAL_PAIRS => format!(
-                        "; whether that is within the goal of {} takes {} pairs in a bin",
+                        "; to decide whether that is within the goal of {} takes {} pairs per bin",
                         points(GOAL),
                         thousands(GOAL_PAIRS)
                     ),
@@ -295,13 +297,13 @@ fn candidate_figure(rates: &[Rate], curves: &[Curve]) -> Result<Figure, StudyErr
 }
 
 impl Quality {
-    /// The mean distance from the truth.
+    /// The bias: the mean estimate minus the similarity.
     fn bias(&self, confidence: f64) -> Estimate {
         let error = self.deviation / (self.pairs as f64).sqrt();
         normal_interval(self.mean - self.similarity, error, confidence)
     }
 
-    /// The standard deviation of the estimates: agreeing places follow the binomial distribution.
+    /// The standard deviation of the estimates: the number of agreeing values is binomial.
     fn error(&self, confidence: f64) -> Estimate {
         let variance = self.agreement * (1.0 - self.agreement);
         let kurtosis = (1.0 - 6.0 * variance) / (f64::from(self.values) * variance);
@@ -313,16 +315,16 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
     let tested = qualities.iter().filter(|each| each.independent).count();
     let comparisons = qualities.len() + tested;
     let confidence = 1.0 - FALSE_ALARM / comparisons.max(1) as f64;
-    let biased = qualities.iter().filter(|each| !each.bias(confidence).holds(0.0)).count();
-    let scattered = qualities
+    let biased = qualities.iter().filter(|each| !each.bias(confidence).contains(0.0)).count();
+    let differing = qualities
         .iter()
-        .filter(|each| each.independent && !each.error(confidence).holds(each.theory))
+        .filter(|each| each.independent && !each.error(confidence).contains(each.theory))
         .count();
     let mut table = Table::new(&[
         "form",
         "similarity",
         "mean estimate",
-        "standard error by theory",
+        "standard error, theory",
         "observed",
         "95% interval",
     ]);
@@ -351,7 +353,7 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
     }
     biases.insert(0, Series::line("theory", Hue::Theory, [(0.1, 0.0), (0.9, 0.0)]));
     let first = qualities.first();
-    // The same values drawn without putting back scatter less: by how much, on average?
+    // Sampling without replacement has a smaller variance: by how much, on average?
     let ratios: Vec<f64> = qualities
         .iter()
         .filter(|each| !each.independent)
@@ -359,13 +361,13 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
         .collect();
     Figure {
         id: "similarity-estimates",
-        title: "How well similarity is estimated".to_string(),
-        question: "Are estimates right on average, and is their standard error what theory says?"
+        title: "Accuracy of similarity estimates".to_string(),
+        question: "Are estimates unbiased, and does their standard error agree with theory?"
             .to_string(),
         method: format!(
             "{} pairs for each similarity, signatures of {} values. Theory: √(p(1 − p)/k)/(1 − 2⁻ᵇ) \
              for k independent values of b bits that agree with probability p. Values of one \
-             permutation are drawn without putting back, and not independent. Bars: 95% intervals \
+             permutation are sampled without replacement, and not independent. Bars: 95% intervals \
              of mean and standard deviation.",
             thousands(first.map_or(0, |each| each.pairs)),
             first.map_or(0, |each| each.values),
@@ -378,7 +380,7 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
                 series: errors,
             }),
             Panel::Chart(Chart {
-                title: "mean distance from the truth".to_string(),
+                title: "bias".to_string(),
                 x: Axis::from_zero("similarity"),
                 y: Axis::linear("mean estimate − similarity"),
                 series: biases,
@@ -386,15 +388,15 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
         ],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(biased + scattered == 0),
+            finding: Finding::of(biased + differing == 0),
             sentence: format!(
-                "{} {} One permutation scatters {} times as much as independent values would.",
+                "{} {} The standard error of one permutation is {} times that of independent values.",
                 match biased {
-                    0 => "No estimate is off on average.".to_string(),
-                    some => format!("{some} of {} means are off.", qualities.len()),
+                    0 => "No estimate is significantly biased.".to_string(),
+                    some => format!("{some} of {} means are biased.", qualities.len()),
                 },
-                match scattered {
-                    0 => "Standard errors are what theory says.".to_string(),
+                match differing {
+                    0 => "Standard errors agree with theory.".to_string(),
                     some => format!("{some} of {tested} standard errors differ from theory."),
                 },
                 decimal(crate::statistics::mean(&ratios), 2),

@@ -1,4 +1,4 @@
-//! Axes: which part of the numbers is seen, and where the ticks stand.
+//! Axes: the visible range, and the ticks.
 
 use super::number::{decimal, scientific, thousands};
 
@@ -7,17 +7,17 @@ use super::number::{decimal, scientific, thousands};
 pub struct Axis {
     /// What it shows, with its unit.
     pub label: String,
-    /// Even or logarithmic.
+    /// Linear or logarithmic.
     pub scaling: Scaling,
-    /// How ticks are written.
+    /// The format of ticks.
     pub format: Format,
-    /// Whether 0 must be seen, on an even axis.
+    /// Whether a linear axis includes 0.
     pub from_zero: bool,
     /// Names in place of numbers, at 0, 1, 2…
     pub categories: Vec<String>,
 }
 
-/// Even or logarithmic.
+/// Linear or logarithmic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scaling {
     /// Equal steps are equal differences.
@@ -26,7 +26,7 @@ pub enum Scaling {
     Logarithmic,
 }
 
-/// How the numbers of an axis are written.
+/// The format of the numbers of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// As they are.
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 impl Axis {
-    /// An even axis.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -49,7 +49,7 @@ impl Axis {
         }
     }
 
-    /// An even axis that begins at 0.
+    /// A linear axis from 0.
     pub fn from_zero(label: impl Into<String>) -> Self {
         Self { from_zero: true, ..Self::linear(label) }
     }
@@ -64,12 +64,12 @@ impl Axis {
         Self { categories: names, ..Self::linear(label) }
     }
 
-    /// The same axis with its numbers written in this way.
+    /// The same axis with another number format.
     pub fn with_format(self, format: Format) -> Self {
         Self { format, ..self }
     }
 
-    /// What of the axis is seen, for data with these values.
+    /// The visible range, for data with these values.
     pub(super) fn range(&self, values: impl Iterator<Item = f64>) -> Range {
         let scaling = self.scaling;
         let usable =
@@ -100,7 +100,7 @@ impl Axis {
         }
     }
 
-    /// The ticks in this range, about `count` of them: where, and what is written.
+    /// About `count` ticks in this range: position and text.
     pub(super) fn ticks(&self, range: Range, count: usize) -> Vec<(f64, String)> {
         if !self.categories.is_empty() {
             let named = self.categories.iter().enumerate();
@@ -122,7 +122,7 @@ impl Axis {
     }
 }
 
-/// The shortest way to write a tick.
+/// The shortest text of a tick.
 fn plain(value: f64) -> String {
     // Sums of steps carry a tail that is not meant.
     let rounded: f64 = format!("{value:.6e}").parse().unwrap_or(value);
@@ -183,7 +183,7 @@ fn logarithmic_ticks(range: Range, count: usize) -> Vec<f64> {
     }
 }
 
-/// The part of an axis that is seen.
+/// The visible range of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Range {
     pub(super) low: f64,
@@ -192,7 +192,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Where `value` lies: 0 at the low end, 1 at the high end.
+    /// The position of `value`: 0 at the low end, 1 at the high end.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scaling {
             Scaling::Linear => (value - self.low) / (self.high - self.low),
@@ -217,8 +217,8 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(texts(&Axis::from_zero("x"), &[0.0, 9.7]), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(texts(&Axis::linear("x"), &[1.0, 15.0]), ["2", "4", "6", "8", "10", "12", "14"]);
-        let rate = Axis::logarithmic("rate").with_format(Format::Percent);
-        assert_eq!(texts(&rate, &[0.0001, 0.1]), ["0.01%", "0.1%", "1%", "10%"]);
+        let fpr = Axis::logarithmic("fpr").with_format(Format::Percent);
+        assert_eq!(texts(&fpr, &[0.0001, 0.1]), ["0.01%", "0.1%", "1%", "10%"]);
         let axis = Axis::logarithmic("n");
         assert_eq!(texts(&axis, &[1e4, 1e7]), ["10⁴", "10⁵", "10⁶", "10⁷"]);
         let names = Axis::categories("family", vec!["a".into(), "b".into()]);

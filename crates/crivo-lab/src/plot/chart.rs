@@ -8,7 +8,7 @@ use super::{Chart, Look, Series};
 const TICK: f64 = 11.5;
 const LABEL: f64 = 12.0;
 
-/// Draws the chart, of this size, and answers the elements.
+/// Draws the chart, and returns its elements.
 pub(super) fn draw(chart: &Chart, size: (f64, f64), theme: Theme) -> String {
     let mut canvas = Canvas::new(theme);
     let points = || chart.series.iter().flat_map(|series| &series.points);
@@ -27,7 +27,7 @@ pub(super) fn draw(chart: &Chart, size: (f64, f64), theme: Theme) -> String {
     let x_ticks = chart.x.ticks(x_range, ((right - left) / 62.0) as usize);
     let longest = x_ticks.iter().map(|(_, text)| text_width(text, TICK)).fold(0.0, f64::max);
     let slot = (right - left) / x_ticks.len().max(1) as f64;
-    // Names that would run into each other stand aslant.
+    // Names that would overlap are slanted.
     let slanted = longest > slot * 0.95;
     let tick_room = if slanted { longest * 0.64 + 14.0 } else { 18.0 };
     let label_below = if chart.x.label.is_empty() { 0.0 } else { 19.0 };
@@ -130,7 +130,7 @@ impl Frame {
     }
 }
 
-/// Draws the line and the dots of a series whose points lie at these places.
+/// Draws the line and the dots of a series at these coordinates.
 pub(super) fn draw_marks(canvas: &mut Canvas, series: &Series, places: &[(f64, f64)]) {
     let ink = Ink::Of(series.hue);
     match series.look {

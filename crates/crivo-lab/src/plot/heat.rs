@@ -1,26 +1,25 @@
-//! A matrix in colours.
+//! Heat maps.
 
 use super::number::decimal;
 use super::svg::{Anchor, Canvas, text_width};
 use super::theme::{Hue, Ink, Theme};
 
-/// A square matrix: blue for what is above 0, red for what is below, full colour at the scale's
-/// end.
+/// A square matrix: blue above 0, red below, full colour at the end of the scale.
 #[derive(Debug, Clone)]
 pub struct HeatMap {
     /// What it shows.
     pub title: String,
     /// The names of rows and columns.
     pub names: Vec<String>,
-    /// The values, row by row; `None` is left blank.
+    /// The values, row by row; `None` is blank.
     pub values: Vec<Vec<Option<f64>>>,
-    /// The absolute value that has the full colour.
+    /// The absolute value of full colour.
     pub full: f64,
     /// What the values are.
     pub label: String,
 }
 
-/// Draws the map, of this size, and answers the elements.
+/// Draws the map, and returns its elements.
 pub(super) fn draw(heat: &HeatMap, size: (f64, f64), theme: Theme) -> String {
     let mut canvas = Canvas::new(theme);
     let longest = heat.names.iter().map(|name| text_width(name, 11.0)).fold(0.0, f64::max);

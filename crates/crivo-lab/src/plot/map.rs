@@ -16,7 +16,7 @@ pub struct Map {
     pub series: Vec<Series>,
 }
 
-/// Draws the map, of this size, and answers the elements.
+/// Draws the map, and returns its elements.
 pub(super) fn draw(map: &Map, size: (f64, f64), theme: Theme) -> String {
     let mut canvas = Canvas::new(theme);
     let side = size.0.min(size.1) - 16.0;

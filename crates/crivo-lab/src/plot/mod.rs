@@ -1,7 +1,7 @@
-//! Plots: what is drawn ([`Panel`]), how it is drawn (SVG), and how it becomes a PNG.
+//! Plots: their description ([`Panel`]), SVG, and PNG.
 //!
 //! A panel is drawn twice from one description: into the page, where colours are CSS variables so
-//! that dark mode can change them, and into files of its own, where they are fixed on white.
+//! that dark mode can change them, and into separate files, where they are fixed on white.
 
 mod axis;
 mod chart;
@@ -25,12 +25,12 @@ pub(crate) use theme::css_variables;
 
 use crate::statistics::Estimate;
 
-/// One set of axes with what is drawn on them, a heat map, or a map of an area.
+/// A chart, a heat map, or a map of an area.
 #[derive(Debug, Clone)]
 pub enum Panel {
     /// Lines, dots and bars over two axes.
     Chart(Chart),
-    /// A matrix in colours.
+    /// A heat map.
     Heat(HeatMap),
     /// Lines across a square area.
     Map(Map),
@@ -54,16 +54,16 @@ impl Panel {
     }
 }
 
-/// Two axes and what is drawn over them.
+/// Two axes and the series in them.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// What it shows, in a few words; may be empty where it is the only panel.
+    /// Its title; may be empty if it is the only panel.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, from back to front.
+    /// The series, from back to front.
     pub series: Vec<Series>,
 }
 
@@ -72,7 +72,7 @@ pub struct Chart {
 pub struct Series {
     /// Its name in the legend; series of one name, hue and look share an entry.
     pub label: String,
-    /// Its colour and the form of its dots.
+    /// Its colour and the shape of its dots.
     pub hue: Hue,
     /// How it is drawn.
     pub look: Look,
@@ -86,7 +86,7 @@ impl Series {
         Self { label: label.into(), hue, look, points }
     }
 
-    /// A theory's curve: a solid line.
+    /// A curve of theory: a solid line.
     pub fn line(
         label: impl Into<String>,
         hue: Hue,
@@ -169,9 +169,9 @@ impl Look {
 /// A point, with its interval if it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Its place on the horizontal axis.
+    /// The horizontal coordinate.
     pub x: f64,
-    /// Its place on the vertical axis.
+    /// The vertical coordinate.
     pub y: f64,
     /// The ends of its interval.
     pub interval: Option<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! Numbers as people write them.
+//! Formatting numbers.
 
 /// With thin spaces between groups of three digits: 348 454.
 pub(crate) fn thousands(number: u64) -> String {
@@ -14,8 +14,7 @@ pub(crate) fn thousands(number: u64) -> String {
     text
 }
 
-/// With so many significant digits, without a tail of zeros' worth of noise; very large and very
-/// small numbers as powers of ten.
+/// With a number of significant digits; very large and very small numbers as powers of ten.
 pub(crate) fn decimal(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_string();
@@ -62,14 +61,14 @@ fn raised(digit: char) -> char {
     }
 }
 
-/// A share in percent: 2.16%.
-pub(crate) fn percent(share: f64, digits: usize) -> String {
-    format!("{}%", decimal(100.0 * share, digits))
+/// A fraction in percent: 2.16%.
+pub(crate) fn percent(fraction: f64, digits: usize) -> String {
+    format!("{}%", decimal(100.0 * fraction, digits))
 }
 
-/// A difference of shares in percentage points.
-pub(crate) fn points(share: f64) -> String {
-    format!("{} percentage points", decimal(100.0 * share, 2))
+/// A difference of fractions in percentage points.
+pub(crate) fn points(fraction: f64) -> String {
+    format!("{} percentage points", decimal(100.0 * fraction, 2))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From SVG to PNG, with the one font that is embedded.
+//! From SVG to PNG, with the embedded font.
 
 use std::sync::{Arc, LazyLock};
 

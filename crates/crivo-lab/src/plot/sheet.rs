@@ -1,15 +1,15 @@
-//! From panels to whole drawings: one for the page, one for a file.
+//! From panels to complete drawings, for the page and for files.
 
 use super::svg::{Anchor, Canvas, escape, text_width};
 use super::theme::{Hue, Ink, Theme};
 use super::{Look, Panel, chart, heat, map};
 
-/// A single panel is wide; panels that stand together are smaller.
+/// A single panel is wide; several panels are smaller.
 const SINGLE: (f64, f64) = (480.0, 312.0);
 const SMALL: (f64, f64) = (400.0, 280.0);
 const TINY: (f64, f64) = (260.0, 170.0);
 
-/// The size of each of so many panels.
+/// The size of each panel, by their number.
 const fn panel_size(count: usize) -> (f64, f64) {
     match count {
         1 => SINGLE,
@@ -26,7 +26,7 @@ fn draw(panel: &Panel, size: (f64, f64), theme: Theme) -> String {
     }
 }
 
-/// A panel as an element of the page; `of` is the number of panels it stands among.
+/// A panel as an element of the page; `of` is the number of panels of its figure.
 pub(crate) fn inline(panel: &Panel, of: usize, description: &str) -> String {
     let size = panel_size(of);
     format!(
@@ -80,7 +80,7 @@ pub(crate) fn inline_sign(hue: Hue, look: Look) -> String {
     )
 }
 
-/// All panels with title and legend, as a file of its own: fixed colours on white.
+/// All panels with title and legend as a separate file: fixed colours on white.
 pub(crate) fn sheet(title: &str, panels: &[Panel]) -> String {
     let size = panel_size(panels.len());
     let columns = match panels.len() {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use super::theme::{Dot, Hue, Ink, Theme};
 
-/// Text as it may stand in XML.
+/// Text escaped for XML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Where a text stands against its point.
+/// The alignment of a text at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -178,7 +178,7 @@ impl Canvas {
     }
 }
 
-/// About how wide a text is: good enough for margins.
+/// The approximate width of a text, for margins.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let width = |c: char| match c {
         'i' | 'l' | 'j' | '.' | ',' | ':' | '\'' | '|' | ' ' | '\u{202f}' => 0.3,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Whose colour it is. Each also has a dot of its own form, so that no figure needs colours.
+/// The colours. Each also has a dot of its own shape, so that figures can be read without colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hue {
@@ -26,19 +26,19 @@ pub enum Hue {
     Linear,
     /// hashbrown, the baseline of the dictionaries.
     Hashbrown,
-    /// What works without any filter.
+    /// Without a filter.
     Plain,
-    /// What is folded into something else.
+    /// Folded into another structure.
     Folded,
     /// Theory's curves.
     Theory,
     /// Bounds and limits.
     Limit,
-    /// A warning: what fails on purpose.
+    /// A deliberate failure.
     Bad,
 }
 
-/// The forms of dots.
+/// The shapes of dots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dot {
     Circle,

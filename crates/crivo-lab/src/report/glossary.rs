@@ -1,10 +1,10 @@
-//! The words that a reader may not know.
+//! The terms that a reader may not know.
 
-/// Each word with its meaning, in alphabetical order.
+/// Each term with its meaning, in alphabetical order.
 pub(super) const GLOSSARY: &[(&str, &str)] = &[
     (
         "95% interval",
-        "A range computed from a sample in such a way that it holds the true value in 95 of 100 repetitions of the experiment. For shares it is Clopper and Pearson’s, for means Student’s, for medians that of the ordered sample.",
+        "A range computed from a sample such that it contains the true value in 95 of 100 repetitions of the experiment: Clopper and Pearson’s for proportions, Student’s for means, from order statistics for medians.",
     ),
     (
         "Baseline",
@@ -13,82 +13,91 @@ pub(super) const GLOSSARY: &[(&str, &str)] = &[
     ("Bits per key", "The memory of a filter divided by the number of its keys."),
     (
         "Bloom filter",
-        "m bits, all clear. A key sets the k bits that its hash names. It is certainly absent if one of its bits is clear.",
+        "An array of m bits. Inserting a key sets the k bits at positions given by its hash. A key is certainly absent if one of its bits is clear.",
     ),
     (
         "Bonferroni’s and Holm’s corrections",
-        "Who makes a hundred comparisons at a level of 1% raises one false alarm on average. Both corrections make each comparison stricter, so that all together keep the level.",
+        "A hundred comparisons at a level of 1% give one false alarm on average. Both corrections make each comparison stricter, so that all comparisons together keep the level.",
     ),
     (
         "Candidate",
         "A pair of sets that agree in all values of some band of their signatures, and are therefore compared.",
     ),
     (
-        "Chain of evictions",
-        "The entries that a cuckoo insertion moves, each to its other place, until one finds an empty slot.",
+        "Eviction chain",
+        "The entries that a cuckoo insertion moves, each to another of its slots, until one finds an empty slot.",
     ),
     (
         "Chi-square test",
-        "Sums the squared distances of counts from what was expected. Its p-value says how often chance alone does as much.",
+        "Sums the squared differences of counts and expected counts, each divided by the expected count. The p-value is the probability of a sum at least as large by chance alone.",
     ),
     (
         "Coded symbol",
-        "A sum of some of a set’s ids. The difference of two such symbols, one from each side, holds only ids that one side lacks; enough of them give away the whole difference.",
+        "A sum of some ids of a set. The difference of two such symbols, one from each side, contains only ids that one side lacks; enough of them determine the whole difference.",
     ),
-    ("Cold; warm", "Whether the system must read a file from the disk, or has it in memory."),
+    ("Cold; warm", "Whether a file must be read from disk, or is in the page cache."),
     (
         "Cuckoo hashing",
-        "Every key has d buckets of b slots and lives in one of them; whoever finds all of them full moves somebody to another of his own.",
+        "A hash table in which every key has d possible buckets of b slots. If all are full, an insertion moves another key to one of its other buckets.",
     ),
-    ("Doorkeeper", "A filter before a cache that lets in what was asked for before."),
+    (
+        "Doorkeeper",
+        "A filter in front of a cache that admits only objects that were requested before.",
+    ),
     (
         "False alarm",
-        "A test that finds a difference where there is none. Each verdict says how probable that is.",
+        "A test that finds a difference where there is none (a type I error). Each verdict states its probability.",
     ),
     (
         "False negative",
-        "A filter that denies a key it was given. None of the filters here ever does.",
+        "A filter rejects a key that was inserted. None of the filters here ever does.",
     ),
-    ("False positive; ε", "A filter that accepts a key it was never given. Its rate is called ε."),
-    ("Fingerprint", "A few bits of a key’s hash, kept in its place."),
     (
-        "Guarded lookup",
-        "A question to a slow store that is only asked if a filter accepts the key.",
+        "False positive; FPR; ε",
+        "A filter accepts a key that was not inserted. The fraction of absent keys that are accepted is the false-positive rate (FPR), ε.",
     ),
-    ("Hash family", "Many hash functions of one form, told apart by a seed."),
-    ("Hit ratio", "The share of requests that a cache answers."),
-    ("Information limit", "log₂(1/ε) bits per key: no filter for arbitrary sets can take less."),
-    ("Jaccard similarity", "What two sets have in common over what they have in all."),
-    ("k, m, n", "How many bits a key sets, how many bits there are, how many keys there are."),
+    ("Fingerprint", "A few bits of a key’s hash, stored instead of the key."),
+    ("Guarded lookup", "A lookup in a slow store that is made only if a filter accepts the key."),
+    ("Hash family", "Hash functions of one form, selected by a seed."),
+    ("Hit ratio", "The fraction of requests that a cache answers."),
+    ("Information limit", "log₂(1/ε) bits per key: no filter for arbitrary sets can be smaller."),
+    (
+        "Jaccard similarity",
+        "The size of the intersection of two sets over the size of their union.",
+    ),
+    ("k, m, n", "The number of bits that a key sets, the number of bits, the number of keys."),
     ("Load", "Entries per slot."),
     (
         "Load threshold",
         "The load up to which a large cuckoo table can be filled; beyond it, insertions fail.",
     ),
-    ("LRU", "Least recently used: a full cache drops what was not asked for longest."),
+    (
+        "LRU",
+        "Least recently used: a full cache evicts the object whose last request is the oldest.",
+    ),
     (
         "MinHash; signature",
-        "The least hash value of a set under each of k hash functions. Two sets agree in a value with a probability equal to their similarity.",
+        "The minimum hash value of a set under each of k hash functions. Two sets agree in a value with a probability equal to their Jaccard similarity.",
     ),
-    ("p-value", "The chance that data at least as extreme comes about by chance alone."),
-    ("Probe", "A look at one bit or slot."),
+    ("p-value", "The probability of data at least as extreme by chance alone."),
+    ("Probe", "An access to one bit or slot."),
     (
         "Reconciliation",
-        "Two sides with nearly equal sets find what each lacks, and send little else.",
+        "Two sides with nearly equal sets find the elements that each lacks, and send little else.",
     ),
     (
         "S-curve",
         "1 − (1 − sʳ)ᵇ: the probability that sets of similarity s become candidates, with b bands of r values.",
     ),
-    ("Selectivity", "The share of rows that find a partner in a join."),
-    ("Stash", "A few places outside of a cuckoo table for keys that found none in it."),
-    ("Stretch", "Hops taken over the fewest hops possible."),
+    ("Selectivity", "The fraction of rows that match in a join."),
+    ("Stash", "A few slots outside of a cuckoo table for keys that could not be placed in it."),
+    ("Stretch", "The number of hops over the minimum number of hops."),
     (
-        "Test of equivalence",
-        "Shows that a value lies within given bounds, where other tests can only fail to show that it does not.",
+        "Equivalence test",
+        "Shows that a value is within given bounds, where other tests can only fail to show a difference.",
     ),
     (
-        "Time of rejection",
-        "What it takes to find that a key is absent: Bloom’s own measure, for most questions are about absent keys.",
+        "Rejection time",
+        "The time to find that a key is absent: Bloom’s own measure, because most queries are of absent keys.",
     ),
 ];

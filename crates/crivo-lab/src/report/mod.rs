@@ -1,6 +1,6 @@
-//! The report: one page that needs no network, and every plot as a file of its own.
+//! The report: one self-contained page, and every plot as a separate file.
 //!
-//! It is made of the data files alone, and can be made again from them at any time.
+//! It is generated from the data files alone, and can be regenerated from them at any time.
 
 mod glossary;
 mod page;
@@ -10,43 +10,43 @@ use std::path::{Path, PathBuf};
 
 pub use references::Source;
 
-use crate::data::{Dataset, prepare_folder, write_atomically};
+use crate::data::{Dataset, prepare_directory, write_atomically};
 use crate::plot::{Panel, sheet, to_png};
 use crate::{StudyError, experiments};
 
-/// What the report tells of one experiment.
+/// The section of one experiment.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Its headline.
+    /// Its title.
     pub title: &'static str,
-    /// What it is about, and why one would want to know.
+    /// The subject, and why it matters.
     pub introduction: String,
-    /// Where the experiment and its theory come from.
+    /// The sources of the experiment and its theory.
     pub sources: &'static [Source],
-    /// What was found.
+    /// The figures.
     pub figures: Vec<Figure>,
 }
 
-/// A question with its answer, in a picture and in words.
+/// A question with its answer, as a plot and as text.
 #[derive(Debug, Clone)]
 pub struct Figure {
     /// Its name in files and links: unique in the report.
     pub id: &'static str,
     /// Its title.
     pub title: String,
-    /// What is asked.
+    /// The question.
     pub question: String,
-    /// How it was measured.
+    /// The method.
     pub method: String,
-    /// What is drawn.
+    /// The plots.
     pub panels: Vec<Panel>,
-    /// The numbers beside the picture.
+    /// The numbers next to the plots.
     pub table: Option<Table>,
     /// The answer.
     pub verdict: Verdict,
 }
 
-/// Numbers in rows, each already as it is to be read.
+/// A table of formatted numbers.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// The heads of the columns.
@@ -67,31 +67,31 @@ impl Table {
     }
 }
 
-/// What the data says.
+/// The answer that follows from the data.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// In a word.
-    pub outcome: Outcome,
-    /// In a sentence that was made from the data.
+    /// The finding in a word.
+    pub finding: Finding,
+    /// A sentence that is derived from the data.
     pub sentence: String,
-    /// The test behind it, and how often it raises a false alarm; empty where nothing is tested.
+    /// The test, and its probability of a false alarm; empty if nothing is tested.
     pub test: String,
 }
 
-/// A verdict in a word.
+/// A finding in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Measurement and claim agree, as far as the sample can tell.
+pub enum Finding {
+    /// The measurement does not contradict the claim.
     Agrees,
-    /// They differ by more than chance explains.
+    /// The measurement contradicts the claim.
     Differs,
-    /// The sample is too small to tell.
+    /// The sample is too small to decide.
     Undecided,
-    /// A number was asked for, not a yes or no.
+    /// The question is about a number, not a claim.
     Measured,
 }
 
-impl Outcome {
+impl Finding {
     /// The word.
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,37 +108,37 @@ impl Outcome {
     }
 }
 
-/// A section with the data that it was made of.
+/// A section with its data.
 struct Chapter {
     section: Section,
     data: Dataset,
 }
 
-/// Makes the report of all data in `folder/data`: `folder/index.html` and `folder/figures`.
-/// Answers the path of the page.
+/// Writes the report of all data in `directory/data`: `directory/index.html` and `directory/figures`.
+/// Returns the path of the page.
 ///
 /// # Errors
 /// If there is no data, a data file is damaged, or a file cannot be written.
-pub fn write(folder: &Path) -> Result<PathBuf, StudyError> {
-    let data_folder = folder.join("data");
+pub fn write(directory: &Path) -> Result<PathBuf, StudyError> {
+    let data_directory = directory.join("data");
     let mut chapters = Vec::new();
     for experiment in experiments::ALL {
-        if let Some(data) = Dataset::load(&data_folder, experiment.name())? {
+        if let Some(data) = Dataset::load(&data_directory, experiment.name())? {
             chapters.push(Chapter { section: experiment.present(&data)?, data });
         }
     }
     if chapters.is_empty() {
-        return Err(StudyError::NothingMeasured { path: data_folder });
+        return Err(StudyError::NothingMeasured { path: data_directory });
     }
-    let figures_folder = folder.join("figures");
-    prepare_folder(&figures_folder)?;
+    let figures_directory = directory.join("figures");
+    prepare_directory(&figures_directory)?;
     for figure in chapters.iter().flat_map(|chapter| &chapter.section.figures) {
         let svg = sheet(&figure.title, &figure.panels);
         let png = to_png(&svg)?;
-        write_atomically(&figures_folder.join(format!("{}.svg", figure.id)), svg.as_bytes())?;
-        write_atomically(&figures_folder.join(format!("{}.png", figure.id)), &png)?;
+        write_atomically(&figures_directory.join(format!("{}.svg", figure.id)), svg.as_bytes())?;
+        write_atomically(&figures_directory.join(format!("{}.png", figure.id)), &png)?;
     }
-    let page = folder.join("index.html");
+    let page = directory.join("index.html");
     write_atomically(&page, page::render(&chapters).as_bytes())?;
     Ok(page)
 }

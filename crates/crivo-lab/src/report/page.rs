@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::glossary::GLOSSARY;
 use super::references::Source;
-use super::{Chapter, Figure, Outcome, Table, Verdict};
+use super::{Chapter, Figure, Finding, Table, Verdict};
 use crate::plot::{css_variables, escape, inline, inline_sign, legend};
 
 const STYLE: &str = include_str!("../../assets/report.css");
@@ -35,7 +35,7 @@ pub(super) fn render(chapters: &[Chapter]) -> String {
     page
 }
 
-/// Text of the report in HTML: what stands in `^[…]` is raised.
+/// Text of the report in HTML: `^[…]` is a superscript.
 fn rich(text: &str) -> String {
     let mut html = escape(text);
     while let Some((before, after)) = html.split_once("^[")
@@ -50,11 +50,11 @@ fn header(page: &mut String, chapters: &[Chapter]) {
     let _ = write!(
         page,
         "<header>\n<p class=\"kicker\">The crivo study</p>\n<h1>Membership, measured</h1>\n\
-         <p class=\"lead\">Have I seen this key? Filters answer in a few bits per key and are \
-         sometimes wrong; dictionaries answer exactly and take more. This study repeats published \
-         experiments on both, and holds every measurement against theory.</p>\n"
+         <p class=\"lead\">Have I seen this key? Filters answer in a few bits per key, with some \
+         false positives; dictionaries answer exactly and need more memory. This study repeats \
+         published experiments on both, and compares every measurement with theory.</p>\n"
     );
-    // One line for each machine and setting that data came from; nearly always one.
+    // One line for each combination of machine and settings; usually one.
     let mut origins: Vec<String> = Vec::new();
     for Chapter { data, .. } in chapters {
         let origin = format!("{}. Measured on {}.", data.settings(), data.machine());
@@ -70,7 +70,7 @@ fn header(page: &mut String, chapters: &[Chapter]) {
 
 fn summary(page: &mut String, chapters: &[Chapter]) {
     page.push_str(
-        "<section id=\"summary\">\n<h2>What was found</h2>\n\
+        "<section id=\"summary\">\n<h2>Summary</h2>\n\
          <div class=\"scroll\"><table class=\"summary\">\n<thead><tr><th>Question</th>\
          <th>Verdict</th><th>Answer</th></tr></thead>\n<tbody>\n",
     );
@@ -87,7 +87,7 @@ fn summary(page: &mut String, chapters: &[Chapter]) {
                 "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td></tr>",
                 figure.id,
                 rich(&figure.question),
-                badge(figure.verdict.outcome),
+                badge(figure.verdict.finding),
                 rich(&figure.verdict.sentence),
             );
         }
@@ -95,8 +95,8 @@ fn summary(page: &mut String, chapters: &[Chapter]) {
     page.push_str("</tbody>\n</table></div>\n</section>\n");
 }
 
-fn badge(outcome: Outcome) -> String {
-    format!("<span class=\"badge {0}\">{0}</span>", outcome.name())
+fn badge(finding: Finding) -> String {
+    format!("<span class=\"badge {0}\">{0}</span>", finding.name())
 }
 
 fn section(page: &mut String, chapter: &Chapter, number: &mut usize) {
@@ -144,7 +144,7 @@ fn figure(page: &mut String, figure: &Figure, number: usize) {
         rich(question),
         rich(method),
     );
-    // A tall, narrow table stands beside one panel, or beside two that are stacked.
+    // A tall, narrow table is placed beside one panel, or beside two stacked panels.
     let beside = table.as_ref().is_some_and(|table| {
         table.head.len() <= 5 && (panels.len() == 1 || panels.len() == 2 && table.rows.len() > 12)
     });
@@ -214,8 +214,8 @@ fn answer(page: &mut String, verdict: &Verdict) {
     let _ = write!(
         page,
         "<div class=\"verdict {}\"><p>{} {}</p>",
-        verdict.outcome.name(),
-        badge(verdict.outcome),
+        verdict.finding.name(),
+        badge(verdict.finding),
         rich(&verdict.sentence),
     );
     if !verdict.test.is_empty() {

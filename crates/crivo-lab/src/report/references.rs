@@ -128,7 +128,7 @@ impl Source {
                 "Bloom 1970",
                 "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors. \
                  Communications of the ACM 13(7), 1970. The filter, hyphenation as its use, and \
-                 the time of rejection as its measure.",
+                 rejection time as its measure.",
             ),
             Self::Liang1983 => (
                 "liang-1983",
@@ -265,7 +265,7 @@ impl Source {
                 "Maggs and Sitaraman 2015",
                 "B. M. Maggs, R. K. Sitaraman, Algorithmic nuggets in content delivery. ACM \
                  SIGCOMM Computer Communication Review 45(3), 2015. Three quarters of objects are \
-                 asked for once.",
+                 requested once.",
             ),
             Self::RheaKubiatowicz2002 => (
                 "rhea-kubiatowicz-2002",

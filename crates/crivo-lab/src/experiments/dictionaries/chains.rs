@@ -1,4 +1,4 @@
-//! How many entries an insertion moves.
+//! The number of entries that an insertion moves.
 
 use crivo::KeyHasher;
 use crivo::hash::Indices;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
 use crate::study::Context;
 
@@ -21,7 +21,7 @@ struct Chains {
     bucket_size: u32,
     search: String,
     repetition: u32,
-    /// In percent, at the end of this stretch.
+    /// In percent, at the end of this interval.
     load_percent: u32,
     insertions: u64,
     moves: u64,
@@ -31,14 +31,14 @@ struct Chains {
 const WALK: &str = "random walk";
 const BREADTH: &str = "breadth first";
 
-/// d with single slots: both searches, in a table that tells every move.
+/// d with single slots: both searches, in a table that reports every move.
 const SINGLES: [(u32, Hue); 3] = [(2, Hue::Counting), (3, Hue::Quotient), (4, Hue::Bloom)];
 
 /// d and b with larger buckets: `CuckooMap` itself, as it searches by default.
 const BUCKETS: [(u32, u32, Hue); 4] =
     [(2, 2, Hue::Blocked), (2, 4, Hue::Fuse), (2, 8, Hue::Cuckoo), (3, 2, Hue::Linear)];
 
-/// What of a table is noted.
+/// The records of one table.
 struct Filling {
     places: u64,
     row: Chains,
@@ -60,7 +60,7 @@ impl Filling {
         Self { places: places as u64, row, rows: Vec::new() }
     }
 
-    /// Notes the insertion after which there are so many entries.
+    /// Records an insertion, with the number of entries after it.
     fn note(&mut self, entries: u64, moves: u64) {
         self.row.insertions += 1;
         self.row.moves += moves;
@@ -97,8 +97,8 @@ fn fill_singles(
     Ok(())
 }
 
-/// Fills a map until it takes another seed or grows. Who moved is seen by where entries lie; no
-/// entry moves twice in the shortest chain.
+/// Fills a map until it rehashes or grows. Moves are detected by the addresses of entries; no entry
+/// moves twice in the shortest chain.
 fn fill_buckets(filling: &mut Filling, hasher: KeyHasher) -> Result<(), StudyError> {
     let options = CuckooOptions {
         choices: filling.row.choices as usize,
@@ -130,7 +130,7 @@ fn fill_buckets(filling: &mut Filling, hasher: KeyHasher) -> Result<(), StudyErr
 
 pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
     let places: usize = context.pick(1_000, 20_000, 100_000);
-    // Every entry is looked at after every insertion.
+    // Small tables: every entry is inspected after every insertion.
     let slots: usize = context.pick(512, 2_048, 4_096);
     let mut random = context.random("dictionaries chains");
     let mut rows = Vec::new();
@@ -154,7 +154,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
     data.add("chains", &rows)
 }
 
-/// The rows of a data file, to be asked.
+/// The rows of a data file, with queries.
 struct Measured {
     rows: Vec<Chains>,
     tables: usize,
@@ -167,8 +167,8 @@ impl Measured {
             .filter(move |row| (row.choices, row.bucket_size) == shape && row.search == search)
     }
 
-    /// Moves per insertion at a load that every table reached: the unlucky ones that ended early
-    /// would flatter the others.
+    /// Moves per insertion at a load that every table reached: otherwise tables that fail early would
+    /// bias the mean.
     fn mean(
         &self,
         shape: (u32, u32),
@@ -210,7 +210,7 @@ impl Measured {
             .filter_map(|load| {
                 Some((f64::from(load) / 100.0, self.mean(shape, search, load, CONFIDENCE)?))
             })
-            // A logarithmic axis has no place for what may be 0.
+            // A logarithmic axis cannot show 0.
             .filter(|(_, estimate)| estimate.low > 0.0)
             .collect();
         Ok([Series::dashed(String::new(), hue, ends), Series::trace(label, hue, points)])
@@ -258,7 +258,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         "longest walk",
         "longest search",
     ]);
-    // Two intervals for each d: six that hold their means but for one chance in a hundred.
+    // Two intervals for each d, six in all, at a joint confidence of 99%.
     let confidence = 1.0 - FALSE_ALARM / (2 * SINGLES.len()) as f64;
     let (mut compared, mut shorter) = (0, 0);
     let mut last = String::new();
@@ -272,7 +272,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         let load = percent(f64::from(load) / 100.0, 2);
         let (walk, breadth) = (decimal(walk.value, 3), decimal(breadth.value, 3));
         last = format!(
-            " At {load}, {choices} × 1 moves {walk} entries by walks, {breadth} by search."
+            " At {load}, {choices} × 1 moves {walk} entries by random walk and {breadth} by breadth-first search."
         );
         table.row([
             format!("{choices} × 1"),
@@ -301,25 +301,25 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
     };
     Ok(Figure {
         id: "dictionaries-chains",
-        title: "Entries that an insertion moves, by load".to_string(),
-        question: "How long do chains of evictions get, and does the search matter?".to_string(),
+        title: "Entries moved per insertion, by load".to_string(),
+        question: "How long are eviction chains, and does the search strategy matter?".to_string(),
         method: format!(
-            "Tables of {} places for one key each, filled one by one until an insertion fails; and \
-             maps of {} slots in larger buckets. Shown is the mean number of entries moved by an \
-             insertion, within one percent of load, over {tables} tables, with Student’s 95% interval. A \
-             random walk throws out whom it meets; a breadth-first search looks for the shortest \
-             chain. Dashes: thresholds in theory, each in the colour of its shape. Table: at the highest load that all tables reached.",
+            "Tables of {} single slots, filled until an insertion fails; and maps of {} slots in larger \
+             buckets. The plot shows the mean number of entries moved per insertion, within one percent \
+             of load, over {tables} tables, with Student’s 95% interval. A random walk evicts a random \
+             entry; a breadth-first search finds the shortest chain. Dashes: thresholds in theory, each \
+             in the colour of its shape. Table: at the highest load that all tables reached.",
             thousands(places),
             thousands(slots),
         ),
         panels,
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
-                "At the highest loads that both reach, breadth-first chains are shorter than random walks \
-                 for {shorter} of {compared} d.{last} The longest walk moved {} entries, the longest chain \
-                 found by search {}.",
+                "At the highest loads that both reach, chains of breadth-first search are shorter than random \
+                 walks for {shorter} of {compared} values of d.{last} The longest random walk moved {} \
+                 entries, the longest chain of breadth-first search {}.",
                 longest(WALK).unwrap_or(0),
                 longest(BREADTH).unwrap_or(0),
             ),

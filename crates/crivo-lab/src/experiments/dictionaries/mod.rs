@@ -12,7 +12,7 @@ use crate::report::{Section, Source};
 use crate::study::Context;
 use crate::timing::Sample;
 
-/// Times by load, chains of evictions, and load thresholds.
+/// Times by load, eviction chains, and load thresholds.
 #[derive(Debug)]
 pub(super) struct Dictionaries;
 
@@ -37,11 +37,12 @@ impl Experiment for Dictionaries {
         let samples: Vec<Sample> = data.rows("samples")?;
         Ok(Section {
             title: "Dictionaries compared",
-            introduction: "Exact answers take the keys themselves. Three ways to resolve \
-                collisions, an exercise of every lecture on hashing: chains of entries, the next \
-                free slot, and cuckoo hashing, where an entry has a few possible places and moves \
-                over for others. With how full a table does each still work, and how fast?"
-                .to_string(),
+            introduction:
+                "Exact answers require storing the keys. Three ways to resolve collisions, \
+                an exercise of every course on hashing: chaining, linear probing, and cuckoo \
+                hashing, where a key has a few possible slots and can be moved between them. How \
+                full can each table be, and how fast is it?"
+                    .to_string(),
             sources: &[
                 Source::Bonet2016,
                 Source::PaghRodler2004,

@@ -7,7 +7,7 @@ use super::subjects::{BASELINE, KINDS, Subject};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::study::Context;
 use crate::timing::{
@@ -17,9 +17,9 @@ use crate::timing::{
 
 const LOADS: [f64; 7] = [0.2, 0.4, 0.6, 0.75, 0.85, 0.9, 0.95];
 const TASKS: [&str; 4] = ["insert", "hit", "miss", "delete"];
-/// The share of the slots that is filled and emptied in every round.
+/// The fraction of the slots that is filled and emptied in every round.
 const TURNOVER: f64 = 0.02;
-/// Loads differ between kinds of tables by rounding only.
+/// Loads of different tables differ only by rounding.
 const TOLERANCE: f64 = 0.01;
 
 /// Memory at one load.
@@ -38,7 +38,7 @@ pub(super) fn measure(
     step: impl Fn(u64, u64),
 ) -> Result<Vec<Sample>, StudyError> {
     let slots: usize = context.pick(1 << 10, 1 << 17, 1 << 20);
-    let most_asked = context.pick(500, 50_000, 200_000);
+    let max_queries = context.pick(500, 50_000, 200_000);
     let mut random = context.random("dictionaries speed");
     let (mut samples, mut memory) = (Vec::new(), Vec::new());
     for (done, load) in LOADS.into_iter().enumerate() {
@@ -48,12 +48,12 @@ pub(super) fn measure(
         let (base, last) = keys.split_at(entries - turnover);
         let mut hits = keys.clone();
         random.shuffle(&mut hits);
-        hits.truncate(most_asked);
+        hits.truncate(max_queries);
         let misses: Vec<u64> = (0..hits.len()).map(|_| random.number()).collect();
         let hasher = KeyHasher::xxh3(random.number());
 
         let mut maps: Vec<(&str, Box<dyn Subject>)> = Vec::new();
-        for kind in KINDS.iter().filter(|kind| load <= kind.most) {
+        for kind in KINDS.iter().filter(|kind| load <= kind.max_load) {
             let mut map = kind.build(slots, hasher)?;
             let before = map.slots();
             map.insert(&keys)?;
@@ -65,7 +65,7 @@ pub(super) fn measure(
                 bytes: map.bytes(),
             });
             map.remove(last);
-            // A cuckoo table that found no place has grown, and is no longer at this load.
+            // A cuckoo table that could not place a key has grown, and no longer has this load.
             if map.slots() == before {
                 maps.push((kind.name, map));
             }
@@ -109,7 +109,7 @@ pub(super) fn measure(
     Ok(samples)
 }
 
-/// Places that a textbook's table looks at before it finds that a key is absent.
+/// The number of slots that a textbook table inspects for an absent key.
 fn theory() -> Panel {
     let curve = |name: &str, looks: fn(f64) -> f64| {
         let hue = KINDS.iter().find(|kind| kind.name == name).map_or(Hue::Plain, |kind| kind.hue);
@@ -117,9 +117,9 @@ fn theory() -> Panel {
         Series::line(format!("{name}, theory"), hue, loads.map(|load| (load, looks(load))))
     };
     Panel::Chart(Chart {
-        title: "theory: places looked at for an absent key".to_string(),
+        title: "theory: slots inspected for an absent key".to_string(),
         x: Axis::linear("load").with_format(Format::Percent),
-        y: Axis::logarithmic("places"),
+        y: Axis::logarithmic("slots"),
         series: vec![
             curve("chaining", |load| load),
             curve("linear probing", |load| (1.0 + (1.0 - load).powi(-2)) / 2.0),
@@ -137,7 +137,7 @@ pub(super) fn figure(data: &Dataset, all: &[Sample]) -> Result<Figure, StudyErro
         |task: &str, load: f64, name: &str| samples.ratio(task, load, name, BASELINE, CONFIDENCE);
     let mut panels = Vec::new();
     for (task, title) in
-        TASKS.iter().zip(["insert", "find a present key", "miss an absent key", "delete"])
+        TASKS.iter().zip(["insert", "lookup of a present key", "lookup of an absent key", "delete"])
     {
         let mut series = Vec::new();
         for kind in &KINDS {
@@ -200,30 +200,30 @@ pub(super) fn figure(data: &Dataset, all: &[Sample]) -> Result<Figure, StudyErro
     }
     let sentence = format!(
         "Each at its highest load, for entries of 16 bytes: {}. Of {comparisons} comparisons with \
-         hashbrown, {faster} are faster, {slower} slower, and {} not to be told.",
+         hashbrown, {faster} are faster, {slower} slower, and {} not significantly different.",
         findings.join("; "),
         comparisons - faster - slower,
     );
     Ok(Figure {
         id: "dictionaries-speed",
-        title: "Time over that of hashbrown, by load".to_string(),
-        question: "How fast is each dictionary, and how does that change as its table fills up?"
+        title: "Time relative to hashbrown, by load".to_string(),
+        question: "How fast is each dictionary, and how does that change with the load?"
             .to_string(),
         method: format!(
-            "Tables of {} slots, u64 to u64, one hash function for all. Each is filled to 2% below a \
-             load; a round inserts the last 2%, asks for present and for absent keys in random order, \
-             and deletes the 2% again. Contenders take turns; shown is the median over the rounds of \
-             the ratio to hashbrown’s time in the same round, with its 95% interval by the order of \
-             the values. hashbrown fills seven eighths of its slots at most, and has twice as many for the \
-             entries of the two highest loads. Last: what theory has a textbook’s table look at, a load α \
-             of α entries in a chain, (1 + 1/(1 − α)²)/2 slots by linear probing, d buckets by cuckoo \
-             hashing; here sixteen slots are looked at at once. Table: each at its highest load.",
+            "Tables of {} slots, u64 to u64, with the same hash function. Each is filled to 2% below a \
+             load; a round inserts the last 2%, looks up present and absent keys in random order, and \
+             removes the 2% again. Contenders take turns; the plot shows the median over the rounds of \
+             the ratio to hashbrown’s time in the same round, with its 95% interval from order \
+             statistics. hashbrown fills at most seven eighths of its slots, and has twice as many slots at the two \
+             highest loads. Last panel: the slots that a textbook table inspects at load α, α entries of a \
+             chain, (1 + 1/(1 − α)²)/2 slots by linear probing, d buckets by cuckoo hashing; this \
+             implementation inspects sixteen slots at once. Table: each at its highest load.",
             thousands(slots)
         ),
         panels,
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence,
             test: describe_comparisons(comparisons, samples.rounds("hit")),
         },

@@ -1,4 +1,4 @@
-//! Every dictionary behind one face, with a table of a given number of slots.
+//! Every dictionary behind one interface, with a given number of slots.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -13,7 +13,7 @@ pub(super) trait Subject {
     fn insert(&mut self, keys: &[u64]) -> Result<(), StudyError>;
     /// How many of the keys are found.
     fn count(&self, keys: &[u64]) -> u64;
-    /// How many of the keys were there to be taken out.
+    /// Removes the keys; returns how many were present.
     fn remove(&mut self, keys: &[u64]) -> u64;
     fn slots(&self) -> usize;
     fn bytes(&self) -> usize;
@@ -112,13 +112,13 @@ impl Subject for Baseline {
 /// The baseline's name.
 pub(super) const BASELINE: &str = "hashbrown";
 
-/// A dictionary to be compared: its name, its colour, and the loads it is made for.
+/// A dictionary to be compared: its name, its colour, and its maximum load.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct DictionaryKind {
     pub(super) name: &'static str,
     pub(super) hue: Hue,
-    /// The highest load at which it is asked to work.
-    pub(super) most: f64,
+    /// The maximum load that is measured.
+    pub(super) max_load: f64,
     form: Form,
 }
 
@@ -130,16 +130,21 @@ enum Form {
     Cuckoo { choices: usize, bucket_size: usize, stash: usize },
 }
 
-const fn cuckoo(name: &'static str, hue: Hue, most: f64, shape: (usize, usize, usize)) -> Kind {
+const fn cuckoo(
+    name: &'static str,
+    hue: Hue,
+    max_load: f64,
+    shape: (usize, usize, usize),
+) -> DictionaryKind {
     let (choices, bucket_size, stash) = shape;
-    Kind { name, hue, most, form: Form::Cuckoo { choices, bucket_size, stash } }
+    DictionaryKind { name, hue, max_load, form: Form::Cuckoo { choices, bucket_size, stash } }
 }
 
-/// All of them. A cuckoo table is d × b: d buckets for a key, b slots in each.
-pub(super) const KINDS: [Kind; 8] = [
-    Kind { name: BASELINE, hue: Hue::Hashbrown, most: 1.0, form: Form::Hashbrown },
-    Kind { name: "chaining", hue: Hue::Chained, most: 1.0, form: Form::Chained },
-    Kind { name: "linear probing", hue: Hue::Linear, most: 0.96, form: Form::Linear },
+/// All dictionaries. A cuckoo table is d × b: d buckets for a key, b slots in each.
+pub(super) const KINDS: [DictionaryKind; 8] = [
+    DictionaryKind { name: BASELINE, hue: Hue::Hashbrown, max_load: 1.0, form: Form::Hashbrown },
+    DictionaryKind { name: "chaining", hue: Hue::Chained, max_load: 1.0, form: Form::Chained },
+    DictionaryKind { name: "linear probing", hue: Hue::Linear, max_load: 0.96, form: Form::Linear },
     cuckoo("cuckoo 2 × 1", Hue::Counting, 0.45, (2, 1, 0)),
     cuckoo("cuckoo 2 × 1, stash 4", Hue::Bad, 0.45, (2, 1, 4)),
     cuckoo("cuckoo 3 × 1", Hue::Quotient, 0.86, (3, 1, 0)),
@@ -147,7 +152,7 @@ pub(super) const KINDS: [Kind; 8] = [
     cuckoo("cuckoo 2 × 8", Hue::Cuckoo, 0.96, (2, 8, 0)),
 ];
 
-impl Kind {
+impl DictionaryKind {
     /// An empty dictionary with a table of this many slots, a power of two.
     pub(super) fn build(
         &self,
@@ -155,7 +160,7 @@ impl Kind {
         hasher: KeyHasher,
     ) -> Result<Box<dyn Subject>, StudyError> {
         Ok(match self.form {
-            // It fills seven eighths of a power of two, and doubles when more come.
+            // It fills at most seven eighths of a power of two, and then doubles.
             Form::Hashbrown => Box::new(Baseline {
                 map: hashbrown::HashMap::with_capacity_and_hasher(slots / 8 * 7, SameHash(hasher)),
                 slots,

@@ -1,4 +1,4 @@
-//! How full a cuckoo table gets before an insertion fails, beside theory.
+//! The load of a cuckoo table at which an insertion fails, compared with theory.
 
 use crivo::KeyHasher;
 use crivo::theory::cuckoo::load_threshold;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, percent, points, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
 use crate::study::Context;
 
@@ -43,13 +43,13 @@ fn name((choices, bucket_size, stash): (u32, u32, u32)) -> String {
     format!("{choices} × {bucket_size}{stash}")
 }
 
-/// How far a load lies beyond a threshold, in words.
+/// The distance of a load from a threshold, in words.
 fn beyond(gap: f64) -> String {
     format!("{} {} it", points(gap.abs()), if gap < 0.0 { "below" } else { "above" })
 }
 
-/// The width of the critical window of a table with two choices of single slots, whose keys make
-/// a random graph that is about to grow a giant component; other shapes have narrower ones.
+/// The width of the critical window of a table with two choices of single slots, whose keys form a
+/// random graph close to the emergence of a giant component; other shapes have narrower windows.
 fn window(slots: u64) -> f64 {
     (slots as f64).powf(-1.0 / 3.0)
 }
@@ -64,8 +64,8 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
     let mut rows = Vec::new();
     for &size in sizes {
         for shape in SHAPES {
-            // Large tables hardly differ from each other, but for two choices of single slots,
-            // which fill quickly and scatter most.
+            // Large tables hardly vary, except for two choices of single slots, which are quick to
+            // fill and vary most.
             let repetitions = match shape {
                 (2, 1, _) => context.pick(5, 30, 30).max(context.repetitions()),
                 _ if size > 100_000 => context.repetitions().min(5),
@@ -85,7 +85,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
                 let mut map = options.build::<u64, ()>(size)?;
                 let slots = map.slot_count();
                 let mut entries = 0;
-                // A table that finds no place takes another seed or grows.
+                // A table that cannot place a key rehashes or grows.
                 while map.slot_count() == slots && map.reseed_count() == 0 {
                     map.insert(entries, ())?;
                     entries += 1;
@@ -137,10 +137,10 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         series.push(Series::trace(name(shape), hue, dots));
         let observed = estimate(shape, largest, CONFIDENCE);
         let gap = observed.value - theory;
-        // Theory knows no stash: in a finite table it carries a shape past the threshold.
+        // Theory has no stash: in a finite table it extends a shape beyond the threshold.
         if shape.2 > 0 {
             stashed = format!(
-                " A stash of {} carries {} × {} {}.",
+                " With a stash of {}, {} × {} ends {}.",
                 shape.2,
                 shape.0,
                 shape.1,
@@ -159,7 +159,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         }
         if shape == (2, 1, 0) {
             lecture = format!(
-                " Two choices of single slots end at {}, where a lecture’s α ≤ 1 suggests 100%.",
+                " Two choices of single slots fail at {}, although the α ≤ 1 of a lecture suggests 100%.",
                 percent(observed.value, 3)
             );
         }
@@ -171,20 +171,20 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
             thousands(largest),
         ]);
     }
-    let outcome = match (inside, outside) {
-        (_, 1..) => Outcome::Differs,
-        _ if inside == shapes => Outcome::Agrees,
-        _ => Outcome::Undecided,
+    let finding = match (inside, outside) {
+        (_, 1..) => Finding::Differs,
+        _ if inside == shapes => Finding::Agrees,
+        _ => Finding::Undecided,
     };
     let largest = rows.iter().map(|row| row.slots).max().unwrap_or(0);
     Ok(Figure {
         id: "dictionaries-thresholds",
         title: "Load at which the first insertion fails".to_string(),
-        question: "How full can a cuckoo table get, for d choices and buckets of b?".to_string(),
+        question: "How full can a cuckoo table be, for d choices and buckets of b slots?".to_string(),
         method:
-            "Tables filled until a breadth-first search of 16\u{202f}384 buckets finds no place: \
-            the mean load over tables with fresh seeds, with Student’s 95% interval. Dashes: the \
-            threshold that theory gives for tables without end, in the colour of its shape; small ones \
+            "Tables are filled until a breadth-first search of 16\u{202f}384 buckets finds no free slot: \
+            the mean load over tables with new seeds, with Student’s 95% interval. Dashes: the asymptotic \
+            threshold in theory, in the colour of its shape; small tables \
             fail earlier."
                 .to_string(),
         panels: vec![Panel::Chart(Chart {
@@ -195,20 +195,20 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome,
+            finding,
             sentence: format!(
-                "At {} slots {inside} of {shapes} shapes without a stash are shown to fail within {} of \
-                 their threshold, and {outside} beyond; the farthest mean is that of {}, {}.{stashed}{lecture}",
+                "At {} slots, {inside} of {shapes} shapes without a stash fail within {} of their threshold, and \
+                 {outside} outside; the largest distance is that of {}, {}.{stashed}{lecture}",
                 thousands(largest),
                 points(widest),
                 farthest.1,
                 beyond(farthest.0),
             ),
             test: format!(
-                "Test of equivalence: thresholds are limits for tables without end, and n slots fail within \
-                 a window of about n^[−1/3] around them. A shape passes if the interval of its mean, \
-                 corrected for {shapes} shapes (Bonferroni), lies within the window; that one passes \
-                 whose mean lies outside has a probability of at most {}%.",
+                "Equivalence test: thresholds are asymptotic, and tables of n slots fail within a window of \
+                 about n^[−1/3] around them. A shape passes if the interval of its mean, corrected for \
+                 {shapes} shapes (Bonferroni), is within the window; the probability that a shape passes \
+                 whose mean is outside is at most {}%.",
                 100.0 * FALSE_ALARM
             ),
         },

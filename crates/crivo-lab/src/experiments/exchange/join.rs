@@ -1,4 +1,4 @@
-//! Joins: a filter of the keys in place of the rows.
+//! Joins: sending a filter of the keys instead of all rows.
 
 use crivo_exchange::Action;
 use crivo_exchange::join::{Answerer, Asker, JoinReport, JoinSituation};
@@ -8,7 +8,7 @@ use super::failed;
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, mean, mean_interval};
 use crate::study::Context;
 use crivo_core::Random;
@@ -25,19 +25,19 @@ pub(super) struct Joined {
     bytes: u64,
     semi_join_bytes: u64,
     everything_bytes: u64,
-    /// What the best filter would take, or none, if the selectivity were known.
+    /// The bytes of the best filter, or of none, if the selectivity were known.
     theory: f64,
 }
 
 const SELECTIVITIES: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0];
-/// Few keys and many rows, as filters like it; and many keys and few rows, where a filter may cost
-/// more than it spares.
+/// Few keys and many rows, where filters are best; and many keys and few rows, where a filter may
+/// cost more than it saves.
 const SHAPES: [Shape; 2] = [
     Shape { title: "ten rows for each key", keys: 1, rows: 10 },
     Shape { title: "ten keys for each row", keys: 10, rows: 1 },
 ];
 
-/// How many keys the side that asks has, and rows the other, over the lesser of both.
+/// The keys of one side and the rows of the other, relative to the smaller number.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     title: &'static str,
@@ -75,7 +75,7 @@ fn join(keys: u64, rows: &[u64], seed: u64) -> Result<JoinReport, StudyError> {
             }
             Action::Receive => match asker.action() {
                 Action::Send(message) => answerer.receive(&message).map_err(failed)?,
-                _ => return Err(StudyError::wrong("both sides of a join wait")),
+                _ => return Err(StudyError::wrong("both sides of a join wait for each other")),
             },
             Action::Provide => {
                 rows.iter().for_each(|&number| answerer.provide(&key(number), &row(number)));
@@ -95,7 +95,7 @@ fn join(keys: u64, rows: &[u64], seed: u64) -> Result<JoinReport, StudyError> {
     Ok(report)
 }
 
-/// The keys of rows, of which about a share has a partner.
+/// The keys of rows, of which about a given fraction matches.
 fn row_keys(keys: u64, rows: u64, selectivity: f64, random: &mut Random) -> Vec<u64> {
     let threshold = (selectivity * (1u64 << 32) as f64) as u64;
     let one = |number: u64| {
@@ -148,7 +148,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// The mean of a column, of the bytes of all rows.
+    /// The mean of a column, relative to the bytes of all rows.
     fn of_everything(&self, column: fn(&Joined) -> f64) -> Estimate {
         let sample: Vec<f64> =
             self.joins.iter().map(|join| column(join) / join.everything_bytes as f64).collect();
@@ -171,7 +171,7 @@ impl Group<'_> {
         self.of_everything(|join| join.theory).value
     }
 
-    /// Bytes beyond the better of semi-join and everything, over these.
+    /// Bytes beyond the better of semi-join and sending everything, relative to these.
     fn lost(&self) -> f64 {
         self.bytes().value / self.semi_join().min(1.0) - 1.0
     }
@@ -199,9 +199,13 @@ fn panel(groups: &[Group<'_>], shape: Shape) -> Panel {
     Panel::Chart(Chart {
         title: shape.title.to_string(),
         x: Axis::logarithmic("selectivity").with_format(Format::Percent),
-        y: Axis::logarithmic("bytes, of all rows").with_format(Format::Percent),
+        y: Axis::logarithmic("bytes relative to all rows").with_format(Format::Percent),
         series: vec![
-            Series::dashed("everything", Hue::Limit, SELECTIVITIES.map(|share| (share, 1.0))),
+            Series::dashed(
+                "everything",
+                Hue::Limit,
+                SELECTIVITIES.map(|selectivity| (selectivity, 1.0)),
+            ),
             Series::dashed(
                 "exact semi-join",
                 Hue::Plain,
@@ -231,7 +235,7 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
         "95% interval",
         "semi-join",
         "filter, bytes",
-        "rows in vain",
+        "rows sent without a match",
     ]);
     for group in &groups {
         let seen = group.bytes();
@@ -266,25 +270,23 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
     Figure {
         id: "exchange-join",
         title: "Bytes of a join".to_string(),
-        question:
-            "What does a filter of the keys save, for rows of which a given share finds a partner?"
-                .to_string(),
+        question: "What does a filter of the keys save, for a given selectivity?".to_string(),
         method: format!(
             "{} joins for each selectivity, of {}: keys of {KEY_BYTES} bytes on one side, rows of {ROW_BYTES} \
-             on the other. That begins with a sample of its keys, by which the first decides on a filter or \
-             none. Theory: filter and rows at the best rate, if the selectivity were known and telling it \
-             cost nothing. The exact semi-join sends all keys. All over the bytes of all rows. Every \
-             result is exact. Bars: 95% intervals.",
+             on the other. The second side first sends a sample of its keys, from which the first decides \
+             whether to send a filter. Theory: filter and rows at the best FPR, if the selectivity were \
+             known without a sample. The exact semi-join sends all keys. All numbers are relative to the \
+             bytes of all rows. Every result is exact. Bars: 95% intervals.",
             groups.first().map_or(0, |group| group.joins.len()),
             sizes.join(", and of "),
         ),
         panels: SHAPES.map(|shape| panel(&groups, shape)).into(),
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
                 "The Bloom join takes the fewest bytes in {cheapest} of {} cases{}, and at most {} more \
-                 than theory, which needs no sample. {}",
+                 than in theory, which needs no sample. {}",
                 groups.len(),
                 if lost > 0.0 {
                     format!(", elsewhere at most {} more than the best", percent(lost, 2))
@@ -295,7 +297,7 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
                 if off.is_empty() {
                     "The filter paid everywhere.".to_string()
                 } else {
-                    format!("The filter switched itself off at {}.", off.join(", "))
+                    format!("The join used no filter at {}.", off.join(", "))
                 },
             ),
             test: String::new(),

@@ -1,4 +1,4 @@
-//! Set exchange: what does it cost to make two sets equal, and to join two tables?
+//! Set exchange: the cost of reconciling two sets, and of joining two tables.
 
 mod join;
 mod sessions;
@@ -13,7 +13,7 @@ use crate::report::{Section, Source};
 use crate::study::Context;
 use crivo_core::Random;
 
-/// Reconciliation and joins, by filters and otherwise.
+/// Reconciliation and joins, with and without filters.
 #[derive(Debug)]
 pub(super) struct Exchange;
 
@@ -32,11 +32,13 @@ impl Experiment for Exchange {
         let sessions = data.rows("sessions")?;
         Ok(Section {
             title: "Exchange between peers",
-            introduction: "Two peers have nearly the same set, and want to have the same. To send a \
-                whole set is a waste. A filter of it finds most of the difference, at some bits per \
-                element of the set; coded symbols find all of it, at some bytes per element of the \
-                difference. The same filters spare a join most of the rows that find no partner."
-                .to_string(),
+            introduction:
+                "Two peers have nearly the same set and want to make them equal. Sending a \
+                whole set is wasteful. A filter of it finds most of the difference, at some bits \
+                per element of the set; coded symbols find all of it, at some bytes per element of \
+                the difference. With the same filters, a join need not send most of the rows \
+                without a match."
+                    .to_string(),
             sources: &[
                 Source::Silva2022,
                 Source::YangGiladAlizadeh2024,

@@ -1,4 +1,4 @@
-//! How many coded symbols a difference takes.
+//! The number of coded symbols for a difference.
 
 use crivo_exchange::rateless::{Decoder, Encoder, Progress, expected_symbols};
 use crivo_exchange::{Id, IdSet};
@@ -8,7 +8,7 @@ use super::{failed, fresh_key};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
 use crate::study::Context;
 use crivo_core::Random;
@@ -22,25 +22,25 @@ pub(super) struct Symbols {
     mean: f64,
     /// The standard deviation of that.
     deviation: f64,
-    /// The mean of as many draws with ideal coins, up to some size.
+    /// The mean with ideal random coding, for small differences.
     ideal: Option<f64>,
     /// The standard deviation of that.
     ideal_deviation: Option<f64>,
-    /// What the planner counts on.
+    /// The number that the planner assumes.
     planned: f64,
 }
 
-/// What was published: symbols per difference, for large ones and at most.
+/// Published: symbols per difference, for large differences and at most.
 const PUBLISHED: (f64, f64) = (1.35, 1.72);
-/// A coin for each id and symbol takes too long for larger differences.
-const LARGEST_IDEAL: u64 = 256;
+/// Ideal random coding takes too long for larger differences.
+const MAX_IDEAL: u64 = 256;
 
 impl Symbols {
     fn interval(&self, confidence: f64) -> Estimate {
         normal_interval(self.mean, self.deviation / (self.exchanges as f64).sqrt(), confidence)
     }
 
-    /// How much more ours take than ideal coins would.
+    /// The excess over ideal random coding.
     fn beyond_ideal(&self, confidence: f64) -> Option<Estimate> {
         let deviation = self.deviation.hypot(self.ideal_deviation?);
         let error = deviation / (self.exchanges as f64).sqrt();
@@ -48,8 +48,8 @@ impl Symbols {
     }
 }
 
-/// How many symbols it takes to find all ids, if each symbol took in each id by a coin of its own,
-/// and symbols with one id left were told from others without fail.
+/// The number of symbols to find all ids if each symbol included each id independently at random, and
+/// symbols with a single remaining id were always recognised.
 fn ideal_symbols(difference: u64, random: &mut Random) -> u64 {
     const COIN: u64 = 1 << 32;
     let mut is_found = vec![false; difference as usize];
@@ -85,11 +85,11 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
         let exchanges = (budget / difference).clamp(6, budget / 20);
         let (mut sample, mut ideal) = (Vec::new(), Vec::new());
         for _ in 0..exchanges {
-            if difference <= LARGEST_IDEAL {
+            if difference <= MAX_IDEAL {
                 ideal.push(ideal_symbols(difference, &mut random) as f64 / difference as f64);
             }
             let key = fresh_key(&mut random);
-            // What both have cancels out: sets of nothing but the difference do as well.
+            // Common elements cancel out, so sets of the difference alone are enough.
             let mut set = |count: u64| {
                 let id =
                     |_| Id::new(u128::from(random.number()) << 64 | u128::from(random.number()));
@@ -129,19 +129,19 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
 }
 
 pub(super) fn figure(rows: &[Symbols]) -> Figure {
-    // A difference of one is decoded at once: nothing to test.
+    // A difference of one is decoded from the first symbol: there is nothing to test.
     let tested: Vec<&Symbols> =
         rows.iter().filter(|row| row.difference > 1 && row.ideal.is_some()).collect();
     let confidence = 1.0 - FALSE_ALARM / tested.len().max(1) as f64;
     let is_off =
-        |row: &&&Symbols| row.beyond_ideal(confidence).is_some_and(|beyond| !beyond.holds(0.0));
+        |row: &&&Symbols| row.beyond_ideal(confidence).is_some_and(|beyond| !beyond.contains(0.0));
     let off: Vec<String> =
         tested.iter().filter(is_off).map(|row| thousands(row.difference)).collect();
     let mut table = Table::new(&[
         "difference",
-        "ideal coins",
-        "the planner’s",
-        "symbols each",
+        "ideal random coding",
+        "planner",
+        "symbols per id",
         "95% interval",
         "exchanges",
     ]);
@@ -164,17 +164,17 @@ pub(super) fn figure(rows: &[Symbols]) -> Figure {
         .iter()
         .filter(|row| row.interval(confidence).low > PUBLISHED.1)
         .map(|row| {
-            let (size, scatter) = (thousands(row.difference), decimal(row.deviation, 2));
-            format!("{size} ids (single exchanges scatter by {scatter})")
+            let (size, deviation) = (thousands(row.difference), decimal(row.deviation, 2));
+            format!("{size} ids (standard deviation of single exchanges: {deviation})")
         })
         .collect();
     Figure {
         id: "exchange-symbols",
-        title: "Coded symbols per difference".to_string(),
+        title: "Coded symbols per differing id".to_string(),
         question: "How many symbols must be sent for each id that one side lacks?".to_string(),
-        method: "Random differences of each size, half on either side; symbols are sent one by one \
+        method: "Random differences of each size, half on each side; symbols are sent one by one \
             (from 1024 ids on, a thousandth of the difference at a time) until all ids are decoded. \
-            Line: as many draws with ideal coins, one for each id and symbol, up to 256 ids. \
+            Line: ideal random coding, independent for each id and symbol, up to 256 ids. \
             Dashes: the published values, 1.35 for large differences and 1.72 at most. Bars: 95% \
             intervals."
             .to_string(),
@@ -186,7 +186,7 @@ pub(super) fn figure(rows: &[Symbols]) -> Figure {
                 Series::dashed("published", Hue::Limit, ends.map(|x| (x, PUBLISHED.0))),
                 Series::dashed("published", Hue::Limit, ends.map(|x| (x, PUBLISHED.1))),
                 Series::line(
-                    "ideal coins",
+                    "ideal random coding",
                     Hue::Theory,
                     rows.iter().filter_map(|row| Some((size(row), row.ideal?))),
                 ),
@@ -199,26 +199,26 @@ pub(super) fn figure(rows: &[Symbols]) -> Figure {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(off.is_empty()),
+            finding: Finding::of(off.is_empty()),
             sentence: format!(
                 "{} ids take {} symbols each{}. {} {}",
                 thousands(largest.0),
                 decimal(largest.1, 4),
                 dearest.map_or(String::new(), |row| format!(
-                    ", and the dearest, {} ids, {}",
+                    ", and the most expensive size, {} ids, {}",
                     thousands(row.difference),
                     decimal(row.mean, 4)
                 )),
                 if off.is_empty() {
-                    "Ideal coins take as many, at every size.".to_string()
+                    "Ideal random coding takes as many, at every size.".to_string()
                 } else {
-                    format!("Ideal coins take another number at {} ids.", off.join(", "))
+                    format!("Ideal random coding takes another number at {} ids.", off.join(", "))
                 },
                 if above.is_empty() {
-                    "No mean is surely above 1.72, the most that was published.".to_string()
+                    "No mean is significantly above 1.72, the published maximum.".to_string()
                 } else {
                     format!(
-                        "Means are above 1.72, the most that was published, for {}.",
+                        "Means are above 1.72, the published maximum, for {}.",
                         above.join(", ")
                     )
                 },

@@ -10,27 +10,27 @@ use super::subjects::{BLOOM, CUCKOO};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, share};
+use crate::report::{Figure, Finding, Table, Verdict};
+use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion};
 use crate::study::Context;
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons, suffices};
 
-/// A cuckoo filter with fingerprints of so many bits, filled to its capacity.
+/// A cuckoo filter with fingerprints of a given width, filled to its capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Filled {
     fingerprint_bits: u32,
     keys: u64,
     bits: u64,
     load: f64,
-    asked: u64,
-    wrong: u64,
-    /// The smallest Bloom filter of crivo with the observed rate.
+    queries: u64,
+    false_positives: u64,
+    /// The bits of the smallest Bloom filter with the observed rate.
     bloom_bits: u64,
 }
 
 pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
     let keys: u64 = context.pick(4_000, 200_000, 1_000_000);
-    let questions: u64 = context.pick(50_000, 1_000_000, 10_000_000);
+    let queries: u64 = context.pick(50_000, 1_000_000, 10_000_000);
     let mut random = context.random("filters claims");
     let mut rows = Vec::new();
     for fingerprint_bits in 5..=16 {
@@ -39,22 +39,23 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
         for key in 0..keys {
             filter.insert(&key)?;
         }
-        let wrong = (keys..keys + questions).filter(|key| filter.contains(key)).count() as u64;
-        let observed = (wrong.max(1)) as f64 / questions as f64;
+        let false_positives =
+            (keys..keys + queries).filter(|key| filter.contains(key)).count() as u64;
+        let observed = (false_positives.max(1)) as f64 / queries as f64;
         rows.push(Filled {
             fingerprint_bits,
             keys,
             bits: filter.size_in_bits(),
             load: filter.load(),
-            asked: questions,
-            wrong,
+            queries,
+            false_positives,
             bloom_bits: bloom::size(keys, observed)?.bits,
         });
     }
     data.add("cuckoo_space", &rows)
 }
 
-/// The rate at which `cuckoo` and `bloom` take the same bits, between two rates.
+/// The rate at which cuckoo and Bloom filters take the same number of bits.
 fn crossover(bits: impl Fn(f64) -> Option<(f64, f64)>) -> Option<f64> {
     let (mut low, mut high) = (1e-6f64, 0.3f64);
     for _ in 0..80 {
@@ -71,12 +72,12 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
     let (mut below_three, mut refuting) = (0, 0);
     let confidence = 1.0 - FALSE_ALARM / rows.len().max(1) as f64;
     let mut table = Table::new(&["fingerprint", "load", "observed ε", "cuckoo", "Bloom"]);
-    for row in rows.iter().filter(|row| row.wrong > 0) {
-        let observed = share(row.wrong, row.asked, CONFIDENCE)?;
+    for row in rows.iter().filter(|row| row.false_positives > 0) {
+        let observed = proportion(row.false_positives, row.queries, CONFIDENCE)?;
         let ours = row.bits as f64 / row.keys as f64;
-        // What a Bloom filter takes at either end of the interval.
-        let ratio = |rate: f64| -> Result<f64, StudyError> {
-            Ok(ours * row.keys as f64 / bloom::size(row.keys, rate)?.bits as f64)
+        // The size of a Bloom filter at either end of the interval.
+        let ratio = |fpr: f64| -> Result<f64, StudyError> {
+            Ok(ours * row.keys as f64 / bloom::size(row.keys, fpr)?.bits as f64)
         };
         let ends = |observed: Estimate| -> Result<Estimate, StudyError> {
             // The higher the rate, the smaller the Bloom filter, the larger the ratio.
@@ -86,7 +87,9 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
         let estimate = ends(observed)?;
         if observed.value < 0.03 {
             below_three += 1;
-            refuting += usize::from(ends(share(row.wrong, row.asked, confidence)?)?.low > 1.0);
+            refuting += usize::from(
+                ends(proportion(row.false_positives, row.queries, confidence)?)?.low > 1.0,
+            );
         }
         points.push((observed.value, estimate));
         table.row([
@@ -97,29 +100,28 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
             decimal(row.bloom_bits as f64 / row.keys as f64, 4),
         ]);
     }
-    let theory = |extra: f64| {
-        move |rate: f64| Some(((-rate.log2() + extra) / 0.95, limits::bloom(rate).ok()?))
-    };
+    let theory =
+        |extra: f64| move |fpr: f64| Some(((-fpr.log2() + extra) / 0.95, limits::bloom(fpr).ok()?));
     let (plain, sorted) = (crossover(theory(3.0)), crossover(theory(2.0)));
     let curve = |extra: f64| {
         (0..=60)
             .map(|i| 0.3 * (1e-4f64 / 0.3).powf(f64::from(i) / 60.0))
-            .filter_map(move |rate| {
-                let (cuckoo, bloom) = theory(extra)(rate)?;
-                Some((rate, cuckoo / bloom))
+            .filter_map(move |fpr| {
+                let (cuckoo, bloom) = theory(extra)(fpr)?;
+                Some((fpr, cuckoo / bloom))
             })
             .collect::<Vec<_>>()
     };
-    // Between which two measured rates does the ratio pass 1?
+    // The largest measured rate at which the ratio is below 1.
     let largest_smaller = points
         .iter()
         .filter(|(_, ratio)| ratio.high < 1.0)
-        .map(|(rate, _)| *rate)
+        .map(|(fpr, _)| *fpr)
         .fold(0.0, f64::max);
     let sentence = format!(
-        "{} The largest observed rate at which the cuckoo filter is the smaller one is {}; in theory \
-         (log₂(1/ε) + 3)/0.95 bits meet Bloom’s 1.44·log₂(1/ε) at {}. The quoted 3% belongs to buckets \
-         that are sorted to save a bit per entry, which meet at {}.",
+        "{} The largest observed rate at which the cuckoo filter is smaller is {}; in theory \
+         (log₂(1/ε) + 3)/0.95 equals Bloom’s 1.44·log₂(1/ε) at {}. The quoted 3% is for semi-sorted \
+         buckets, which save a bit per entry; there the two are equal at {}.",
         if refuting > 0 {
             format!(
                 "The claim does not hold for plain cuckoo filters: of {} filters below 3%, {refuting} are larger than Bloom filters of the same rate.",
@@ -136,24 +138,23 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
         } else {
             "none of those measured".to_string()
         },
-        plain.map_or("no rate".to_string(), |rate| percent(rate, 2)),
-        sorted.map_or("no rate".to_string(), |rate| percent(rate, 2)),
+        plain.map_or("no rate".to_string(), |fpr| percent(fpr, 2)),
+        sorted.map_or("no rate".to_string(), |fpr| percent(fpr, 2)),
     );
     Ok(Figure {
         id: "filters-claim-space",
-        title: "A cuckoo filter’s bits over those of a Bloom filter of the same rate".to_string(),
+        title: "Size of a cuckoo filter relative to a Bloom filter of the same rate".to_string(),
         question: "Claim: cuckoo filters are smaller than Bloom filters below ε = 3%. True?"
             .to_string(),
         method: format!(
             "Cuckoo filters of {} keys with fingerprints of 5 to 16 bits in buckets of four, filled \
-             to the capacity they are made for; their rate is observed, and the smallest Bloom filter \
-             of that rate has the ratio 1. Bars: the ratio at both ends of the rate’s exact 95% \
-             interval.",
+             to their capacity; the size is divided by that of the smallest Bloom filter with the \
+             observed rate. Bars: the ratio at both ends of the exact 95% interval of the rate.",
             thousands(rows.first().map_or(0, |row| row.keys))
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("observed rate of wrong yeses").with_format(Format::Percent),
+            x: Axis::logarithmic("observed false-positive rate").with_format(Format::Percent),
             y: Axis::linear("cuckoo bits over Bloom bits").with_format(Format::Ratio),
             series: vec![
                 Series::dashed("equal", Hue::Limit, [(1e-4, 1.0), (0.3, 1.0)]),
@@ -165,12 +166,12 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: if refuting > 0 { Outcome::Differs } else { Outcome::Agrees },
+            finding: if refuting > 0 { Finding::Differs } else { Finding::Agrees },
             sentence,
             test: format!(
-                "Test: a filter counts as larger if it is so at both ends of the exact interval of its \
-                 rate, corrected for {} filters (Bonferroni); sizes themselves have no error. Probability \
-                 of a false alarm at most {}%.",
+                "Test: a filter counts as larger if it is larger at both ends of the exact interval of its \
+                 rate, corrected for {} filters (Bonferroni); sizes have no error. Probability of a false \
+                 alarm at most {}%.",
                 rows.len(),
                 100.0 * FALSE_ALARM
             ),
@@ -217,39 +218,39 @@ pub(super) fn faster(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
     }
     let open = comparisons - faster - slower;
     let rounds = samples.rounds("present");
-    let outcome = match (faster, slower) {
-        _ if !suffices(comparisons, rounds) => Outcome::Undecided,
-        (_, 0) if faster == comparisons => Outcome::Agrees,
-        (_, 0) => Outcome::Undecided,
-        _ => Outcome::Differs,
+    let finding = match (faster, slower) {
+        _ if !suffices(comparisons, rounds) => Finding::Undecided,
+        (_, 0) if faster == comparisons => Finding::Agrees,
+        (_, 0) => Finding::Undecided,
+        _ => Finding::Differs,
     };
-    let holds = match outcome {
-        Outcome::Agrees => "The claim holds here",
-        Outcome::Differs => "The claim does not hold here",
-        _ => "This sample leaves the claim open",
+    let claim = match finding {
+        Finding::Agrees => "The claim holds here",
+        Finding::Differs => "The claim does not hold here",
+        _ => "This sample does not decide the claim",
     };
     let sentence = format!(
-        "{holds}: of {comparisons} comparisons (present and absent keys at {} sizes) the full cuckoo \
-         filter was faster in {faster}, slower in {slower}, and not to be told apart in {open}.",
+        "{claim}: of {comparisons} comparisons (present and absent keys at {} sizes) the full cuckoo \
+         filter was faster in {faster}, slower in {slower}, and not significantly different in {open}.",
         sizes.len()
     );
     Ok(Figure {
         id: "filters-claim-speed",
-        title: "Time of a full cuckoo filter over that of a Bloom filter".to_string(),
+        title: "Time of a full cuckoo filter relative to a Bloom filter".to_string(),
         question: "Claim: lookups in cuckoo filters are faster than in Bloom filters, even at a load of 95%. True?".to_string(),
-        method: "Both made for ε = 1% and full: the cuckoo filter at the load it is sized for, about \
-            95%. Keys are 64-bit numbers, hashing included. Median over the rounds of the ratio within \
-            a round; bars: its 95% interval by the order of the values."
+        method: "Both sized for ε = 1% and full: the cuckoo filter at its design load of about 95%. \
+            Keys are 64-bit numbers; hashing is included. Median over the rounds of the ratio within \
+            a round; bars: its 95% interval from order statistics."
             .to_string(),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("keys in the filter"),
-            y: Axis::from_zero("cuckoo’s time over Bloom’s").with_format(Format::Ratio),
+            y: Axis::from_zero("cuckoo time over Bloom time").with_format(Format::Ratio),
             series,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome,
+            finding,
             sentence,
             test: describe_comparisons(comparisons, rounds),
         },

@@ -1,4 +1,4 @@
-//! Every filter: how large, how often wrong, how fast.
+//! All filters: size, false-positive rate, speed.
 
 mod claims;
 mod rejection;
@@ -13,7 +13,7 @@ use crate::report::{Section, Source};
 use crate::study::Context;
 use crate::timing::Sample;
 
-/// Space, speed and time of rejection of every filter, and two claims about cuckoo filters.
+/// Space, speed and rejection time of every filter, and two claims about cuckoo filters.
 #[derive(Debug)]
 pub(super) struct Filters;
 
@@ -40,13 +40,14 @@ impl Experiment for Filters {
         let samples: Vec<Sample> = data.rows("samples")?;
         Ok(Section {
             title: "Filters compared",
-            introduction: "Some filters take keys one by one, some give them back, some must have \
-                all keys at once. How many bits do they take for a rate of wrong yeses, how near \
-                is that to what no filter can beat, and how fast are they, from tables that fit \
-                the cache to those that do not? Two often quoted claims are put to the test: that \
-                a cuckoo filter is smaller than a Bloom filter below 3%, and faster even at a load \
+            introduction:
+                "Some filters accept keys one by one, some can also remove them, some need \
+                all keys at once. How many bits do they take for a given false-positive rate, how \
+                close is that to the information limit, and how fast are they, from tables that \
+                fit in the cache to those that do not? Two often quoted claims are tested: that a \
+                cuckoo filter is smaller than a Bloom filter below 3%, and faster even at a load \
                 of 95%."
-                .to_string(),
+                    .to_string(),
             sources: &[
                 Source::Bloom1970,
                 Source::Carter1978,

@@ -1,4 +1,4 @@
-//! The time of rejection: Bloom's own measure of a filter.
+//! Rejection time: Bloom's own measure of a filter.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
 use crate::study::Context;
 use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
@@ -20,14 +20,14 @@ const TASK: &str = "reject";
 const BLOOM: &str = "Bloom";
 const BLOCKED: &str = "blocked";
 
-/// Probes spent on absent keys, at one fill.
+/// Probes for absent keys, at one fill ratio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Probes {
-    /// Tenths of the bits that were to be set.
+    /// The intended fill ratio, in tenths.
     tenths: u32,
     keys: u64,
     fill: f64,
-    asked: u64,
+    queries: u64,
     sum: u64,
     sum_of_squares: u64,
     theory: f64,
@@ -36,21 +36,21 @@ struct Probes {
 impl Probes {
     /// The mean with its normal interval.
     fn mean(&self, confidence: f64) -> Estimate {
-        let asked = self.asked as f64;
-        let value = self.sum as f64 / asked;
-        let variance = self.sum_of_squares as f64 / asked - value * value;
-        normal_interval(value, (variance / asked).sqrt(), confidence)
+        let queries = self.queries as f64;
+        let value = self.sum as f64 / queries;
+        let variance = self.sum_of_squares as f64 / queries - value * value;
+        normal_interval(value, (variance / queries).sqrt(), confidence)
     }
 }
 
-/// The contender with this filter, filled to so many tenths.
+/// The name of the contender with this filter and fill ratio.
 fn name(filter: &str, tenths: u32) -> String {
     format!("{filter}, {tenths}0%")
 }
 
-fn contender<'a>(name: String, filter: impl Filter + 'a, strangers: Rc<[u64]>) -> Contender<'a> {
+fn contender<'a>(name: String, filter: impl Filter + 'a, absent: Rc<[u64]>) -> Contender<'a> {
     Contender::new(name, move |_| {
-        Ok(strangers.iter().map(|key| u64::from(filter.contains(key))).sum())
+        Ok(absent.iter().map(|key| u64::from(filter.contains(key))).sum())
     })
 }
 
@@ -58,10 +58,10 @@ pub(super) fn measure(
     context: &Context<'_>,
     data: &mut Dataset,
 ) -> Result<Vec<Sample>, StudyError> {
-    // Small enough to lie in the nearest cache: what is counted is probes, not misses.
+    // Small enough for the first-level cache: probes are measured, not cache misses.
     let bits: u64 = context.pick(8_192, 131_072, 131_072);
-    let asked: u64 = context.pick(2_000, 100_000, 1_000_000);
-    let timed = asked.min(200_000);
+    let queries: u64 = context.pick(2_000, 100_000, 1_000_000);
+    let timed = queries.min(200_000);
     let mut random = context.random("filters rejection");
     let (mut rows, mut contenders) = (Vec::new(), Vec::new());
     for tenths in 1..=9 {
@@ -70,7 +70,7 @@ pub(super) fn measure(
         let hasher = KeyHasher::xxh3(random.number());
         let mut filter = Bloom::with_size(bits, PROBES, hasher)?;
         let mut blocked = Blocked::with_size(bits / 512, PROBES, hasher)?;
-        // The filter's bits, set at the positions it tells.
+        // A copy of the filter's bits, from the positions that it reports.
         let mut set = vec![false; bits as usize];
         for key in 0..keys {
             filter.insert(&key)?;
@@ -78,24 +78,26 @@ pub(super) fn measure(
             filter.positions(hasher.digest(&key)).for_each(|place| set[place as usize] = true);
         }
         let (mut sum, mut sum_of_squares) = (0, 0);
-        for key in keys..keys + asked {
+        for key in keys..keys + queries {
             let clear =
                 filter.positions(hasher.digest(&key)).position(|place| !set[place as usize]);
             let seen = clear.map_or(u64::from(PROBES), |place| place as u64 + 1);
             if clear.is_none() != filter.contains(&key) {
-                return Err(StudyError::wrong("a Bloom filter differs from its own positions"));
+                return Err(StudyError::wrong(
+                    "a Bloom filter contradicts the positions that it reports",
+                ));
             }
             sum += seen;
             sum_of_squares += seen * seen;
         }
         let fill = set.iter().filter(|bit| **bit).count() as f64 / bits as f64;
         let theory = rejection::probes_of_absent_key(fill, PROBES)?;
-        rows.push(Probes { tenths, keys, fill, asked, sum, sum_of_squares, theory });
+        rows.push(Probes { tenths, keys, fill, queries, sum, sum_of_squares, theory });
 
-        let strangers: Rc<[u64]> =
+        let absent: Rc<[u64]> =
             (keys..keys + timed).map(|key| key ^ random.number() << 40).collect();
-        contenders.push(contender(name(BLOOM, tenths), filter, Rc::clone(&strangers)));
-        contenders.push(contender(name(BLOCKED, tenths), blocked, strangers));
+        contenders.push(contender(name(BLOOM, tenths), filter, Rc::clone(&absent)));
+        contenders.push(contender(name(BLOCKED, tenths), blocked, absent));
     }
     data.set_parameter("rejection_bits", bits);
     data.add("rejection", &rows)?;
@@ -108,7 +110,7 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
     let bits: u64 = data.parameter("rejection_bits")?;
     let samples = Samples(samples);
     let confidence = 1.0 - FALSE_ALARM / rows.len().max(1) as f64;
-    let against = rows.iter().filter(|row| !row.mean(confidence).holds(row.theory)).count();
+    let against = rows.iter().filter(|row| !row.mean(confidence).contains(row.theory)).count();
     let curve: Result<Vec<_>, StudyError> = (2..=95)
         .map(|percent| f64::from(percent) / 100.0)
         .map(|fill| Ok((fill, rejection::probes_of_absent_key(fill, PROBES)?)))
@@ -139,30 +141,30 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
     let half = rows.iter().min_by(|a, b| (a.fill - 0.5).abs().total_cmp(&(b.fill - 0.5).abs()));
     let half = half.map_or(String::new(), |row| {
         format!(
-            " At a fill of {}, near which a filter works best, a stranger costs {} of {PROBES} probes.",
+            " At a fill ratio of {}, close to the optimum, an absent key takes {} of {PROBES} probes.",
             percent(row.fill, 3),
             decimal(row.mean(CONFIDENCE).value, 3)
         )
     });
     Ok(Figure {
         id: "filters-rejection",
-        title: "The time of rejection".to_string(),
+        title: "Rejection time".to_string(),
         question:
-            "How many bits does a Bloom filter look at before it rejects, and what does that cost?"
+            "How many bits does a Bloom filter test before it rejects a key, and what does that cost?"
                 .to_string(),
         method: format!(
-            "Filters of {} bits with k = {PROBES}, filled to between a tenth and nine tenths; for {} \
-             strangers, the number of positions up to the first clear bit. Theory: (1 − p^[k])/(1 − p). \
-             Times beside it: all filters take turns; the median over the rounds of the ratio to Bloom’s \
-             time at the lowest fill in the same round. Bars: 95% intervals, normal for probes, by the \
-             order of the values for times. A blocked filter looks at one line of memory at any fill.",
+            "Filters of {} bits with k = {PROBES} and fill ratios from 10% to 90%; for {} absent \
+             keys, the number of positions up to the first clear bit. Theory: (1 − p^[k])/(1 − p). \
+             Right: the median over the rounds of the ratio to Bloom’s time at the lowest fill ratio in \
+             the same round. Bars: 95% intervals, normal for probes, from \
+             order statistics for times. A blocked filter reads one cache line at any fill ratio.",
             thousands(bits),
-            thousands(rows.first().map_or(0, |row| row.asked)),
+            thousands(rows.first().map_or(0, |row| row.queries)),
         ),
         panels: vec![
             Panel::Chart(Chart {
                 title: "probes of an absent key".to_string(),
-                x: Axis::linear("share of bits that are set").with_format(Format::Percent),
+                x: Axis::linear("fill ratio").with_format(Format::Percent),
                 y: Axis::from_zero("probes"),
                 series: vec![
                     Series::line("theory", Hue::Theory, curve?),
@@ -174,9 +176,9 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
                 ],
             }),
             Panel::Chart(Chart {
-                title: "time of rejection".to_string(),
-                x: Axis::linear("share of bits that are set").with_format(Format::Percent),
-                y: Axis::from_zero("time over Bloom’s at lowest fill").with_format(Format::Ratio),
+                title: "rejection time".to_string(),
+                x: Axis::linear("fill ratio").with_format(Format::Percent),
+                y: Axis::from_zero("time over Bloom’s at lowest fill ratio").with_format(Format::Ratio),
                 series: vec![
                     Series::trace(BLOOM, Hue::Bloom, times(BLOOM)),
                     Series::trace(BLOCKED, Hue::Blocked, times(BLOCKED)),
@@ -185,19 +187,19 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         ],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(against == 0),
+            finding: Finding::of(against == 0),
             sentence: format!(
                 "{}{half}",
                 match against {
-                    0 => "The number of probes agrees with theory at every fill.".to_string(),
+                    0 => "The number of probes agrees with theory at every fill ratio.".to_string(),
                     some => format!(
-                        "The number of probes contradicts theory at {some} of {} fills.",
+                        "The number of probes contradicts theory at {some} of {} fill ratios.",
                         rows.len()
                     ),
                 }
             ),
             test: format!(
-                "Test: theory within the normal interval of the mean at each of {} fills, corrected for \
+                "Test: theory within the normal interval of the mean at each of {} fill ratios, corrected for \
                  their number (Bonferroni); probability of a false alarm at most {}%.",
                 rows.len(),
                 100.0 * FALSE_ALARM

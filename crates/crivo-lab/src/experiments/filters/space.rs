@@ -1,9 +1,9 @@
-//! Bits per key against the observed rate.
+//! Bits per key and observed false-positive rate.
 
 use crivo::KeyHasher;
 use crivo::theory::limits;
 
-use super::super::rates::{Rate, contradictions, describe_test, outcome};
+use super::super::fpr::{ObservedFpr, contradictions, describe_test, finding};
 use super::subjects;
 use crate::StudyError;
 use crate::data::Dataset;
@@ -13,20 +13,20 @@ use crate::plot::{
 use crate::report::{Figure, Table, Verdict};
 use crate::study::Context;
 
-const RATES: [f64; 7] = [0.2, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001];
+const FPRS: [f64; 7] = [0.2, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001];
 
-/// How many filters of each kind are filled for each rate: enough to see how they scatter.
+/// Filters of each kind for each rate: enough to estimate the variance between them.
 const FILTERS: u32 = 10;
 
-/// Fills every filter for every rate, and counts its wrong yeses.
+/// Fills every filter for every rate, and counts false positives.
 pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
     let keys: u64 = context.pick(1_000, 50_000, 500_000);
-    let questions: u64 = context.pick(2_000, 100_000, 1_000_000);
+    let queries: u64 = context.pick(2_000, 100_000, 1_000_000);
     let members: Vec<u64> = (0..keys).collect();
-    let strangers: Vec<u64> = (keys..keys + questions).collect();
+    let absent: Vec<u64> = (keys..keys + queries).collect();
     let mut random = context.random("filters space");
-    let mut rates: Vec<Rate> = Vec::new();
-    for target in RATES {
+    let mut rates: Vec<ObservedFpr> = Vec::new();
+    for target in FPRS {
         let first = rates.len();
         for _ in 0..FILTERS {
             let all = subjects::all(target, KeyHasher::xxh3(random.number()));
@@ -34,24 +34,26 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
                 subject.fill(&members)?;
                 if subject.count(&members) != keys {
                     let name = subject.name();
-                    return Err(StudyError::wrong(format_args!("{name} denies a member")));
+                    return Err(StudyError::wrong(format_args!(
+                        "false negative: {name} rejects an inserted key"
+                    )));
                 }
                 if rates.len() == first + place {
                     let (bits, theory) = subject.size();
-                    rates.push(Rate {
+                    rates.push(ObservedFpr {
                         filter: subject.name().to_string(),
                         x: target,
                         bits,
                         keys,
                         probes: 0,
                         filters: FILTERS,
-                        asked: questions * u64::from(FILTERS),
-                        wrong: 0,
-                        wrong_squares: 0,
+                        queries: queries * u64::from(FILTERS),
+                        false_positives: 0,
+                        false_positive_squares: 0,
                         theory,
                     });
                 }
-                rates[first + place].add(subject.count_in_batches(&strangers));
+                rates[first + place].add(subject.count_in_batches(&absent));
             }
         }
     }
@@ -59,15 +61,15 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
     data.add("space", &rates)
 }
 
-/// Every filter over the information limit.
+/// Every filter and the information limit.
 pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
-    let rates: Vec<Rate> = data.rows("space")?;
+    let rates: Vec<ObservedFpr> = data.rows("space")?;
     let keys: u64 = data.parameter("space_keys")?;
     let curve =
         |bits: fn(f64) -> Result<f64, crivo::ParameterError>| -> Result<Vec<_>, StudyError> {
             (0..=60)
                 .map(|i| 0.3 * (3e-5f64 / 0.3).powf(f64::from(i) / 60.0))
-                .map(|rate| Ok((rate, bits(rate)?)))
+                .map(|fpr| Ok((fpr, bits(fpr)?)))
                 .collect()
         };
     let mut series = vec![
@@ -75,9 +77,9 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         Series::dashed("Bloom’s limit, 1.44·log₂(1/ε)", Hue::Limit, curve(limits::bloom)?),
     ];
     let mut names: Vec<&str> = Vec::new();
-    for rate in &rates {
-        if !names.contains(&rate.filter.as_str()) {
-            names.push(&rate.filter);
+    for row in &rates {
+        if !names.contains(&row.filter.as_str()) {
+            names.push(&row.filter);
         }
     }
     let mut table = Table::new(&[
@@ -89,19 +91,19 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         "over the limit",
     ]);
     for name in &names {
-        let of_name: Vec<&Rate> = rates.iter().filter(|rate| rate.filter == *name).collect();
-        let points = of_name.iter().filter(|rate| rate.wrong > 0).map(|rate| {
-            (rate.wrong as f64 / rate.asked as f64, rate.bits as f64 / rate.keys as f64)
+        let of_name: Vec<&ObservedFpr> = rates.iter().filter(|row| row.filter == *name).collect();
+        let points = of_name.iter().filter(|row| row.false_positives > 0).map(|row| {
+            (row.false_positives as f64 / row.queries as f64, row.bits as f64 / row.keys as f64)
         });
         let points = points.map(|(x, y)| Point { x, y, interval: None }).collect();
         series.push(Series::new(*name, subjects::hue(name), Look::Trace, points));
-        if let Some(rate) = of_name.iter().find(|rate| rate.x == 0.01) {
-            let observed = rate.observed()?;
-            let bits = rate.bits as f64 / rate.keys as f64;
+        if let Some(row) = of_name.iter().find(|row| row.x == 0.01) {
+            let observed = row.observed()?;
+            let bits = row.bits as f64 / row.keys as f64;
             table.row([
                 (*name).to_string(),
                 decimal(bits, 4),
-                percent(rate.theory, 3),
+                percent(row.theory, 3),
                 percent(observed.value, 3),
                 format!("{}–{}", percent(observed.low, 3), percent(observed.high, 3)),
                 format!("{}×", decimal(bits / limits::fixed_set(observed.value.max(1e-9))?, 3)),
@@ -110,58 +112,56 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
     }
     let against = contradictions(&rates)?;
     let agreement = if against.is_empty() {
-        format!("All {} observed rates agree with each filter’s own theory.", rates.len())
+        format!("All {} observed rates agree with the theory of each filter.", rates.len())
     } else {
-        let who: Vec<String> = against
-            .iter()
-            .map(|rate| format!("{} at {}", rate.filter, percent(rate.x, 1)))
-            .collect();
+        let names: Vec<String> =
+            against.iter().map(|row| format!("{} at {}", row.filter, percent(row.x, 1))).collect();
         format!(
             "{} of {} observed rates contradict theory: {}.",
             against.len(),
             rates.len(),
-            who.join(", ")
+            names.join(", ")
         )
     };
-    // Nearest to the limit, by bits over log2(1/observed rate), at 1%.
+    // Closest to the limit, by bits over log2(1/observed rate), at 1%.
     let nearest = rates
         .iter()
-        .filter(|rate| rate.x == 0.01 && rate.wrong > 0)
-        .map(|rate| {
-            let observed = rate.wrong as f64 / rate.asked as f64;
-            (rate, rate.bits as f64 / rate.keys as f64 / -observed.log2())
+        .filter(|row| row.x == 0.01 && row.false_positives > 0)
+        .map(|row| {
+            let observed = row.false_positives as f64 / row.queries as f64;
+            (row, row.bits as f64 / row.keys as f64 / -observed.log2())
         })
         .min_by(|a, b| a.1.total_cmp(&b.1));
-    let nearest = nearest.map_or(String::new(), |(rate, ratio)| {
+    let nearest = nearest.map_or(String::new(), |(row, ratio)| {
         format!(
-            " Nearest to the information limit at 1% is {}, with {} times the limit.",
-            rate.filter,
+            " Closest to the information limit at 1% is {}, with {} times the limit.",
+            row.filter,
             decimal(ratio, 3)
         )
     });
     Ok(Figure {
         id: "filters-space",
-        title: "Bits per key against the observed rate of wrong yeses".to_string(),
+        title: "Bits per key and observed false-positive rate".to_string(),
         question:
-            "How many bits does each filter take for its rate, and how far is it from the limit?"
+            "How many bits does each filter need for its rate, and how far is that from the limit?"
                 .to_string(),
         method: format!(
-            "Every filter made for ε = 20% … 0.01% and {} keys, filled to its capacity (the growing \
-             one began with a sixteenth), {FILTERS} times with fresh seeds, and asked for {} strangers in \
-             all. Members were all found. Exact 95% intervals of the observed rates are narrower than \
-             the dots.",
+            "Every filter sized for ε = 20% … 0.01% and {} keys, filled to its capacity (the growing \
+             filter started with a sixteenth of it), {FILTERS} times with new seeds, and queried with {} \
+             absent keys in total. Every inserted key was found. Exact 95% intervals of the observed \
+             rates are narrower than the dots.",
             thousands(keys),
-            thousands(rates.first().map_or(0, |rate| rate.asked)),
+            thousands(rates.first().map_or(0, |row| row.queries)),
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("observed rate of wrong yeses").with_format(Format::Percent),
+            x: Axis::logarithmic("observed false-positive rate").with_format(Format::Percent),
             y: Axis::logarithmic("bits per key"),
             series,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: outcome(&against),
+            finding: finding(&against),
             sentence: format!("{agreement}{nearest}"),
             test: describe_test(rates.len()),
         },

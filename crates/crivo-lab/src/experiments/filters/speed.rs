@@ -1,4 +1,4 @@
-//! Nanoseconds per key, from the cache to the memory.
+//! Time per key, for tables in the cache and in main memory.
 
 use crivo::KeyHasher;
 
@@ -6,14 +6,14 @@ use super::subjects::{self, BLOOM};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::study::Context;
 use crate::timing::{
     Clock, Contender, Phase, Sample, Samples, corrected, describe_comparisons, interleave,
 };
 
-const RATE: f64 = 0.01;
+const FPR: f64 = 0.01;
 const TASKS: [&str; 4] = ["insert", "present", "absent", "batch"];
 
 pub(super) fn measure(
@@ -26,20 +26,20 @@ pub(super) fn measure(
         &[10_000, 100_000, 1_000_000],
         &[10_000, 100_000, 1_000_000, 10_000_000],
     );
-    let most_asked = context.pick(4_000, 200_000, 1_000_000);
+    let max_queries = context.pick(4_000, 200_000, 1_000_000);
     let mut random = context.random("filters speed");
     let mut samples = Vec::new();
     for (done, &keys) in sizes.iter().enumerate() {
         let members: Vec<u64> = (0..keys).map(|_| random.number()).collect();
-        let asked = (keys as usize).min(most_asked);
+        let queries = (keys as usize).min(max_queries);
         let mut present = members.clone();
         random.shuffle(&mut present);
-        present.truncate(asked);
-        let absent: Vec<u64> = (0..asked).map(|_| random.number()).collect();
-        let mut subjects = subjects::all(RATE, KeyHasher::xxh3(random.number()));
+        present.truncate(queries);
+        let absent: Vec<u64> = (0..queries).map(|_| random.number()).collect();
+        let mut subjects = subjects::all(FPR, KeyHasher::xxh3(random.number()));
         let x = keys as f64;
 
-        // Filling a large filter takes long; a few rounds must do.
+        // Filling a large filter takes long, so there are fewer rounds.
         let rounds = (context.pick(4_000, 5_000_000, 50_000_000) / keys)
             .clamp(2, u64::from(context.repetitions())) as u32;
         let mut filling: Vec<Contender<'_>> = subjects
@@ -53,10 +53,10 @@ pub(super) fn measure(
         samples.extend(interleave(Clock::Processor, x, rounds, &[insert], &mut filling)?);
         drop(filling);
 
-        let found = Phase { task: "present", operations: asked, expected: Some(asked as u64) };
-        let missed = Phase { task: "absent", operations: asked, expected: None };
-        let batch = Phase { task: "batch", operations: asked, expected: None };
-        let mut asking: Vec<Contender<'_>> = subjects
+        let found = Phase { task: "present", operations: queries, expected: Some(queries as u64) };
+        let missed = Phase { task: "absent", operations: queries, expected: None };
+        let batch = Phase { task: "batch", operations: queries, expected: None };
+        let mut querying: Vec<Contender<'_>> = subjects
             .iter()
             .map(|subject| {
                 let (present, absent) = (&present, &absent);
@@ -74,12 +74,12 @@ pub(super) fn measure(
             x,
             context.repetitions(),
             &[found, missed, batch],
-            &mut asking,
+            &mut querying,
         )?);
-        drop(asking);
+        drop(querying);
         step(done as u64 + 1, sizes.len() as u64);
     }
-    data.set_parameter("speed_rate", RATE);
+    data.set_parameter("speed_fpr", FPR);
     Ok(samples)
 }
 
@@ -87,9 +87,9 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
     let samples = Samples(samples);
     let titles = [
         "insert",
-        "ask for present keys",
-        "ask for absent keys",
-        "ask for absent keys, in batches",
+        "query of present keys",
+        "query of absent keys",
+        "query of absent keys, in batches",
     ];
     let mut panels = Vec::new();
     for (task, title) in TASKS.iter().zip(titles) {
@@ -142,16 +142,16 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
             ),
         ]);
     }
-    // The fastest of all is compared with each of the others, whichever it is.
-    let asked = [("present", "present keys"), ("absent", "absent keys"), ("batch", "batches")];
+    // Any contender may be the fastest, so all pairs count as comparisons.
+    let queries = [("present", "present keys"), ("absent", "absent keys"), ("batch", "batches")];
     let count = samples.contenders("absent").len();
-    let comparisons = asked.len() * count * count.saturating_sub(1) / 2;
-    let findings = asked.iter().filter_map(|(task, what)| {
+    let comparisons = queries.len() * count * count.saturating_sub(1) / 2;
+    let findings = queries.iter().filter_map(|(task, what)| {
         let (name, ratio, rivals) =
             samples.fastest(task, largest, BLOOM, corrected(comparisons))?;
         let rivals = match rivals.is_empty() {
             true => String::new(),
-            false => format!(" (not to be told from {})", rivals.join("; ")),
+            false => format!(" (not significantly faster than {})", rivals.join("; ")),
         };
         Some(format!("for {what} {name}{rivals}, in {} times Bloom’s time", decimal(ratio, 3)))
     });
@@ -162,13 +162,13 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
     );
     Ok(Figure {
         id: "filters-speed",
-        title: "Time per key over that of the Bloom filter, by the number of keys".to_string(),
-        question: "Which filter is fast, in the cache and beyond it?".to_string(),
+        title: "Time per key relative to the Bloom filter, by number of keys".to_string(),
+        question: "Which filter is fastest, in the cache and beyond it?".to_string(),
         method: format!(
-            "All filters made for ε = 1% and full; keys are 64-bit numbers in random order, hashing \
-             included. Contenders take turns; shown is the median over the rounds of the ratio to \
-             Bloom’s time in the same round, with its 95% interval by the order of the values. In theory \
-             a large filter costs as many cache misses as it touches lines: Bloom k = 7 for a present \
+            "All filters sized for ε = 1% and full; keys are 64-bit numbers in random order; hashing is \
+             included. Contenders take turns; the plot shows the median over the rounds of the ratio to \
+             Bloom’s time in the same round, with its 95% interval from order statistics. In theory \
+             a query of a large filter costs one cache miss per line that it reads: Bloom k = 7 for a present \
              key and about 2 for an absent one, blocked 1, cuckoo 2, fuse 3 or 4; batches hide them. \
              Table: medians in nanoseconds at {} keys.",
             thousands(largest as u64)
@@ -176,7 +176,7 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         panels,
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence,
             test: describe_comparisons(comparisons, samples.rounds("absent")),
         },

@@ -1,4 +1,4 @@
-//! Every filter, to be filled and asked in the same way.
+//! Every filter behind one interface.
 
 use crivo::filter::{
     Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse, FuseOptions,
@@ -10,17 +10,17 @@ use crivo::{Digest, KeyHasher};
 use crate::StudyError;
 use crate::plot::Hue;
 
-/// A filter that can be built over and over again.
+/// A filter that can be built repeatedly.
 pub(super) trait Subject {
     fn name(&self) -> &'static str;
     fn hue(&self) -> Hue;
-    /// Builds the filter of these keys anew.
+    /// Builds the filter from these keys, in place of any earlier one.
     fn fill(&mut self, keys: &[u64]) -> Result<(), StudyError>;
-    /// How many of the keys it accepts, asked one by one.
+    /// How many of the keys it accepts, queried one by one.
     fn count(&self, keys: &[u64]) -> u64;
-    /// How many of the keys it accepts, asked in batches.
+    /// How many of the keys it accepts, queried in batches.
     fn count_in_batches(&self, keys: &[u64]) -> u64;
-    /// Bits, and the rate that theory expects.
+    /// The size in bits, and the FPR in theory.
     fn size(&self) -> (u64, f64);
 }
 
@@ -41,7 +41,7 @@ impl<F: Filter, B: Fn(&[u64]) -> Result<F, StudyError>> Subject for Contestant<F
     }
 
     fn fill(&mut self, keys: &[u64]) -> Result<(), StudyError> {
-        // The memory of the old one is there for the new one.
+        // The old filter is freed first, so that its memory can be reused.
         self.filter = None;
         self.filter = Some((self.build)(keys)?);
         Ok(())
@@ -90,48 +90,48 @@ fn boxed<F: Filter + 'static>(
     Box::new(Contestant { name, hue, build, filter: None })
 }
 
-/// The names of the two filters that the claims are about.
+/// The two filters that the claims are about.
 pub(super) const BLOOM: &str = "Bloom";
 pub(super) const CUCKOO: &str = "cuckoo";
 
-/// Every kind of filter, made for this rate.
-pub(super) fn all(rate: f64, hasher: KeyHasher) -> Vec<Box<dyn Subject>> {
+/// Every kind of filter, sized for this FPR.
+pub(super) fn all(fpr: f64, hasher: KeyHasher) -> Vec<Box<dyn Subject>> {
     let fuse = move |arity: Arity| {
         move |keys: &[u64]| -> Result<Fuse, StudyError> {
-            let options = FuseOptions::with_rate(rate)?;
+            let options = FuseOptions::with_rate(fpr)?;
             Ok(FuseOptions { arity: Some(arity), threads: Some(1), hasher, ..options }
                 .build(keys.iter())?)
         }
     };
     vec![
         boxed(BLOOM, Hue::Bloom, move |keys| {
-            filled(Bloom::with_hasher(keys.len() as u64, rate, hasher)?, keys)
+            filled(Bloom::with_hasher(keys.len() as u64, fpr, hasher)?, keys)
         }),
         boxed("blocked", Hue::Blocked, move |keys| {
-            filled(Blocked::with_hasher(keys.len() as u64, rate, hasher)?, keys)
+            filled(Blocked::with_hasher(keys.len() as u64, fpr, hasher)?, keys)
         }),
         boxed("counting", Hue::Counting, move |keys| {
             let width = CounterWidth::Four;
-            filled(CountingBloom::with_width(keys.len() as u64, rate, width, hasher)?, keys)
+            filled(CountingBloom::with_width(keys.len() as u64, fpr, width, hasher)?, keys)
         }),
         boxed(CUCKOO, Hue::Cuckoo, move |keys| {
-            filled(Cuckoo::with_hasher(keys.len() as u64, rate, hasher)?, keys)
+            filled(Cuckoo::with_hasher(keys.len() as u64, fpr, hasher)?, keys)
         }),
         boxed("quotient", Hue::Quotient, move |keys| {
-            filled(Quotient::with_hasher(keys.len() as u64, rate, hasher)?, keys)
+            filled(Quotient::with_hasher(keys.len() as u64, fpr, hasher)?, keys)
         }),
         boxed("fuse, 3-wise", Hue::Fuse, fuse(Arity::Three)),
         boxed("fuse, 4-wise", Hue::Folded, fuse(Arity::Four)),
         boxed("growing", Hue::Growing, move |keys| {
-            // Made for a sixteenth of what comes.
-            filled(Growing::with_hasher((keys.len() as u64 / 16).max(1), rate, hasher)?, keys)
+            // Sized for a sixteenth of the keys.
+            filled(Growing::with_hasher((keys.len() as u64 / 16).max(1), fpr, hasher)?, keys)
         }),
     ]
 }
 
 /// The colour of the filter of this name.
 pub(super) fn hue(name: &str) -> Hue {
-    // Any rate: nothing is built.
+    // Any FPR will do: nothing is built.
     let of_name = all(0.01, KeyHasher::default());
     of_name
         .iter()

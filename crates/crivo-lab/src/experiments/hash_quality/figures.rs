@@ -1,21 +1,21 @@
-//! What the comparisons say: verdicts, histograms, correlations, independence.
+//! Figures of the comparisons: p-values, histograms, correlations, independence.
 
 use crate::quality::{
     chance_of_correlation_above, correlation_threshold, expected_mean_deviation, holm,
 };
 
 use super::{
-    BAD, BINS, Bin, Comparison, FUNCTIONS, JOINT_BINS, LEAST_SHOWN, SHOWN, STRETCHED, STRINGS,
+    BAD, BINS, Bin, Comparison, FUNCTIONS, JOINT_BINS, MIN_SHOWN, SHOWN, STRETCHED, STRINGS,
 };
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{
     Axis, Chart, HeatMap, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
 };
-use crate::report::{Figure, Outcome, Table, Verdict};
-use crate::statistics::{CONFIDENCE, FALSE_ALARM, mean, normal_interval, share};
+use crate::report::{Figure, Finding, Table, Verdict};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, mean, normal_interval, proportion};
 
-/// What became of one family over one set of keys.
+/// The results of one family over one set of keys.
 pub(super) struct Judged {
     family: String,
     keys: String,
@@ -30,7 +30,7 @@ impl Judged {
     }
 }
 
-/// The constructions that ought to pass, with their colours.
+/// The constructions that should pass, with their colours.
 const GOOD: [(&str, Hue); 6] = [
     ("xxh3", Hue::Bloom),
     ("sip24", Hue::Blocked),
@@ -63,7 +63,7 @@ fn adjusted(comparisons: &[&Comparison]) -> Result<Vec<f64>, StudyError> {
 
 const HYPOTHESES: [&str; 3] = ["uniform", "uncorrelated", "independent"];
 
-/// Judges every family and set of keys; all of them together keep the level.
+/// Tests every family and set of keys, with p-values adjusted over all of them.
 pub(super) fn families(comparisons: &[Comparison]) -> Result<Vec<Judged>, StudyError> {
     let p_values: Vec<f64> = comparisons.iter().map(|each| each.p_value).collect();
     let adjusted = holm(&p_values)?;
@@ -126,7 +126,7 @@ pub(super) fn verdict_figure(
         .collect();
     let fails_all =
         |each: &&Judged| each.counts.iter().all(|(made, failed)| *made == 0 || *failed > 0);
-    let bites = !bad.is_empty() && bad.iter().all(fails_all);
+    let has_power = !bad.is_empty() && bad.iter().all(fails_all);
     let names = {
         let mut names: Vec<&str> = good.iter().map(|each| each.family.as_str()).collect();
         names.sort_unstable();
@@ -140,18 +140,18 @@ pub(super) fn verdict_figure(
         } else {
             format!("These fail: {}.", failed.join("; "))
         },
-        if bites {
-            "The family that is bad on purpose fails all three checks, so the tests bite."
+        if has_power {
+            "The deliberately bad family fails all three tests, so the tests have power."
         } else {
-            "The family that is bad on purpose passes a check it should fail: the sample is too small."
+            "The deliberately bad family passes a test it should fail: the sample is too small."
         },
     );
-    // Sorted p-values of a perfect family lie on the diagonal.
+    // Sorted p-values of a perfect family are on the diagonal.
     let line = |family: &str| {
         let mut p: Vec<f64> = comparisons
             .iter()
             .filter(|each| each.family == family)
-            .map(|each| each.p_value.max(LEAST_SHOWN))
+            .map(|each| each.p_value.max(MIN_SHOWN))
             .collect();
         p.sort_by(f64::total_cmp);
         let count = p.len() as f64;
@@ -167,8 +167,9 @@ pub(super) fn verdict_figure(
     let keys: u64 = data.parameter("keys")?;
     Ok(Figure {
         id: "hash-quality-p-values",
-        title: "The p-values of all comparisons, in order".to_string(),
-        question: "Can a sample of keys tell the hash families from random functions?".to_string(),
+        title: "Sorted p-values of all comparisons".to_string(),
+        question: "Can a sample of keys distinguish the hash families from random functions?"
+            .to_string(),
         method: format!(
             "Ten functions of each family (FarmHash’s fingerprint has one) over {} random strings \
              and as many words: 10 tests of uniformity over {BINS} bins, 45 of correlation, and 45 of \
@@ -179,13 +180,13 @@ pub(super) fn verdict_figure(
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("rank of the p-value, as a share"),
+            x: Axis::logarithmic("relative rank of the p-value"),
             y: Axis::logarithmic("p-value"),
             series,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(failed.is_empty() && bites),
+            finding: Finding::of(failed.is_empty() && has_power),
             sentence,
             test: format!(
                 "Test: chi-square and Fisher’s z; the p-values of all {} comparisons are adjusted \
@@ -212,8 +213,8 @@ pub(super) fn histogram_figure(
             .find(|each| each.family == family && each.first == function)
             .map(|each| p_text(each.p_value))
     };
-    // How far a single bin of a perfect function strays.
-    let stray = share((expected as u64).max(1), keys, CONFIDENCE)?.scaled(BINS as f64);
+    // The range of 95% of the bins of a perfect function.
+    let stray = proportion((expected as u64).max(1), keys, CONFIDENCE)?.scaled(BINS as f64);
     let panel = |(family, hue): (&str, Hue), function: usize| {
         let of_function =
             |bin: &&Bin| bin.family == family && bin.function == function && bin.keys == STRINGS;
@@ -252,13 +253,14 @@ pub(super) fn histogram_figure(
     let failed = adjusted(&good)?.iter().filter(|p| **p <= FALSE_ALARM).count();
     Ok(Figure {
         id: "hash-quality-histograms",
-        title: "Histograms of hash functions, and of a bad one".to_string(),
-        question: "Does every function of every family fill its range evenly?".to_string(),
+        title: "Histograms of hash functions".to_string(),
+        question: "Are the values of every function uniform?".to_string(),
         method: format!(
             "{} random strings in {BINS} equal bins; chi-square with {} degrees of freedom, \
-             two-sided, since too even is a fault, too. Bars: keys in a bin over what is expected, for all ten FarmHash functions, the first of \
-             every other family, and one that is bad on purpose. One bin of a perfect function holds {} to \
-             {} of what is expected, in 95% of cases: dashes.",
+             two-sided, because values that are too even are also a fault. Bars: keys in a bin over the \
+             expected number, for all ten FarmHash functions, the first function of every other family, and \
+             a deliberately bad one. Dashes: 95% of the bins of a perfect function have {} to {} of the \
+             expected number.",
             thousands(keys),
             BINS - 1,
             percent(stray.low, 3),
@@ -267,12 +269,11 @@ pub(super) fn histogram_figure(
         panels,
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(failed == 0),
+            finding: Finding::of(failed == 0),
             sentence: match failed {
-                0 => format!(
-                    "None of {} histograms is further from uniform, or nearer to it, than chance explains.",
-                    good.len()
-                ),
+                0 => {
+                    format!("None of {} histograms differs significantly from uniform.", good.len())
+                }
                 some => format!("{some} of {} histograms are not uniform.", good.len()),
             },
             test: format!(
@@ -303,7 +304,7 @@ pub(super) fn correlation_figure(
     let mut largest = (0.0, "");
     for (family, _) in GOOD.into_iter().chain([(BAD, Hue::Bad)]) {
         let pairs: Vec<_> = all.iter().filter(|each| each.family == family).collect();
-        // A family with one function has no pairs.
+        // A family of one function has no pairs.
         if pairs.is_empty() {
             continue;
         }
@@ -333,24 +334,24 @@ pub(super) fn correlation_figure(
     }
     let passes = largest.0 < threshold;
     let pairs_of_ten = (FUNCTIONS * (FUNCTIONS - 1) / 2) as usize;
-    let habit = chance_of_correlation_above(0.01, keys, pairs_of_ten)?;
+    let usual = chance_of_correlation_above(0.01, keys, pairs_of_ten)?;
     Ok(Figure {
         id: "hash-quality-correlation",
-        title: "Correlation of every two functions".to_string(),
-        question: "Do any two functions of a family rise and fall together?".to_string(),
+        title: "Correlation of all pairs of functions".to_string(),
+        question: "Are any two functions of a family correlated?".to_string(),
         method: format!(
             "Pearson’s coefficient of the digests as numbers, over {} random strings, for all {pairs_of_ten} \
-             pairs of ten functions of each family; the diagonal is left blank. Theory: 0. Full colour is \
-             the threshold; in the last map, of the sum of bytes, 1.",
+             pairs of ten functions of each family; the diagonal is blank. Theory: 0. Full colour is the \
+             threshold; in the last map, of the sum of bytes, it is 1.",
             thousands(keys as u64)
         ),
         panels,
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(passes),
+            finding: Finding::of(passes),
             sentence: format!(
-                "The largest |r| is {}, of {}, {} the {} that {} pairs of perfect functions stay below but \
-                 for a chance of {}%. The usual limit of 0.01 would fail ten perfect functions in {} of \
+                "The largest |r| is {}, of {}, {} the threshold {} that {} pairs of perfect functions \
+                 exceed with a probability of {}%. The usual limit of 0.01 would fail ten perfect functions in {} of \
                  runs.",
                 decimal(largest.0, 3),
                 largest.1,
@@ -358,7 +359,7 @@ pub(super) fn correlation_figure(
                 decimal(threshold, 3),
                 good.len(),
                 100.0 * FALSE_ALARM,
-                percent(habit, 2),
+                percent(usual, 2),
             ),
             test: format!(
                 "Test: Fisher’s z of the largest of {} coefficients, corrected for their number \
@@ -379,10 +380,10 @@ pub(super) fn independence_figure(
     let all = of_strings(comparisons, "independent", |_| true);
     let good = of_strings(comparisons, "independent", is_good);
     let p_values = adjusted(&good)?;
-    // The mean over all cells of |normal| has this relative scatter.
+    // The relative standard deviation of the mean of |normal| over all cells.
     let cells = ((JOINT_BINS - 1) * (JOINT_BINS - 1)) as f64;
-    let scatter = (std::f64::consts::FRAC_PI_2 - 1.0).sqrt() / cells.sqrt();
-    let band = normal_interval(expected, expected * scatter, CONFIDENCE);
+    let deviation = (std::f64::consts::FRAC_PI_2 - 1.0).sqrt() / cells.sqrt();
+    let band = normal_interval(expected, expected * deviation, CONFIDENCE);
     let pairs_of_ten = f64::from(FUNCTIONS * (FUNCTIONS - 1) / 2);
     let across = |y: f64| [(1.0, y), (pairs_of_ten, y)];
     let mut series = vec![
@@ -404,7 +405,7 @@ pub(super) fn independence_figure(
             .collect();
         series.push(Series::new(family, hue, Look::Dots, points));
         let deviations: Vec<f64> = pairs.iter().map(|each| each.deviation).collect();
-        // The bad family is judged by itself, so that its failures do not count with the others.
+        // The bad family is tested separately, so that it does not affect the others.
         let own: Vec<f64> = match family {
             BAD => adjusted(&pairs)?,
             _ => {
@@ -426,12 +427,12 @@ pub(super) fn independence_figure(
     Ok(Figure {
         id: "hash-quality-independence",
         title: "Deviation of joint frequencies from the product of the marginals".to_string(),
-        question: "Does the value of one function tell anything about another’s?".to_string(),
+        question: "Are the values of two functions independent?".to_string(),
         method: format!(
             "For each pair of functions, {} random strings in {JOINT_BINS} × {JOINT_BINS} cells: the mean \
              absolute difference between a cell’s frequency and the product of its margins’. \
-             Independent functions deviate by √(2/(πn))·p(1 − p) in the mean, for p = 1/{JOINT_BINS}; \
-             dashes: between these, 95% of pairs.",
+             The expected deviation of independent functions is √(2/(πn))·p(1 − p), for p = 1/{JOINT_BINS}; \
+             95% of pairs are between the dashes.",
             thousands(keys as u64)
         ),
         panels: vec![Panel::Chart(Chart {
@@ -442,9 +443,9 @@ pub(super) fn independence_figure(
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(failed == 0),
+            finding: Finding::of(failed == 0),
             sentence: format!(
-                "The families deviate by {} in the mean, where independent functions deviate by {}; {}",
+                "The mean deviation of the families is {}; that of independent functions is {}; {}",
                 decimal(mean(&deviations), 3),
                 decimal(expected, 3),
                 if failed == 0 {

@@ -1,4 +1,4 @@
-//! The first words after the store is opened, with its file in the system's cache and without.
+//! The first words after opening the store, with its file in the page cache and without.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{NO_FILTER, label, name};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::study::Context;
 use crate::timing::{
@@ -27,11 +27,11 @@ const FIRST: &str = "first words";
 const PERCENT: u32 = 1;
 const FILTERS: [Option<Kind>; 4] = [None, Some(Kind::Bloom), Some(Kind::Cuckoo), Some(Kind::Fuse)];
 
-/// Asks the system to forget a file that it keeps in memory. Where it cannot, nothing happens.
-fn forget(path: &Path) {
+/// Asks the system to evict a file from the page cache. Does nothing where that is not supported.
+fn evict(path: &Path) {
     #[cfg(target_os = "linux")]
     if let Ok(file) = std::fs::File::open(path) {
-        // What was written must be on the disk before it can be forgotten. A failure shows in the
+        // Written pages must be on disk before they can be evicted. A failure is visible in the
         // times: cold is then as fast as warm.
         let _ = file.sync_all();
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
@@ -52,7 +52,7 @@ pub(super) fn measure(
     rules: &Arc<Automaton>,
     words: &[&str],
 ) -> Result<(), StudyError> {
-    // Few enough that most pages are met for the first time.
+    // Few enough that most pages are read for the first time.
     let mut few: Vec<&str> = words.to_vec();
     context.random("hyphenation cold").shuffle(&mut few);
     few.truncate(context.pick(50, 200, 200));
@@ -76,12 +76,12 @@ pub(super) fn measure(
                 right = Some(sum_of_breaks(&hyphenator, few));
             }
             let work = move |phase| match phase {
-                // Not timed: closing, and making the system forget.
+                // Not timed: closing the store and evicting the file.
                 0 => {
                     open = None;
                     if state == COLD {
-                        forget(&path);
-                        forget(&path.with_extension("redb.guard"));
+                        evict(&path);
+                        evict(&path.with_extension("redb.guard"));
                     }
                     Ok(0)
                 }
@@ -101,8 +101,9 @@ pub(super) fn measure(
         Phase { task: OPEN, operations: 1, expected: None },
         Phase { task: FIRST, operations: few.len(), expected: right },
     ];
-    // Waiting for the disk is what is measured: the time of day.
-    let mut samples = interleave(Clock::Day, 0.0, context.repetitions(), &phases, &mut contenders)?;
+    // Wall-clock time, because waiting for the disk is what is measured.
+    let mut samples =
+        interleave(Clock::Wall, 0.0, context.repetitions(), &phases, &mut contenders)?;
     samples.retain(|sample| sample.task != "close");
     data.set_parameter("cold_words", few.len());
     data.add_times("cold", &samples)
@@ -132,8 +133,8 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
             y: Axis::logarithmic("time over no filter, warm").with_format(Format::Ratio),
             series: vec![
                 Series::dashed(baseline.clone(), Hue::Limit, [(-0.4, 1.0), (3.4, 1.0)]),
-                Series::dots("file in the system’s cache", Hue::Cuckoo, points(WARM, -0.1)),
-                Series::dots("file forgotten", Hue::Bloom, points(COLD, 0.1)),
+                Series::dots("file in the page cache", Hue::Cuckoo, points(WARM, -0.1)),
+                Series::dots("file evicted", Hue::Bloom, points(COLD, 0.1)),
             ],
         })
     };
@@ -153,7 +154,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
             time(FIRST, COLD, 1.0),
         ]);
     }
-    // Cold against warm, without a filter, in the same rounds; and the filter's gain when cold.
+    // Cold against warm without a filter, and the filter's gain when cold.
     let cold = contender_name(None, COLD);
     let behind = contender_name(Some(Kind::Bloom), COLD);
     let compared = |task: &str, contender: &str, baseline: &str| {
@@ -168,34 +169,34 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
     };
     let effect = match slower {
         (times, Comparison::Slower) => {
-            format!("With the file forgotten, opening takes {times} times as long")
+            format!("With the file evicted from the page cache, opening takes {times} times as long")
         }
-        _ => "This sample shows no slower start with the file forgotten (perhaps the system, or the disk, keeps it)".to_string(),
+        _ => "This sample shows no slower start with the file evicted (the system or the disk may still cache it)".to_string(),
     };
     let helps = match gain {
         (times, Comparison::Faster) => format!(
-            "behind a Bloom filter at 1% the first words then take {times} of the time without one"
+            "with a Bloom filter at 1% the first words then take {times} of the time without one"
         ),
         (times, Comparison::Slower) => format!(
-            "behind a Bloom filter at 1% the first words then take {times} times as long as without one"
+            "with a Bloom filter at 1% the first words then take {times} times as long as without one"
         ),
-        _ => "whether a Bloom filter helps with the first words cannot be told".to_string(),
+        _ => "a Bloom filter makes no significant difference for the first words".to_string(),
     };
     Ok(Figure {
         id: "hyphenation-cold",
         title: "A cold start: opening the store, and the first words".to_string(),
         question: "Does a filter help when the dictionary is not in memory yet?".to_string(),
         method: format!(
-            "Every round closes the store, asks the system to forget its file (or not), opens it with \
-             the filter’s own file beside it, and hyphenates {} random words; time of day. The file \
-             is small, so that a few lookups bring all of it back. Median ratio to no filter, warm, \
-             within a round, with its 95% interval.",
+            "Every round closes the store, evicts its file from the page cache (cold) or not (warm), \
+             opens it with the file of the filter, and hyphenates {} random words; wall-clock time. The \
+             file is small, so a few lookups read all of it. Median ratio to no filter, warm, in the \
+             same round, with its 95% interval.",
             thousands(words)
         ),
         panels: vec![panel(OPEN, "opening"), panel(FIRST, "first words")],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!("{effect}; {helps}."),
             test: describe_comparisons(2, samples.rounds(FIRST)),
         },

@@ -1,4 +1,4 @@
-//! The thesis's own figures, with intervals, regression lines, and a baseline.
+//! The figures of the thesis, with intervals, regression lines, and a baseline.
 
 use crivo::codec::Kind;
 use crivo::theory::{bloom, limits};
@@ -13,13 +13,13 @@ use crate::data::Dataset;
 use crate::plot::{
     Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
 };
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{
-    CONFIDENCE, Estimate, FALSE_ALARM, Line, mean_interval, regression, share,
+    CONFIDENCE, Estimate, FALSE_ALARM, Line, mean_interval, proportion, regression,
 };
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
 
-fn rate(percent: u32) -> f64 {
+fn fpr(percent: u32) -> f64 {
     f64::from(percent) / 100.0
 }
 
@@ -37,7 +37,7 @@ fn mean_ratio(
 }
 
 /// Means by ε, and their regression line with a slope at the confidence of two tests.
-fn by_rate(
+fn by_fpr(
     samples: Samples<'_>,
     task: &str,
     kind: Kind,
@@ -45,7 +45,7 @@ fn by_rate(
 ) -> (Vec<(f64, Estimate)>, Line) {
     let points: Vec<(f64, Estimate)> = PERCENTS
         .filter_map(|percent| {
-            Some((rate(percent), mean_ratio(samples, task, &name(kind, percent), baseline)?))
+            Some((fpr(percent), mean_ratio(samples, task, &name(kind, percent), baseline)?))
         })
         .collect();
     let means: Vec<(f64, f64)> = points.iter().map(|(x, y)| (*x, y.value)).collect();
@@ -56,14 +56,14 @@ fn nudge(points: Vec<(f64, Estimate)>, kind: Kind) -> impl Iterator<Item = (f64,
     points.into_iter().map(move |(x, y)| (nudged(x, kind), y))
 }
 
-/// What a slope says.
+/// A slope in words.
 fn trend(line: &Line) -> &'static str {
     if line.slope.low > 0.0 {
         "rises with ε"
     } else if line.slope.high < 0.0 {
         "falls with ε"
     } else {
-        "has no trend in ε that this sample shows"
+        "has no significant trend in ε"
     }
 }
 
@@ -71,27 +71,27 @@ fn line_of(label: &str, hue: Hue, line: &Line) -> Series {
     Series::dashed(label, hue, [(0.01, line.at(0.01)), (0.2, line.at(0.2))])
 }
 
-/// Figures 5.1, 5.3 and 5.5: the time in which the filter is made.
+/// Figures 5.1, 5.3 and 5.5: the construction time of the filter.
 pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure, StudyError> {
     let samples = Samples(samples);
     let baseline = name(Kind::Bloom, 1);
     let mut series = Vec::new();
     let mut lines = Vec::new();
-    // With hashing for nothing, a Bloom filter would take as long as it sets bits.
+    // If hashing cost nothing, the time of a Bloom filter would be proportional to k.
     let exceptions: u64 = data.parameter("exceptions")?;
     let probes = |percent: u32| -> Result<f64, StudyError> {
-        Ok(f64::from(bloom::size(exceptions.max(1), rate(percent))?.probes))
+        Ok(f64::from(bloom::size(exceptions.max(1), fpr(percent))?.probes))
     };
     let first = probes(1)?;
     let theory: Result<Vec<_>, StudyError> =
-        PERCENTS.map(|percent| Ok((rate(percent), probes(percent)? / first))).collect();
+        PERCENTS.map(|percent| Ok((fpr(percent), probes(percent)? / first))).collect();
     series.push(Series::line(
-        "Bloom in theory, if only its k bits took time",
+        "Bloom in theory, if only setting k bits took time",
         Hue::Theory,
         theory?,
     ));
     for (kind, hue) in KINDS {
-        let (points, line) = by_rate(samples, CONSTRUCT, kind, &baseline);
+        let (points, line) = by_fpr(samples, CONSTRUCT, kind, &baseline);
         series.push(Series::dots(label(kind), hue, nudge(points, kind)));
         if [Kind::Bloom, Kind::Cuckoo].contains(&kind) {
             series.push(line_of(&format!("{}, regression", label(kind)), hue, &line));
@@ -127,14 +127,13 @@ pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure,
         .collect();
     Ok(Figure {
         id: "hyphenation-construction",
-        title: "Making the filter (figures 5.1, 5.3 and 5.5 of the thesis)".to_string(),
-        question: "How long does it take to make the filter, and does that depend on ε?"
+        title: "Construction of the filter (figures 5.1, 5.3 and 5.5 of the thesis)".to_string(),
+        question: "How long does the construction of the filter take, and does that depend on ε?"
             .to_string(),
         method: format!(
-            "The filter alone, made of {} exceptions that are in memory already; the thesis’s \
-             “initialisation”, of about 100 ms in the published raw times, was mostly the building of the \
-             pattern trie. Contenders take turns for {} \
-             rounds; shown is the mean over the rounds of the ratio to the Bloom filter at 1% in the same \
+            "The filter alone, built from {} exceptions in memory; the “initialisation” of the thesis, \
+             about 100 ms in the published raw times, was mostly the construction of the pattern trie. Contenders take turns for {} \
+             rounds; the plot shows the mean over the rounds of the ratio to the Bloom filter at 1% in the same \
              round, with Student’s 95% interval, and the regression line. Table: means in microseconds, ± \
              half the interval.",
             thousands(exceptions),
@@ -148,15 +147,15 @@ pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
-                "The time of construction: {}. The cuckoo filter took longer than the Bloom filter at {slower} \
-                 of {comparisons} rates, and less time at {faster}.",
+                "Construction time: {}. The cuckoo filter took longer than the Bloom filter at {slower} of \
+                 {comparisons} rates, and less time at {faster}.",
                 trends.join("; ")
             ),
             test: format!(
-                "{} The interval of a slope, corrected for two lines, does not hold 0: probability of a false \
-                 alarm at most {}%.",
+                "{} A slope is significant if its interval, corrected for two lines, excludes 0: probability of \
+                 a false alarm at most {}%.",
                 describe_comparisons(comparisons, samples.rounds(CONSTRUCT)),
                 100.0 * FALSE_ALARM
             ),
@@ -183,13 +182,13 @@ pub(super) fn whole_list(
     memory.extend(flat(LIST_MEMORY, FOLDED, Hue::Folded));
     let costs = Costs::new(data, guarded, samples)?;
     let model = |lookup: f64| {
-        let point = |percent| Some((rate(percent), costs.model(lookup, Kind::Bloom, percent)?));
+        let point = |percent| Some((fpr(percent), costs.model(lookup, Kind::Bloom, percent)?));
         Series::line("model for Bloom", Hue::Theory, PERCENTS.filter_map(point))
     };
     stored.push(model(costs.stored.value));
     memory.push(model(costs.memory.value));
     for (kind, hue) in KINDS {
-        let (points, line) = by_rate(samples, LIST_STORED, kind, NO_FILTER);
+        let (points, line) = by_fpr(samples, LIST_STORED, kind, NO_FILTER);
         stored.push(Series::dots(label(kind), hue, nudge(points, kind)));
         if [Kind::Bloom, Kind::Cuckoo].contains(&kind) {
             stored.push(line_of(&format!("{}, regression", label(kind)), hue, &line));
@@ -197,7 +196,7 @@ pub(super) fn whole_list(
         }
         let points = FEW_PERCENTS.into_iter().filter_map(|percent| {
             Some((
-                nudged(rate(percent), kind),
+                nudged(fpr(percent), kind),
                 mean_ratio(samples, LIST_MEMORY, &name(kind, percent), NO_FILTER)?,
             ))
         });
@@ -206,19 +205,19 @@ pub(super) fn whole_list(
     let mut table = Table::new(&["ε"]);
     for (kind, _) in KINDS {
         let kind = label(kind);
-        table.head.extend([format!("{kind}, ns"), "ε seen".to_string(), "spared".to_string()]);
+        table.head.extend([format!("{kind}, ns"), "observed ε".to_string(), "saved".to_string()]);
     }
     let time = |contender: &str| {
         samples.mean(LIST_STORED, 0.0, contender).map_or("–".to_string(), |time| {
             format!("{} ± {}", decimal(time.value, 3), decimal(time.high - time.value, 2))
         })
     };
-    for percent_asked in PERCENTS {
-        let mut cells = vec![format!("{percent_asked}%")];
+    for requested in PERCENTS {
+        let mut cells = vec![format!("{requested}%")];
         for (kind, _) in KINDS {
-            cells.push(time(&name(kind, percent_asked)));
-            let row = Guarded::of(guarded, kind, percent_asked, STORED);
-            cells.push(row.map_or("–".to_string(), |row| percent(row.rate(), 2)));
+            cells.push(time(&name(kind, requested)));
+            let row = Guarded::of(guarded, kind, requested, STORED);
+            cells.push(row.map_or("–".to_string(), |row| percent(row.fpr(), 2)));
             cells.push(row.map_or("–".to_string(), |row| thousands(row.rejections)));
         }
         table.row(cells);
@@ -246,12 +245,12 @@ pub(super) fn whole_list(
             "How long does the whole list take, with which filter, and does that depend on ε?"
                 .to_string(),
         method: format!(
-            "{} words ({list}), exceptions in redb, warm, or in a map in memory, behind each filter. Every \
-             contender’s breaks were compared with those of the automaton that has the exceptions folded \
-             in. Mean over {} rounds of the ratio to no filter in the same round, with Student’s 95% \
+            "{} words ({list}), exceptions in redb, warm, or in a map in memory, behind each filter. The \
+             breaks of every contender were compared with those of the automaton with folded exceptions. \
+             Mean over {} rounds of the ratio to no filter in the same round, with Student’s 95% \
              interval and regression lines. Model: a word costs the rules, the filter, and a lookup if the \
-             filter lets it through, each measured by itself. Table: nanoseconds per word with the store on \
-             disk, the observed rate of wrong yeses, and the lookups that the filter spared.",
+             filter lets it through, each measured separately. Table: nanoseconds per word with the store on \
+             disk, the observed false-positive rate, and the fraction of lookups that the filter saved.",
             thousands(words),
             data.settings().repetitions,
         ),
@@ -271,51 +270,50 @@ pub(super) fn whole_list(
         ],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
-                "Before redb, the time for the list: {}. A Bloom filter at 1% takes {} of the time without a \
-                 filter; folding the exceptions into the automaton takes {}, and needs neither store nor \
+                "With redb, the time for the list: {}. A Bloom filter at 1% takes {} of the time without a \
+                 filter; folding the exceptions into the automaton takes {}, and needs neither a store nor a \
                  filter.",
                 trends.join("; "),
                 decimal(best.value, 3),
                 decimal(folded.value, 3),
             ),
             test: format!(
-                "Test: the interval of a slope, corrected for two lines, does not hold 0; probability of a \
-                 false alarm at most {}%.",
+                "Test: the interval of a slope, corrected for two lines, excludes 0; probability of a false \
+                 alarm at most {}%.",
                 100.0 * FALSE_ALARM
             ),
         },
     })
 }
 
-/// The observed rate of wrong yeses, and the proof that nothing is missed.
-pub(super) fn rates(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, StudyError> {
+/// The observed false-positive rate, and the check that no exception is missed.
+pub(super) fn observed_fpr(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, StudyError> {
     let rows: Vec<&Guarded> = guarded.iter().filter(|row| row.store == STORED).collect();
     let confidence = 1.0 - FALSE_ALARM / rows.len().max(1) as f64;
     let mut above = Vec::new();
-    let mut series =
-        vec![Series::line("asked for, at most", Hue::Theory, [(0.0, 0.0), (0.2, 0.2)])];
+    let mut series = vec![Series::line("requested maximum", Hue::Theory, [(0.0, 0.0), (0.2, 0.2)])];
     for (kind, hue) in KINDS {
         let mut points = Vec::new();
         for row in rows.iter().filter(|row| row.filter == kind.to_string()) {
-            let asked = row.lookups - row.found;
+            let queries = row.lookups - row.found;
             points.push((
-                nudged(rate(row.percent), kind),
-                share(row.false_positives, asked, CONFIDENCE)?,
+                nudged(fpr(row.percent), kind),
+                proportion(row.false_positives, queries, CONFIDENCE)?,
             ));
-            if share(row.false_positives, asked, confidence)?.low > rate(row.percent) {
+            if proportion(row.false_positives, queries, confidence)?.low > fpr(row.percent) {
                 above.push(name(kind, row.percent));
             }
         }
         series.push(Series::dots(label(kind), hue, points));
     }
     let mut table = Table::new(&["ε", "Bloom", "cuckoo", "blocked", "fuse"]);
-    for percent_asked in PERCENTS {
-        let mut cells = vec![format!("{percent_asked}%")];
+    for requested in PERCENTS {
+        let mut cells = vec![format!("{requested}%")];
         for (kind, _) in KINDS {
-            let row = Guarded::of(guarded, kind, percent_asked, STORED);
-            cells.push(row.map_or("–".to_string(), |row| percent(row.rate(), 3)));
+            let row = Guarded::of(guarded, kind, requested, STORED);
+            cells.push(row.map_or("–".to_string(), |row| percent(row.fpr(), 3)));
         }
         table.row(cells);
     }
@@ -323,37 +321,35 @@ pub(super) fn rates(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
     let missed: u64 = guarded.iter().map(|row| row.missed).sum();
     let exceptions: u64 = data.parameter("exceptions")?;
     Ok(Figure {
-        id: "hyphenation-rates",
-        title: "Observed wrong yeses, and no exception missed".to_string(),
-        question: "Is each filter’s rate what was asked for, and is every exception found?"
-            .to_string(),
+        id: "hyphenation-fpr",
+        title: "Observed false-positive rate, and missed exceptions".to_string(),
+        question:
+            "Is the rate of each filter at most the requested one, and is every exception found?"
+                .to_string(),
         method: format!(
-            "Words of the list that are no exceptions and that the filter lets through all the same. The \
-             filters have room for a quarter more words than there are, so that most stay below what was \
-             asked for; cuckoo and fuse filters know only steps of a factor of two. One filter of {} words \
-             has its own rate, which scatters around theory’s mean. Bars: exact 95% intervals. Every \
-             exception was asked for in small, capital and mixed letters behind every filter.",
+            "Words of the list that are not exceptions but pass the filter. The filters have room for a \
+             quarter more words, so most rates are below the requested one; the rates of cuckoo and fuse \
+             filters come in steps of a factor of two. The rate of a single filter of {} words varies \
+             around the mean in theory. Bars: exact 95% intervals. Every exception was looked up in \
+             lower, upper and mixed case behind every filter.",
             thousands(exceptions)
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::linear("ε asked for").with_format(Format::Percent),
-            y: Axis::from_zero("observed rate of wrong yeses").with_format(Format::Percent),
+            x: Axis::linear("requested ε").with_format(Format::Percent),
+            y: Axis::from_zero("observed false-positive rate").with_format(Format::Percent),
             series,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(above.is_empty() && missed == 0),
+            finding: Finding::of(above.is_empty() && missed == 0),
             sentence: format!(
-                "{} Of {} questions about exceptions {}. (The thesis’s published code missed 34 of 43.)",
+                "{} Of {} lookups of exceptions {}. (The published code of the thesis missed 34 of 43.)",
                 if above.is_empty() {
-                    format!(
-                        "None of {} filters is seen to exceed the rate that was asked for.",
-                        rows.len()
-                    )
+                    format!("No filter of {} significantly exceeds the requested rate.", rows.len())
                 } else {
                     format!(
-                        "{} of {} filters exceed the rate that was asked for: {}.",
+                        "{} of {} filters exceed the requested rate: {}.",
                         above.len(),
                         rows.len(),
                         above.join(", ")
@@ -367,9 +363,9 @@ pub(super) fn rates(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
                 },
             ),
             test: format!(
-                "Test: the exact interval of the rate lies above what was asked for, for any of {} filters \
-                 (Bonferroni); probability of a false alarm at most {}% if each filter’s own rate is the one \
-                 asked for.",
+                "Test: the exact interval of the rate is above the requested rate, for any of {} filters \
+                 (Bonferroni); probability of a false alarm at most {}% if the rate of each filter is the requested \
+                 one.",
                 rows.len(),
                 100.0 * FALSE_ALARM
             ),
@@ -377,12 +373,12 @@ pub(super) fn rates(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
     })
 }
 
-/// What the filters take, beside what the exceptions take.
+/// The memory of the filters, compared with that of the exceptions.
 pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, StudyError> {
     let exceptions: u64 = data.parameter("exceptions")?;
     let curve =
         |bits: fn(f64) -> Result<f64, crivo::ParameterError>| -> Result<Vec<_>, StudyError> {
-            PERCENTS.map(|percent| Ok((rate(percent), bits(rate(percent))?))).collect()
+            PERCENTS.map(|percent| Ok((fpr(percent), bits(fpr(percent))?))).collect()
         };
     let mut series = vec![
         Series::line("information limit, log₂(1/ε)", Hue::Theory, curve(limits::fixed_set)?),
@@ -395,7 +391,7 @@ pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
     for (kind, hue) in KINDS {
         let points = PERCENTS
             .filter_map(|percent| {
-                Some(Point { x: rate(percent), y: bits(kind, percent)?, interval: None })
+                Some(Point { x: fpr(percent), y: bits(kind, percent)?, interval: None })
             })
             .collect();
         series.push(Series::new(label(kind), hue, Look::Trace, points));
@@ -409,29 +405,32 @@ pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
     let bytes = |name: &str| -> Result<u64, StudyError> { data.parameter(name) };
     let (plain, folded) = (bytes("automaton_bytes")?, bytes("folded_bytes")?);
     table.row(["automaton of the rules".to_string(), thousands(plain)]);
-    table.row(["exceptions folded in, more".to_string(), thousands(folded.saturating_sub(plain))]);
+    table.row([
+        "increase by folded exceptions".to_string(),
+        thousands(folded.saturating_sub(plain)),
+    ]);
     table.row(["redb file".to_string(), thousands(bytes("store_bytes")?)]);
     let bloom = bits(Kind::Bloom, 1).unwrap_or(0.0) * exceptions as f64 / 8.0;
     Ok(Figure {
         id: "hyphenation-space",
         title: "Memory of the filter".to_string(),
-        question: "How much memory does the filter take, and how much the exceptions themselves?"
+        question: "How much memory does the filter take, compared with the exceptions themselves?"
             .to_string(),
         method: format!(
-            "Bits of each guard per exception, for {} exceptions. Guards keep room for a quarter more; the \
-             fuse filter is made anew instead. Sizes have no error. Table: bytes, beside those of the \
+            "Bits of each guard per exception, for {} exceptions. Guards have room for a quarter more; the \
+             fuse filter is rebuilt instead. Sizes have no error. Table: bytes, compared with those of the \
              automaton with and without the exceptions.",
             thousands(exceptions)
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::linear("ε asked for").with_format(Format::Percent),
+            x: Axis::linear("requested ε").with_format(Format::Percent),
             y: Axis::from_zero("bits per exception"),
             series,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
                 "A Bloom filter at 1% takes {} bytes; folded into the automaton, the same exceptions take {} \
                  bytes, {} of the automaton’s own {}.",

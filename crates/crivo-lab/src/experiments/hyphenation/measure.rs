@@ -19,7 +19,7 @@ use crate::data::Dataset;
 use crate::study::Context;
 use crate::timing::{Clock, Contender, Phase, interleave};
 
-/// A filter with its rate, before exceptions in memory and before exceptions on disk.
+/// A filter with its rate, in front of exceptions in memory and on disk.
 struct Pair {
     kind: crivo::codec::Kind,
     percent: u32,
@@ -81,7 +81,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
         Hyphenator::from_automaton(Arc::clone(&rules)).with_exceptions(list)
     };
 
-    // What comes out is the same whatever stands in between: the sum of all breaks is compared.
+    // A filter must not change the result: the sum of all breaks is compared.
     let in_one = Hyphenator::from_automaton(Arc::clone(&folded));
     let right = sum_of_breaks(&in_one, &words);
     // A later entry of a word replaces an earlier one.
@@ -99,7 +99,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     let mut samples = construct(&exceptions, &pairs, rounds)?;
     context.step(30, steps);
 
-    // The rules alone divide the exceptions otherwise: each contender has its own right answer.
+    // The rules alone hyphenate the exceptions differently, so each contender has its own result.
     let list = |task: &'static str| Phase { task, operations: words.len(), expected: Some(0) };
     let contender = |name: String, hyphenator: Hyphenator, right: u64| {
         let words = &words;
@@ -147,7 +147,7 @@ pub(super) fn sum_of_breaks(hyphenator: &Hyphenator, words: &[&str]) -> u64 {
     words.iter().map(of_word).fold(0, u64::wrapping_add)
 }
 
-/// Exceptions that tell what their guard did.
+/// Exceptions with counters of their guard.
 trait Counting: Exceptions {
     fn counters(&self) -> Counters;
     fn guard_size_in_bits(&self) -> u64;
@@ -174,7 +174,7 @@ impl Counting for StoredExceptions {
 }
 
 impl Pair {
-    /// Hyphenates the list once and counts; then asks for every exception.
+    /// Hyphenates the list once and counts lookups; then looks every exception up.
     fn row<E: Counting + 'static>(
         &self,
         store: &str,
@@ -189,7 +189,7 @@ impl Pair {
         let after = list.counters();
         if sum != right || after.failures > 0 {
             return Err(StudyError::wrong(format_args!(
-                "{} hyphenates otherwise than the automaton",
+                "{} and the automaton give different breaks",
                 name(self.kind, self.percent)
             )));
         }
@@ -224,7 +224,7 @@ impl Pair {
     }
 }
 
-/// Every second letter a capital.
+/// The word with every second letter in upper case.
 fn mixed(word: &str) -> String {
     let turn = |(i, c): (usize, char)| -> String {
         if i % 2 == 0 { c.to_uppercase().collect() } else { c.to_string() }
@@ -232,7 +232,7 @@ fn mixed(word: &str) -> String {
     word.chars().enumerate().map(turn).collect()
 }
 
-/// The time in which a filter is made of the exceptions.
+/// The construction time of a filter from the exceptions.
 fn construct(
     exceptions: &[Exception],
     pairs: &[Pair],
@@ -242,7 +242,7 @@ fn construct(
         .iter()
         .map(|pair| {
             let guard = pair.guard;
-            // The map is there already: what is timed is the filter over its words.
+            // Only the construction of the filter is timed, not that of the map.
             let mut list = Some(MemoryExceptions::new(exceptions.iter().cloned()));
             Contender::new(name(pair.kind, pair.percent), move |_| {
                 let guarded = GuardedExceptions::new(list.take().unwrap_or_default(), guard)?;
@@ -257,7 +257,7 @@ fn construct(
     interleave(Clock::Processor, 0.0, rounds, &[phase], &mut contenders)
 }
 
-/// The time of one question about a word that is not listed.
+/// The time of one lookup of a word that is not listed.
 fn lookups(
     words: &[&str],
     pairs: &[Pair],
@@ -271,24 +271,25 @@ fn lookups(
         .map(|word| fold(word).into_owned())
         .filter(|word| memory.find(word).is_none())
         .collect();
-    let most = context.pick(100, 10_000, 50_000);
+    let max = context.pick(100, 10_000, 50_000);
     let absent: Vec<&str> =
-        absent.iter().map(String::as_str).step_by(absent.len().div_ceil(most).max(1)).collect();
+        absent.iter().map(String::as_str).step_by(absent.len().div_ceil(max).max(1)).collect();
     let absent = &absent;
-    let ask = |list: Arc<dyn Exceptions>| {
+    let look_up = |list: Arc<dyn Exceptions>| {
         move |_| -> Result<u64, StudyError> {
             Ok(absent.iter().map(|word| u64::from(list.find(word).is_some())).sum())
         }
     };
     let mut contenders = vec![
-        Contender::new(MEMORY, ask(memory.clone())),
-        Contender::new(STORED, ask(stored.clone())),
+        Contender::new(MEMORY, look_up(memory.clone())),
+        Contender::new(STORED, look_up(stored.clone())),
     ];
     for pair in pairs {
-        contenders.push(Contender::new(name(pair.kind, pair.percent), ask(pair.memory.clone())));
+        contenders
+            .push(Contender::new(name(pair.kind, pair.percent), look_up(pair.memory.clone())));
         if pair.percent == 1 {
             let name = stored_name(pair.kind, pair.percent);
-            contenders.push(Contender::new(name, ask(pair.stored.clone())));
+            contenders.push(Contender::new(name, look_up(pair.stored.clone())));
         }
     }
     let phase = Phase { task: LOOKUP, operations: absent.len(), expected: Some(0) };

@@ -1,13 +1,13 @@
-//! Hyphenation with exceptions behind a filter: Bloom's own example, and a thesis's experiment.
+//! Hyphenation with exceptions behind a filter: Bloom's own example, and the experiment of a thesis.
 //!
-//! The thesis repeated here built Bloom and cuckoo filters for ε = 1…20% over a list of exceptions
-//! to hyphenation, and timed the building and the hyphenation of a list of words. Its published
-//! code had faults that decide the outcome: the filter was filled with words in another form than
-//! they were asked for, and missed most exceptions; the dictionary behind it was a map in memory,
-//! which answers faster than the filter; there was no run without a filter; and the building time
-//! was mostly that of the pattern trie. Here the filter's own time is measured, in front of a map
-//! and of a database on disk, beside no filter at all and beside exceptions folded into the
-//! automaton; every answer is checked.
+//! The thesis that is repeated here built Bloom and cuckoo filters for ε = 1…20% over a list of
+//! hyphenation exceptions, and measured the construction time and the time to hyphenate a list of
+//! words. Its published code had errors that determine the result: words were inserted into the
+//! filter in another form than they were queried, so most exceptions were missed; the dictionary
+//! behind the filter was a map in memory, which is faster than the filter; there was no run without a
+//! filter; and the construction time was mostly that of the pattern trie. Here the filter itself is
+//! timed, in front of a map and of a database on disk, and compared with no filter and with
+//! exceptions folded into the automaton; every result is checked.
 
 mod cold;
 mod figures;
@@ -26,7 +26,7 @@ use crate::report::{Section, Source};
 use crate::study::Context;
 use crate::timing::Sample;
 
-/// Filters before exceptions to hyphenation.
+/// Filters in front of hyphenation exceptions.
 #[derive(Debug)]
 pub(super) struct Hyphenation;
 
@@ -41,7 +41,7 @@ const KINDS: [(Kind, Hue); 4] = [
 /// The rates, in percent.
 const PERCENTS: std::ops::RangeInclusive<u32> = 1..=20;
 
-/// The rates at which exceptions in memory are timed, too.
+/// The rates at which exceptions in memory are timed as well.
 const FEW_PERCENTS: [u32; 5] = [1, 2, 5, 10, 20];
 
 /// Contenders without a filter.
@@ -59,7 +59,7 @@ const LIST_STORED: &str = "whole list, redb";
 const LIST_MEMORY: &str = "whole list, memory";
 const LOOKUP: &str = "lookup of an absent word";
 
-/// What the reader calls a filter: Bloom was a person.
+/// The name of a filter in the report.
 fn label(kind: Kind) -> &'static str {
     match kind {
         Kind::Bloom => "Bloom",
@@ -67,23 +67,23 @@ fn label(kind: Kind) -> &'static str {
     }
 }
 
-/// Sets the dots of the filters apart, where all have the same ε.
-fn nudged(rate: f64, kind: Kind) -> f64 {
+/// Shifts the dots of the filters, because all have the same ε.
+fn nudged(fpr: f64, kind: Kind) -> f64 {
     let place = KINDS.iter().position(|(known, _)| *known == kind).unwrap_or(0);
-    rate + (place as f64 - 1.5) * 0.0014
+    fpr + (place as f64 - 1.5) * 0.0014
 }
 
-/// The contender with this filter.
+/// The name of the contender with this filter.
 fn name(kind: Kind, percent: u32) -> String {
     format!("{kind} {percent}%")
 }
 
-/// The contender with this filter before the store, where both are asked.
+/// The name of the contender with this filter in front of the store.
 fn stored_name(kind: Kind, percent: u32) -> String {
     format!("{}, redb", name(kind, percent))
 }
 
-/// One guard over the whole list: what it let through, and what it takes.
+/// One guard over the whole list: what it let through, and its size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Guarded {
     filter: String,
@@ -91,12 +91,12 @@ struct Guarded {
     store: String,
     exceptions: u64,
     bits: u64,
-    /// Words of the list that were asked for.
+    /// Words of the list that were looked up.
     lookups: u64,
     rejections: u64,
     found: u64,
     false_positives: u64,
-    /// Exceptions asked for in small, capital and mixed letters.
+    /// Lookups of exceptions in lower, upper and mixed case.
     checked: u64,
     /// How many of these were not found.
     missed: u64,
@@ -108,8 +108,8 @@ impl Guarded {
         rows.iter().find(|row| row.filter == name && row.percent == percent && row.store == store)
     }
 
-    /// Wrong yeses among words that are not listed.
-    fn rate(&self) -> f64 {
+    /// The false-positive rate among words that are not listed.
+    fn fpr(&self) -> f64 {
         self.false_positives as f64 / (self.lookups - self.found).max(1) as f64
     }
 }
@@ -128,20 +128,21 @@ impl Experiment for Hyphenation {
         let samples: Vec<Sample> = data.rows("samples")?;
         Ok(Section {
             title: "Hyphenation behind a filter",
-            introduction: "Bloom’s example of 1970: rules divide most words, and a dictionary on \
-                disk holds the few that the rules get wrong. A filter in memory says which words \
-                need not be looked up. A thesis of 2022 measured this with Bloom and cuckoo \
-                filters, over ε = 1…20%; its figures 5.1 to 5.6 are repeated here, with what they \
-                lacked: no filter at all, exceptions folded into the automaton of the rules, \
-                blocked and fuse filters, exceptions in memory and on disk, the observed rate of \
-                wrong yeses, the space, and a check that no exception is missed."
-                .to_string(),
+            introduction:
+                "Bloom’s example of 1970: rules hyphenate most words, and a dictionary on \
+                disk holds the few that the rules get wrong. A filter in memory tells which words \
+                need no lookup. A thesis of 2022 measured this with Bloom and cuckoo filters for \
+                ε = 1…20%. Its figures 5.1 to 5.6 are repeated here, with what was missing: a run \
+                without a filter, exceptions folded into the automaton of the rules, blocked and \
+                fuse filters, exceptions in memory and on disk, the observed false-positive rate, \
+                the memory, and a check that no exception is missed."
+                    .to_string(),
             sources: &[Source::Silva2022, Source::Bloom1970, Source::Liang1983, Source::Fan2014],
             figures: vec![
                 figures::construction(data, &samples)?,
                 figures::whole_list(data, &guarded, &samples)?,
                 pay::figure(data, &guarded, &samples)?,
-                figures::rates(data, &guarded)?,
+                figures::observed_fpr(data, &guarded)?,
                 figures::space(data, &guarded)?,
                 cold::figure(data)?,
                 published::figure(data, &guarded, &samples)?,

@@ -7,11 +7,11 @@ use super::{
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate};
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
 
-/// What is known of the lookups.
+/// The costs of lookups.
 pub(super) struct Costs<'a> {
     samples: Samples<'a>,
     guarded: &'a [Guarded],
@@ -20,7 +20,7 @@ pub(super) struct Costs<'a> {
     pub(super) stored: Estimate,
     /// Nanoseconds of the rules, per word.
     rules: Estimate,
-    /// The share of the list's words that are exceptions.
+    /// The fraction of the list's words that are exceptions.
     listed: f64,
 }
 
@@ -45,11 +45,11 @@ impl<'a> Costs<'a> {
         })
     }
 
-    /// The time for the list with a filter over that without, foretold from its parts: a word costs
+    /// The time for the list with a filter over that without, predicted from its parts: a word costs
     /// the rules, the filter, and a lookup if the filter lets it through.
     pub(super) fn model(&self, lookup: f64, kind: crivo::codec::Kind, percent: u32) -> Option<f64> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
-        let admitted = self.listed + (1.0 - self.listed) * row.rate();
+        let admitted = self.listed + (1.0 - self.listed) * row.fpr();
         let with = self.rules.value + self.filter(kind, percent)?.value + admitted * lookup;
         Some(with / (self.rules.value + lookup))
     }
@@ -58,7 +58,7 @@ impl<'a> Costs<'a> {
     /// the lookups that the filter lets through.
     pub(super) fn filter(&self, kind: crivo::codec::Kind, percent: u32) -> Option<Estimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
-        let behind = row.rate() * self.memory.value;
+        let behind = row.fpr() * self.memory.value;
         let time = self.samples.median(LOOKUP, 0.0, &name(kind, percent))?;
         Some(Estimate {
             value: time.value - behind,
@@ -69,12 +69,12 @@ impl<'a> Costs<'a> {
 
     /// The cost of a lookup at which filter and no filter are equal.
     ///
-    /// A word costs L without a filter; with one F + (p + (1 − p)·ε)·L, where p is the share of
-    /// listed words. Equal at L = F / ((1 − p)(1 − ε)).
+    /// A word costs L without a filter; with one F + (p + (1 − p)·ε)·L, where p is the fraction
+    /// of listed words. Equal at L = F / ((1 − p)(1 − ε)).
     fn break_even(&self, kind: crivo::codec::Kind, percent: u32) -> Option<Estimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
-        let spared = (1.0 - self.listed) * (1.0 - row.rate());
-        Some(self.filter(kind, percent)?.scaled(1.0 / spared))
+        let saved = (1.0 - self.listed) * (1.0 - row.fpr());
+        Some(self.filter(kind, percent)?.scaled(1.0 / saved))
     }
 }
 
@@ -121,8 +121,8 @@ pub(super) fn figure(
     }
     // The model, for Bloom at 1%, over any cost of a lookup; and the two that were measured.
     let bloom = costs.filter(KINDS[0].0, 1).ok_or_else(missing)?;
-    let rate = Guarded::of(guarded, KINDS[0].0, 1, MEMORY).ok_or_else(missing)?.rate();
-    let admitted = costs.listed + (1.0 - costs.listed) * rate;
+    let fpr = Guarded::of(guarded, KINDS[0].0, 1, MEMORY).ok_or_else(missing)?.fpr();
+    let admitted = costs.listed + (1.0 - costs.listed) * fpr;
     let model = (0..=60)
         .map(|i| 3.0 * 10f64.powf(f64::from(i) / 60.0 * 4.0))
         .map(|lookup| (lookup, (bloom.value + admitted * lookup) / lookup));
@@ -140,23 +140,24 @@ pub(super) fn figure(
         let ratio = decimal(ratio.ok_or_else(missing)?.value, 3);
         Ok(match samples.compare(task, 0.0, &bloom_name, NO_FILTER, corrected(2)) {
             Some(Comparison::Faster) => {
-                format!("it pays: the whole list takes {ratio} of the time")
+                format!("a filter pays: the whole list takes {ratio} of the time")
             }
             Some(Comparison::Slower) => {
-                format!("it costs: the whole list takes {ratio} times as long")
+                format!("a filter costs: the whole list takes {ratio} times as long")
             }
-            _ => "it makes no difference that this sample could show".to_string(),
+            _ => "a filter makes no significant difference".to_string(),
         })
     };
     Ok(Figure {
         id: "hyphenation-break-even",
-        title: "The cost of a lookup from which on a filter pays".to_string(),
+        title: "Lookup cost above which a filter pays".to_string(),
         question: "When does a filter pay?".to_string(),
-        method: "A lookup of an absent word costs L; with a filter it costs F, the filter’s own time, and \
-            L only if the filter errs or the word is listed. Both are equal at L = F/((1 − p)(1 − ε)), p \
-            being the share of listed words. F is measured: a guarded lookup in memory less what the \
-            filter lets through. Left: break-even by ε, with 95% intervals; dashes: what a lookup costs \
-            here. Right: the model for a Bloom filter at 1% over any cost of a lookup."
+        method: "A lookup of an absent word costs L. With a filter it costs F, the time of the filter, and \
+            L only if the word is a false positive or is listed. The two are equal at \
+            L = F/((1 − p)(1 − ε)), where p is the fraction of listed words. F is the time of a guarded \
+            lookup in memory minus that of the lookups behind the filter. Left: break-even by ε, with \
+            95% intervals; dashes: the measured cost of a lookup. Right: the model for a Bloom filter at \
+            1% for any cost of a lookup."
             .to_string(),
         panels: vec![
             Panel::Chart(Chart {
@@ -168,7 +169,7 @@ pub(super) fn figure(
             Panel::Chart(Chart {
                 title: "time with a Bloom filter at 1% over time without".to_string(),
                 x: Axis::logarithmic("cost of a lookup, ns"),
-                y: Axis::logarithmic("with filter over without").with_format(Format::Ratio),
+                y: Axis::logarithmic("time with filter over time without").with_format(Format::Ratio),
                 series: vec![
                     Series::dashed("equal", Hue::Limit, [(3.0, 1.0), (30_000.0, 1.0)]),
                     Series::line("model", Hue::Theory, model),
@@ -178,10 +179,10 @@ pub(super) fn figure(
         ],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
-                "A Bloom filter at 1% pays before any lookup that costs more than {} ns ({} to {}). In redb a \
-                 lookup costs {} ns, and {}. In memory it costs {} ns, and {}.",
+                "A Bloom filter at 1% pays if a lookup costs more than {} ns ({} to {}). In redb a lookup costs \
+                 {} ns, and {}. In memory it costs {} ns, and {}.",
                 decimal(break_even.value, 3),
                 decimal(break_even.low, 3),
                 decimal(break_even.high, 3),

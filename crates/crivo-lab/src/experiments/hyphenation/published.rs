@@ -5,7 +5,7 @@ use super::{FOLDED, Guarded, LIST_STORED, NO_FILTER, PERCENTS, name};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::Estimate;
 use crate::timing::{Sample, Samples};
 use crivo::codec::Kind;
@@ -70,20 +70,20 @@ pub(super) fn figure(
             flat(contender).map(|line| Series::dashed(format!("here, {contender}"), hue, line)),
         );
     }
-    series.push(Series::dots("here, Bloom before redb", Hue::Bloom, of(Kind::Bloom)));
-    series.push(Series::dots("here, cuckoo before redb", Hue::Cuckoo, of(Kind::Cuckoo)));
+    series.push(Series::dots("here, Bloom and redb", Hue::Bloom, of(Kind::Bloom)));
+    series.push(Series::dots("here, cuckoo and redb", Hue::Cuckoo, of(Kind::Cuckoo)));
     let mut table =
         Table::new(&["ε", "published Bloom", "published cuckoo", "Bloom here", "cuckoo here"]);
-    for (asked, times) in PERCENTS.zip(TIMES) {
+    for (requested, times) in PERCENTS.zip(TIMES) {
         let text = |time: Option<Estimate>| {
             time.map_or("–".to_string(), |time| format!("{} µs", decimal(time.value, 3)))
         };
         table.row([
-            format!("{asked}%"),
+            format!("{requested}%"),
             text(Some(per_word(times[0]))),
             text(Some(per_word(times[1]))),
-            text(ours(&name(Kind::Bloom, asked))),
-            text(ours(&name(Kind::Cuckoo, asked))),
+            text(ours(&name(Kind::Bloom, requested))),
+            text(ours(&name(Kind::Cuckoo, requested))),
         ]);
     }
     let missing = || data.fault("a time is missing".to_string());
@@ -93,13 +93,13 @@ pub(super) fn figure(
     let words: u64 = data.parameter("words")?;
     Ok(Figure {
         id: "hyphenation-published",
-        title: "The published raw times beside ours, per word".to_string(),
+        title: "Published raw times and ours, per word".to_string(),
         question: "How do these times compare with those of the thesis’s published code?"
             .to_string(),
         method: format!(
             "The published times are for a Norwegian list of 143\u{202f}177 words with 43 exceptions, in \
              JavaScript on a Ryzen 7 3700U; they are not the figures printed in the thesis, which are for \
-             English. Other words, other language, other machine: only orders of magnitude compare. Ours: \
+             English. The words, the language and the machine differ, so only orders of magnitude are comparable. Ours: \
              {} English words, exceptions in redb. Means with 95% intervals.",
             thousands(words)
         ),
@@ -111,10 +111,10 @@ pub(super) fn figure(
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
-                "At ε = 1% the published code took {} µs for a word, this one {} µs with exceptions on disk. A \
-                 filter like ours, of {} ns, would be {} of the former, whose intervals are {} wide.",
+                "At ε = 1% the published code took {} µs per word; ours takes {} µs with exceptions on disk. A \
+                 filter like ours, at {} ns, would be {} of the former, whose intervals are {} wide.",
                 decimal(published.value, 3),
                 decimal(first.value, 3),
                 decimal(filter.value, 2),

@@ -1,4 +1,4 @@
-//! Letters to devices that move about.
+//! Letters to moving devices.
 
 use crate::sim::routing::area::{AreaPlan, measure};
 use serde::{Deserialize, Serialize};
@@ -7,15 +7,15 @@ use super::mean_of;
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
 use crate::study::Context;
 
-/// The rates that filters are made for, at the full depth.
+/// The rates that filters are sized for, at the full depth.
 const RATES: [f64; 5] = [0.001, 0.003, 0.01, 0.03, 0.1];
 /// The rate at which depths are compared, and for which there is a goal.
 const GOAL_RATE: f64 = 0.01;
-/// The mean stretch that is to be kept.
+/// The goal for the mean stretch.
 const GOAL: f64 = 1.04;
 
 /// One area with its devices.
@@ -106,21 +106,21 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
     let depth = deepest(areas);
     let groups: Vec<(f64, Vec<&Area>)> =
         RATES.iter().map(|&rate| (rate, of(areas, rate, depth))).collect();
-    // One comparison more: the goal.
+    // One more comparison: the goal.
     let confidence = 1.0 - FALSE_ALARM / (groups.len() + 1) as f64;
     let off = |area: &Area| area.stretch_at_rest - area.stretch_at_rest_theory;
     let against =
-        groups.iter().filter(|(_, own)| !mean_of(own, off, confidence).holds(0.0)).count();
+        groups.iter().filter(|(_, own)| !mean_of(own, off, confidence).contains(0.0)).count();
     let goal = mean_of(&of(areas, GOAL_RATE, depth), |area| area.stretch, confidence);
     let lost: u64 = areas.iter().map(|area| area.lost).sum();
     let mut table = Table::new(&[
         "ε",
-        "stretch at rest by theory",
+        "stretch at rest, theory",
         "stretch at rest",
         "95% interval",
         "stretch while moving",
         "95% interval",
-        "wrong turns per letter",
+        "false forwards per letter",
         "filters, bytes",
     ]);
     for (rate, own) in &groups {
@@ -146,22 +146,22 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
     let letters: u64 = areas.iter().map(|area| area.letters).sum();
     Figure {
         id: "routing-area-stretch",
-        title: "How straight letters go to devices that move".to_string(),
+        title: "Stretch of letters to moving devices".to_string(),
         question: format!(
             "Does every letter arrive, at a mean stretch of at most {GOAL} for filters of {}?",
             percent(GOAL_RATE, 1)
         ),
         method: format!(
-            "{} areas for each rate, divided in four {depth} times, with {} devices that walk by the \
-             random waypoint (in each tick, the time of a hop, from 10⁻⁶ to 3·10⁻⁵ of a side). Letters \
-             between random devices, while all walk and again while all rest. Theory: the rates of the \
-             filters that are asked on the way, as they are then. Bars: 95% intervals over areas.",
+            "{} areas for each rate, recursively divided in four {depth} times, with {} devices that move by \
+             the random waypoint model (per tick, the time of a hop, 10⁻⁶ to 3·10⁻⁵ of a side). Letters \
+             between random devices, while all move and again while all rest. Theory: from the rates of \
+             the filters that are queried on the way. Bars: 95% intervals over areas.",
             groups.first().map_or(0, |(_, own)| own.len()),
             thousands(first.map_or(0, |area| area.devices)),
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("ε, the rate that filters are made for")
+            x: Axis::logarithmic("ε, the FPR that filters are sized for")
                 .with_format(Format::Percent),
             y: Axis::linear("stretch").with_format(Format::Ratio),
             series: vec![
@@ -177,33 +177,33 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: if lost > 0 || against > 0 || goal.low > GOAL {
-                Outcome::Differs
+            finding: if lost > 0 || against > 0 || goal.low > GOAL {
+                Finding::Differs
             } else if goal.high <= GOAL {
-                Outcome::Agrees
+                Finding::Agrees
             } else {
-                Outcome::Undecided
+                Finding::Undecided
             },
             sentence: format!(
                 "{} The mean stretch at {} and depth {depth} is {}, {}. {}",
                 match lost {
-                    // As many again were sent at rest.
+                    // As many letters were sent at rest.
                     0 => format!("No letter was lost, of {}.", thousands(2 * letters)),
                     some => format!("{} letters were lost.", thousands(some)),
                 },
                 percent(GOAL_RATE, 1),
                 decimal(goal.value, 4),
                 if goal.high <= GOAL {
-                    format!("surely below {GOAL}")
+                    format!("significantly below {GOAL}")
                 } else if goal.low > GOAL {
-                    format!("surely above {GOAL}")
+                    format!("significantly above {GOAL}")
                 } else {
-                    format!("and whether it is below {GOAL} takes more areas to say")
+                    format!("and more areas are needed to decide whether it is below {GOAL}")
                 },
                 match against {
-                    0 => "At rest, stretch is what theory says.".to_string(),
+                    0 => "At rest, the stretch agrees with theory.".to_string(),
                     some => format!(
-                        "At rest, stretch contradicts theory at {some} of {} rates.",
+                        "At rest, the stretch contradicts theory at {some} of {} rates.",
                         groups.len()
                     ),
                 },
@@ -219,10 +219,9 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
     }
 }
 
-/// The messages of a step across a border, if each border between smallest squares is crossed as
-/// often as any other: of the 2^D − 1 lines that divide the area, 2^(j − 1) belong to the squares of
-/// level j, and whoever crosses one of those changes D − j + 1 squares on either side, each of which
-/// tells four neighbours.
+/// The messages per move if every border between smallest squares is crossed equally often: of the
+/// 2^D − 1 lines that divide the area, 2^(j − 1) belong to the squares of level j, and crossing one of
+/// those changes D − j + 1 squares on each side, each of which informs four neighbours.
 fn messages_if_even(depth: u8) -> f64 {
     let lines = 2f64.powi(i32::from(depth)) - 1.0;
     let messages =
@@ -236,7 +235,7 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
     depths.dedup();
     let mut table = Table::new(&[
         "depth",
-        "messages if borders were alike",
+        "messages, theory",
         "messages per move",
         "95% interval",
         "bytes per move",
@@ -246,7 +245,7 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
     let (mut bytes, mut messages) = (Vec::new(), Vec::new());
     for &depth in &depths {
         let own = of(areas, GOAL_RATE, depth);
-        // Few devices cross the few borders of a shallow area: no move is no measurement.
+        // In a shallow area there may be no move at all, and then nothing to measure.
         let own: Vec<&Area> = own.into_iter().filter(|area| area.moves > 0).collect();
         if own.is_empty() {
             continue;
@@ -269,14 +268,14 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
     let even = depths.iter().map(|&depth| (f64::from(depth), messages_if_even(depth)));
     Figure {
         id: "routing-area-moves",
-        title: "What a move costs".to_string(),
-        question: "How much do squares have to tell each other when a device moves?".to_string(),
+        title: "Cost of a move".to_string(),
+        question: "How many messages and bytes does a move of a device cost?".to_string(),
         method: format!(
             "The same areas, at ε = {}, and shallower ones. A move is a step from one smallest square \
-             into another; squares up to the first that contains both tell their parents and \
+             into another; all squares up to the first that contains both inform their parents and \
              siblings. Theory: the messages if every border between smallest squares were crossed \
-             alike, at most 16 at any depth. (The random waypoint leads through the middle more \
-             often than along the edge.) Bars: 95% intervals over areas.",
+             equally often, at most 16 at any depth. (The random waypoint model crosses the middle more \
+             often than the edge.) Bars: 95% intervals over areas.",
             percent(GOAL_RATE, 1),
         ),
         panels: vec![
@@ -285,7 +284,7 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
                 x: Axis::linear("depth of the area"),
                 y: Axis::from_zero("messages per move"),
                 series: vec![
-                    Series::line("theory: borders alike", Hue::Theory, even),
+                    Series::line("theory: uniform borders", Hue::Theory, even),
                     Series::dots("observed", Hue::Bloom, messages),
                 ],
             }),
@@ -298,11 +297,11 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
         ],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: match last {
                 (Some((depth, size)), Some((_, count))) => format!(
                     "At depth {depth} a move takes {} bytes in {} messages, on average; {} if \
-                     borders were crossed alike.",
+                     borders were crossed equally often.",
                     decimal(size.value, 3),
                     decimal(count.value, 3),
                     decimal(messages_if_even(deepest(areas)), 3),
@@ -320,7 +319,7 @@ mod tests {
 
     #[test]
     fn messages_count_the_squares_that_change() {
-        // One division: every border is the middle line, and both squares tell four neighbours.
+        // One division: every border is the middle line, and both squares inform four neighbours.
         assert_eq!(messages_if_even(1), 8.0);
         // Two: one line of three is the middle one, which costs twice as much.
         assert!((messages_if_even(2) - (16.0 + 8.0 + 8.0) / 3.0).abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! Routing by filters: how far do wrong answers lead astray, and what do changes cost?
+//! Routing with filters: the cost of false positives, and of updates.
 
 mod area;
 mod picture;
@@ -34,11 +34,11 @@ impl Experiment for Routing {
         let areas = data.rows("areas")?;
         Ok(Section {
             title: "Routing",
-            introduction: "Who knows where a thing is? A node that keeps a filter of what each \
-                neighbour leads to can send requests on, without knowing anything exactly. What a \
-                filter rejects is not there, so that nothing is lost; what it accepts by mistake \
-                costs a turn in vain."
-                .to_string(),
+            introduction:
+                "Where is a resource? A node that keeps a filter of the resources behind each \
+                neighbour can forward requests without exact knowledge. Filters have no false \
+                negatives, so nothing is lost; a false positive costs a detour."
+                    .to_string(),
             sources: &[Source::Silva2022, Source::RheaKubiatowicz2002, Source::Hsiao2001],
             figures: vec![
                 tree::stretch_figure(data, &trees)?,
@@ -51,7 +51,7 @@ impl Experiment for Routing {
     }
 }
 
-/// The mean of a column over independent worlds, with its interval.
+/// The mean of a column over independent networks, with its interval.
 fn mean_of<T>(rows: &[&T], column: impl Fn(&T) -> f64, confidence: f64) -> Estimate {
     let sample: Vec<f64> = rows.iter().map(|row| column(row)).collect();
     mean_interval(&sample, confidence)

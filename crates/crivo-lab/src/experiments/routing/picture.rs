@@ -1,4 +1,4 @@
-//! One letter's way, drawn.
+//! The path of one letter.
 
 use crate::sim::routing::area::{AreaPlan, picture};
 use crivo_route::geographic::Square;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Look, Map, Panel, Point, Series, percent};
-use crate::report::{Figure, Outcome, Verdict};
+use crate::report::{Figure, Finding, Verdict};
 use crate::study::Context;
 
-/// A square that the letter came through.
+/// A square on the path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stop {
     hop: u64,
@@ -20,7 +20,7 @@ pub(super) struct Stop {
 }
 
 pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
-    // Few levels, so that the smallest squares can be seen, and many mistakes.
+    // Few levels, so that the smallest squares are visible, and many false positives.
     let plan = AreaPlan {
         depth: 5,
         devices: 500,
@@ -46,16 +46,16 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     data.add("picture", &stops)
 }
 
-/// A part of the way: the numbers of its hops, the first being where it begins.
+/// A part of the path: the numbers of its hops, beginning with its start.
 #[derive(Debug, PartialEq)]
-struct Stretch {
+struct PathPart {
     hops: Vec<usize>,
-    in_vain: bool,
+    is_detour: bool,
 }
 
-/// Divides a way into what led to its end and what was taken back.
-fn parts<T: PartialEq>(way: &[T]) -> Vec<Stretch> {
-    // Every return to a place takes back what lay between, and is itself part of that.
+/// Divides a path into the parts that lead to its end, and detours.
+fn parts<T: PartialEq>(way: &[T]) -> Vec<PathPart> {
+    // A return to a square makes everything since the last visit a detour, including the return.
     let mut kept: Vec<usize> = Vec::new();
     let mut taken_back = vec![false; way.len()];
     for (hop, place) in way.iter().enumerate() {
@@ -69,11 +69,11 @@ fn parts<T: PartialEq>(way: &[T]) -> Vec<Stretch> {
             None => kept.push(hop),
         }
     }
-    let mut parts: Vec<Stretch> = Vec::new();
-    for (hop, &in_vain) in taken_back.iter().enumerate().skip(1) {
+    let mut parts: Vec<PathPart> = Vec::new();
+    for (hop, &is_detour) in taken_back.iter().enumerate().skip(1) {
         match parts.last_mut() {
-            Some(part) if part.in_vain == in_vain => part.hops.push(hop),
-            _ => parts.push(Stretch { hops: vec![hop - 1, hop], in_vain }),
+            Some(part) if part.is_detour == is_detour => part.hops.push(hop),
+            _ => parts.push(PathPart { hops: vec![hop - 1, hop], is_detour }),
         }
     }
     parts
@@ -84,7 +84,7 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
         .iter()
         .map(|stop| Square::new(stop.level, stop.column, stop.row))
         .collect::<Result<Vec<_>, _>>()?;
-    // The squares that were asked about on the way, each once.
+    // The squares whose filters were queried on the way, each once.
     let mut outlined: Vec<Square> = vec![Square::WHOLE];
     for square in squares.iter().filter_map(|square| square.parent()).flat_map(Square::children) {
         if !outlined.contains(&square) {
@@ -98,13 +98,13 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
     let depth = squares.iter().map(|square| square.level()).max().unwrap_or(0);
     let (mut on_map, mut on_levels) = (Vec::new(), Vec::new());
     let parts = parts(&squares);
-    // What was taken back lies below.
-    for in_vain in [true, false] {
-        for part in parts.iter().filter(|part| part.in_vain == in_vain) {
-            let (label, hue, look) = if in_vain {
-                ("a turn in vain", Hue::Bad, Look::Dashed)
+    // Detours are drawn below.
+    for is_detour in [true, false] {
+        for part in parts.iter().filter(|part| part.is_detour == is_detour) {
+            let (label, hue, look) = if is_detour {
+                ("detour", Hue::Bad, Look::Dashed)
             } else {
-                ("the way", Hue::Bloom, Look::Line)
+                ("path", Hue::Bloom, Look::Line)
             };
             let series = |place: &dyn Fn(usize) -> (f64, f64)| {
                 let point = |&hop: &usize| {
@@ -134,19 +134,19 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
         (Some(&first), Some(&last)) => first.distance(last),
         _ => 0,
     };
-    let turns = parts.iter().filter(|part| part.in_vain).count();
+    let turns = parts.iter().filter(|part| part.is_detour).count();
     let rate: f64 = data.parameter("picture rate")?;
     let devices: u64 = data.parameter("picture devices")?;
     Ok(Figure {
         id: "routing-picture",
-        title: "The way of a letter".to_string(),
-        question: "How does a letter find a device, and what does a mistake look like?".to_string(),
+        title: "Path of a letter".to_string(),
+        question: "How does a letter find a device, and what does a false positive do?".to_string(),
         method: format!(
-            "{devices} devices at rest in an area that is divided in four {depth} times, with filters \
-             of {}, bad enough to err. Of a thousand letters the one with the most wrong turns is \
-             drawn, from the middle of each square that it came through to the middle of the next, \
-             with the squares whose filters were asked. It climbs until a sibling accepts, goes over, \
-             and descends where a child accepts; theory, without mistakes, is the blue line alone.",
+            "{devices} devices at rest in an area that is recursively divided in four {depth} times, with \
+             filters of {}, high enough for false positives. Of a thousand letters, the one with the most \
+             detours is drawn, from the centre of each square on its path to the centre of the next, with \
+             the squares whose filters were queried. It goes up until a sibling accepts, crosses over, and \
+             goes down where a child accepts; without false positives there is only the blue line.",
             percent(rate, 2),
         ),
         panels: vec![
@@ -164,11 +164,11 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
         ],
         table: None,
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
-                "The letter took {hops} hops where {shortest} are the fewest, because of {turns} \
-                 {} in vain, and arrived.",
-                if turns == 1 { "excursion" } else { "excursions" },
+                "The letter took {hops} hops, where {shortest} is the minimum, because of {turns} \
+                 {}, and arrived.",
+                if turns == 1 { "detour" } else { "detours" },
             ),
             test: String::new(),
         },
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_has_parts_in_vain() {
-        let stretch = |hops: &[usize], in_vain| Stretch { hops: hops.to_vec(), in_vain };
+    fn a_path_is_divided_into_parts_and_detours() {
+        let stretch = |hops: &[usize], is_detour| PathPart { hops: hops.to_vec(), is_detour };
         assert_eq!(parts(&['a', 'b', 'c']), [stretch(&[0, 1, 2], false)]);
         assert_eq!(
             parts(&['a', 'b', 'x', 'y', 'x', 'b', 'c']),

@@ -8,18 +8,18 @@ use super::mean_of;
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Outcome, Table, Verdict};
+use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
 use crate::study::Context;
 
-/// The rates that filters are made for.
+/// The rates that filters are sized for.
 pub(super) const RATES: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
-/// Fewer wrong turns than this in all trees tell nothing about their rate.
-const FEWEST_WRONG_TURNS: f64 = 30.0;
+/// With fewer false forwards than this in all trees there is nothing to test.
+const MIN_FALSE_FORWARDS: f64 = 30.0;
 
-/// The least excess that is drawn: shared filters of a low rate lead nobody astray.
-const LEAST_DRAWN: f64 = 1e-5;
+/// The smallest excess in the plot: shared filters of a low rate have hardly any false positives.
+const MIN_DRAWN: f64 = 1e-5;
 
 /// One design on one tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub(super) struct Tree {
     nodes: u64,
     resources: u64,
     requests: u64,
-    /// Requests that came to a wrong end.
+    /// Requests with a wrong result.
     lost: u64,
     stretch: f64,
     stretch_theory: f64,
@@ -91,7 +91,7 @@ pub(super) fn run(
 }
 
 fn refused(error: RouteError) -> StudyError {
-    StudyError::wrong(format_args!("a tree could not be made: {error}"))
+    StudyError::wrong(format_args!("a tree could not be built: {error}"))
 }
 
 /// All trees of one design and rate.
@@ -129,23 +129,23 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
         group.trees.iter().map(|tree| tree.false_forwards_theory * tree.requests as f64).sum()
     };
     let tested: Vec<&Group<'_>> =
-        groups.iter().filter(|group| wrong_turns(group) >= FEWEST_WRONG_TURNS).collect();
+        groups.iter().filter(|group| wrong_turns(group) >= MIN_FALSE_FORWARDS).collect();
     let confidence = 1.0 - FALSE_ALARM / tested.len().max(1) as f64;
     let against = tested
         .iter()
         .filter(|group| {
             let off = |tree: &Tree| tree.stretch - tree.stretch_theory;
-            !mean_of(&group.trees, off, confidence).holds(0.0)
+            !mean_of(&group.trees, off, confidence).contains(0.0)
         })
         .count();
     let lost: u64 = trees.iter().map(|tree| tree.lost).sum();
     let mut table = Table::new(&[
         "design",
         "ε",
-        "stretch by theory",
+        "stretch, theory",
         "stretch",
         "95% interval",
-        "wrong turns per request",
+        "false forwards per request",
     ]);
     for group in &groups {
         let seen = mean_of(&group.trees, |tree| tree.stretch, CONFIDENCE);
@@ -166,7 +166,7 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
         let theory_of = |group: &Group<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
         let own = || {
             let groups = groups.iter().filter(|group| group.design == design);
-            groups.filter(|group| theory_of(group) >= LEAST_DRAWN)
+            groups.filter(|group| theory_of(group) >= MIN_DRAWN)
         };
         let theory = own().map(|group| (group.rate, theory_of(group)));
         series.push(Series::line("theory", Hue::Theory, theory));
@@ -179,17 +179,16 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
     let first = trees.first();
     Ok(Figure {
         id: "routing-tree-stretch",
-        title: "How far requests go astray in a tree".to_string(),
-        question:
-            "How many hops more than needed does a request take, for filters of a given rate?"
-                .to_string(),
+        title: "Stretch of requests in a tree".to_string(),
+        question: "How many additional hops does a request take, for filters of a given FPR?"
+            .to_string(),
         method: format!(
             "{} trees for each rate, with {arity} children a node and leaves at depth {depth}: {} nodes, {} \
              resources. {} requests in each, from random nodes for resources of others, and as many for \
-             what nobody has. Shared: all filters have one size, that of the root’s, so that a parent’s \
-             is the OR of its children’s. Sized: each is made for its own subtree. Theory: the rates of \
-             all filters that are asked on the way, as they are in these trees. Drawn is stretch − 1. Bars: \
-             95% intervals over trees.",
+             absent resources. Shared: all filters have the size of the root’s, so that a parent’s filter \
+             is the OR of its children’s. Sized: each filter is sized for its own subtree. Theory: from \
+             the rates of the filters that are queried on the way. The plot shows stretch − 1. Bars: 95% \
+             intervals over trees.",
             groups.first().map_or(0, |group| group.trees.len()),
             thousands(first.map_or(0, |tree| tree.nodes)),
             thousands(first.map_or(0, |tree| tree.resources)),
@@ -197,33 +196,35 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("ε, the rate that filters are made for")
+            x: Axis::logarithmic("ε, the FPR that filters are sized for")
                 .with_format(Format::Percent),
-            y: Axis::logarithmic("hops beyond the fewest").with_format(Format::Percent),
+            y: Axis::logarithmic("hops beyond the minimum").with_format(Format::Percent),
             series,
         })],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::of(lost == 0 && against == 0),
+            finding: Finding::of(lost == 0 && against == 0),
             sentence: format!(
                 "{} {}",
                 match lost {
                     0 => format!(
-                        "No request came to a wrong end, of {}.",
-                        // As many again were for what nobody has.
+                        "None of {} requests had a wrong result.",
+                        // As many requests were for absent resources.
                         thousands(2 * trees.iter().map(|tree| tree.requests).sum::<u64>())
                     ),
-                    some => format!("{} requests came to a wrong end.", thousands(some)),
+                    some => format!("{} requests had a wrong result.", thousands(some)),
                 },
                 match against {
-                    0 => "Stretch is what theory says, for both designs.".to_string(),
-                    some =>
-                        format!("Stretch contradicts theory in {some} of {} cases.", tested.len()),
+                    0 => "The stretch agrees with theory, for both designs.".to_string(),
+                    some => format!(
+                        "The stretch contradicts theory in {some} of {} cases.",
+                        tested.len()
+                    ),
                 },
             ),
             test: format!(
                 "Test: the mean distance from theory over trees, by Student’s interval, in the {} cases \
-                 in which theory expects at least {FEWEST_WRONG_TURNS} wrong turns, corrected for their \
+                 in which theory expects at least {MIN_FALSE_FORWARDS} false forwards, corrected for their \
                  number (Bonferroni); probability of a false alarm at most {}%.",
                 tested.len(),
                 100.0 * FALSE_ALARM
@@ -241,7 +242,7 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         "95% interval",
         "messages per change",
         "summary, bytes",
-        "by entropy",
+        "entropy",
         "filters, bytes",
         "stored digests, bytes",
     ]);
@@ -280,7 +281,7 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         let group = groups.iter().find(|group| group.design == design && group.rate == RATES[0]);
         group.map_or(0.0, |group| mean_of(&group.trees, column, CONFIDENCE).value)
     };
-    let told: Vec<String> = designs(trees)
+    let costs: Vec<String> = designs(trees)
         .into_iter()
         .map(|(design, _)| {
             format!(
@@ -292,13 +293,13 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         .collect();
     Figure {
         id: "routing-tree-cost",
-        title: "What changes cost in a tree".to_string(),
-        question: "How many bytes does it take to tell of a change, and of a whole subtree?"
+        title: "Cost of changes in a tree".to_string(),
+        question: "How many bytes does an update take, and a summary of a whole subtree?"
             .to_string(),
-        method: "The same trees. A change is one resource added or removed, told from parent to \
-            parent as far as it makes a difference. A summary describes the whole subtree of a child \
-            of the root, as it is sent when a node joins. Theory: the entropy of the set that is sent, \
-            of bits or of digests. Bars: 95% intervals over trees."
+        method: "The same trees. A change is one resource added or removed, which is sent from parent to \
+            parent as long as it changes a filter. A summary describes the whole subtree of a child \
+            of the root, as sent when a node joins. Theory: the entropy of the set of bits or digests \
+            that is sent. Bars: 95% intervals over trees."
             .to_string(),
         panels: vec![
             Panel::Chart(Chart {
@@ -316,11 +317,11 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         ],
         table: Some(table),
         verdict: Verdict {
-            outcome: Outcome::Measured,
+            finding: Finding::Measured,
             sentence: format!(
                 "At ε = {}, {}; a summary takes at most {} more than its entropy.",
                 percent(RATES[0], 1),
-                told.join(", "),
+                costs.join(", "),
                 percent(above, 2),
             ),
             test: String::new(),
