@@ -43,7 +43,7 @@ impl Mobility {
 /// One who walks by the random waypoint.
 ///
 /// ```
-/// use crivo_route::geographic::{Mobility, Walker};
+/// use crivo_lab::sim::routing::mobility::{Mobility, Walker};
 ///
 /// let mut walker = Walker::new(Mobility::default(), 7)?;
 /// let (x, y) = walker.place();
