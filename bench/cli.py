@@ -176,7 +176,7 @@ def contests(crivo, options, folder):
     yield dedup(f"{count:,} lines, more than half repeated", generated)
     members(generated, some)
     for kind in ("blocked", "bloom"):
-        build = [crivo, "build", "--kind", kind, "--rate", "0.001", "-o", seen, some]
+        build = [crivo, "build", "--kind", kind, "--fpr", "0.001", "-o", seen, some]
         subprocess.run(build, check=True, stderr=subprocess.DEVNULL)
         for title, more in ((f"`query -c`, {kind}", ["-c"]), (f"`query`, {kind}", [])):
             yield hold(Contest(title, [crivo, "query", *more, seen]), generated)

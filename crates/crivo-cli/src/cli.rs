@@ -1,26 +1,29 @@
-//! What the command accepts, and how it ends.
+//! The command line: its subcommands, and the exit status.
 
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::commands::study;
 use crate::commands::{
-    build, common, completions, dedup, diff, hyphenate, insert, inspect, join, languages, man,
-    merge, query, remove, similar, size, study, sync,
+    build, common, completions, dedup, diff, insert, inspect, join, man, merge, query, remove,
+    similar, size, sync,
 };
-use crate::outcome::{Error, Outcome};
+use crate::commands::{hyphenate, languages};
+use crate::error::Error;
 use crate::output;
+use crate::status::Status;
 
 /// Have I seen this line? Membership filters for people with files.
 ///
-/// A filter remembers keys in a few bits each. It never misses a key that it was given; it takes a
-/// stranger for a member at a rate that you choose. Keys are the lines of files, or a column of
-/// them. Data goes to standard output, words to standard error.
+/// A filter remembers keys in a few bits each. It never misses a key that was inserted; for other
+/// keys it errs at a false-positive rate (FPR) that you choose. Keys are the lines of files, or a
+/// column of them. Data goes to standard output, messages to standard error.
 #[derive(Debug, Parser)]
 #[command(name = "crivo", version, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
-pub(crate) struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -32,9 +35,8 @@ Examples:
   crivo dedup access.log > once.log            drop repeated lines, keep the order
   crivo diff all.txt done.txt                  lines of one file and not of the other
   crivo similar essays/*.txt                   files that are nearly the same
-  crivo sync --connect host:4000 mine.txt      what has the other file that mine has not?
-  crivo size --keys 1M --rate 0.001            which filter, and how large?
-  crivo study --quick                          theory and measurement, as a report
+  crivo sync --connect host:4000 mine.txt      which lines do the two files not share?
+  crivo size --keys 1M --fpr 0.001             which filter, and how large?
 
 Exit status: 0 success, 1 nothing found (query, remove), 2 error.
 ";
@@ -68,7 +70,7 @@ enum Command {
 }
 
 impl Command {
-    fn run(self) -> Result<Outcome, Error> {
+    fn run(self) -> Result<Status, Error> {
         match self {
             Self::Build(args) => args.run(),
             Self::Query(args) => args.run(),
@@ -86,28 +88,28 @@ impl Command {
             Self::Sync(args) => args.run(),
             Self::Join(args) => args.run(),
             Self::Study(args) => args.run(),
-            Self::Completions(args) => args.run(),
-            Self::Man(args) => args.run(),
+            Self::Completions(args) => args.run(Cli::command()),
+            Self::Man(args) => args.run(Cli::command()),
         }
     }
 }
 
-/// Reads the arguments and does what they say.
+/// Parses the arguments and runs the command.
 pub(crate) fn run() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => cli.command.run(),
-        // Help, or the version, was asked for: data as any other.
-        Err(answer) if !answer.use_stderr() => {
-            output::print(&answer.render().ansi().to_string()).map(|()| Outcome::Done)
+        // Help and the version are data like any other.
+        Err(help) if !help.use_stderr() => {
+            output::print(&help.render().ansi().to_string()).map(|()| Status::Success)
         }
-        // Arguments that make no sense end here, with status 2.
+        // Invalid arguments: exits with status 2.
         Err(error) => error.exit(),
     };
     match result {
         Ok(outcome) => outcome.into(),
         Err(Error::BrokenPipe) => ExitCode::SUCCESS,
         Err(error) => {
-            output::complain(error);
+            output::print_error(error);
             ExitCode::from(2)
         }
     }
@@ -116,17 +118,16 @@ pub(crate) fn run() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
-    fn the_arguments_do_not_contradict_each_other() {
+    fn argument_definitions_are_consistent() {
         Cli::command().debug_assert();
     }
 
-    /// The calls of crivo in a line of shell, as arguments.
+    /// The arguments of every call of crivo in a line of shell.
     fn calls(line: &str) -> Vec<Vec<String>> {
         let line = line.trim_start();
-        // Two spaces set the explanation apart.
+        // Two spaces precede the explanation.
         let line = line.split("  ").next().unwrap_or(line);
         let calls = line.split(['|', '&']).map(str::trim).filter(|call| call.starts_with("crivo"));
         calls
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_a_call_that_is_understood() {
+    fn every_example_parses() {
         let cli = Cli::command();
         let mut count = 0;
         for command in std::iter::once(&cli).chain(cli.get_subcommands()) {

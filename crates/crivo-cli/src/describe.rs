@@ -1,4 +1,4 @@
-//! What there is to tell about a filter.
+//! What the commands report about a filter.
 
 use crivo::codec::Kind;
 use crivo::filter::choose::Abilities;
@@ -6,9 +6,10 @@ use crivo::filter::{AnyFilter, CountingBloom, Filter};
 use crivo::theory::estimate::cardinality;
 use serde::{Serialize, Serializer};
 
+use crate::error::Error;
 use crate::human;
 
-/// A kind by its name.
+/// A kind, serialized as its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KindName(pub(crate) Kind);
 
@@ -18,25 +19,25 @@ impl Serialize for KindName {
     }
 }
 
-/// The numbers of a filter, as `--json` gives them.
+/// The numbers of a filter, as `--json` prints them.
 #[derive(Debug, Serialize)]
-pub(crate) struct Facts {
+pub(crate) struct FilterSummary {
     pub(crate) kind: KindName,
     /// Insertions less removals.
     pub(crate) keys: u64,
-    /// `null` for any number.
+    /// `null` if unlimited.
     pub(crate) capacity: Option<u64>,
     pub(crate) size_bytes: u64,
     pub(crate) bits_per_key: f64,
     /// Now.
-    pub(crate) expected_rate: f64,
-    pub(crate) expected_rate_at_capacity: f64,
+    pub(crate) expected_fpr: f64,
+    pub(crate) expected_fpr_at_capacity: f64,
     pub(crate) hash: &'static str,
     /// `null` for a secret key.
     pub(crate) seed: Option<u64>,
 }
 
-impl Facts {
+impl FilterSummary {
     pub(crate) fn of(filter: &AnyFilter) -> Self {
         let hasher = filter.hasher();
         Self {
@@ -45,23 +46,23 @@ impl Facts {
             capacity: filter.capacity(),
             size_bytes: filter.size_in_bits() / 8,
             bits_per_key: filter.size_in_bits() as f64 / distinct_keys(filter).max(1) as f64,
-            expected_rate: present_rate(filter),
-            expected_rate_at_capacity: filter.expected_fpr_when_full(),
+            expected_fpr: current_fpr(filter),
+            expected_fpr_at_capacity: filter.expected_fpr_when_full(),
             hash: hasher.family().name(),
             seed: hasher.seed(),
         }
     }
 }
 
-/// The rate of wrong yeses now.
-pub(crate) fn present_rate(filter: &AnyFilter) -> f64 {
-    // Copies that are counted, and keys that were left out because they seemed to be there, would
-    // mislead theory; the bits know better.
+/// The false-positive rate now.
+pub(crate) fn current_fpr(filter: &AnyFilter) -> f64 {
+    // Theory needs the number of distinct keys. Counted copies, and keys left out because they
+    // seemed present, distort it; the bits do not.
     filter.fill_fpr().unwrap_or_else(|| filter.expected_fpr())
 }
 
-/// How many different keys there are, as far as the filter can tell: a counting one also counts
-/// copies, of which it takes any number.
+/// An estimate of the number of distinct keys. The key count of a counting filter includes copies,
+/// so its counters are used.
 pub(crate) fn distinct_keys(filter: &AnyFilter) -> u64 {
     match filter {
         AnyFilter::Counting(counting) => {
@@ -74,58 +75,75 @@ pub(crate) fn distinct_keys(filter: &AnyFilter) -> u64 {
     }
 }
 
-/// A warning if the filter holds more than it is made for.
+/// A warning if the filter holds more keys than its capacity.
 pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
     let capacity = filter.capacity()?;
     let is_past = match filter {
-        AnyFilter::Counting(filter) => is_crowded(filter, capacity),
+        AnyFilter::Counting(filter) => exceeds(filter, capacity),
         filter => filter.key_count() > capacity,
     };
-    is_past.then(|| crowded(filter, capacity, filter.key_count(), present_rate(filter)))
+    is_past.then(|| capacity_warning(filter, capacity, filter.key_count(), current_fpr(filter)))
 }
 
-/// The same where it is known how many distinct keys it holds.
+/// As [`past_capacity`], with a known number of distinct keys.
 pub(crate) fn past_capacity_with(filter: &AnyFilter, distinct: u64) -> Option<String> {
     let capacity = filter.capacity().filter(|&capacity| capacity < distinct)?;
-    Some(crowded(filter, capacity, distinct, rate_with(filter, distinct)))
+    Some(capacity_warning(filter, capacity, distinct, fpr_with(filter, distinct)))
 }
 
-/// The rate of wrong yeses where it is known how many distinct keys it holds: by theory, and past
-/// the capacity by its bits.
-pub(crate) fn rate_with(filter: &AnyFilter, distinct: u64) -> f64 {
+/// The false-positive rate with a known number of distinct keys: by theory, and past the capacity by
+/// the bits that are set.
+pub(crate) fn fpr_with(filter: &AnyFilter, distinct: u64) -> f64 {
     let is_past = filter.capacity().is_some_and(|capacity| capacity < distinct);
     match filter.fill_fpr() {
-        Some(rate) if is_past => rate,
+        Some(fpr) if is_past => fpr,
         _ => filter.expected_fpr_with(distinct),
     }
 }
 
-fn crowded(filter: &AnyFilter, capacity: u64, keys: u64, rate: f64) -> String {
+fn capacity_warning(filter: &AnyFilter, capacity: u64, keys: u64, fpr: f64) -> String {
     format!(
-        "the filter is made for {} and holds {}: its rate of wrong yeses is now {} instead of {}; \
+        "the filter is made for {} and holds {}: its false-positive rate is now {} instead of {}; \
          build a larger one with --keys",
         human::counted(capacity, "key"),
         human::count(keys),
-        human::rate(rate),
-        human::rate(filter.expected_fpr_when_full()),
+        human::percentage(fpr),
+        human::percentage(filter.expected_fpr_when_full()),
     )
 }
 
-/// Whether there are certainly more distinct keys than the capacity. Copies, of which it takes any
-/// number, count as keys here, so that the counters must tell.
-fn is_crowded(filter: &CountingBloom, capacity: u64) -> bool {
-    const CERTAIN: f64 = 3.0;
+/// Whether there are more distinct keys than the capacity, beyond statistical doubt. The key count
+/// includes copies, so that the counters decide.
+fn exceeds(filter: &CountingBloom, capacity: u64) -> bool {
+    const STANDARD_ERRORS: f64 = 3.0;
     let used = filter.counters().filter(|&counter| counter > 0).count() as u64;
     filter.key_count() > capacity
         && match cardinality(filter.counter_count(), filter.probes(), used) {
-            Ok(found) => found.keys - CERTAIN * found.standard_error > capacity as f64,
-            // Every counter is in use.
+            Ok(found) => found.keys - STANDARD_ERRORS * found.standard_error > capacity as f64,
+            // Every counter is above 0.
             Err(_) => true,
         }
 }
 
-/// The names of the kinds that can do something: `counting, cuckoo and quotient`.
-pub(crate) fn kinds_that(can: impl Fn(Abilities) -> bool) -> String {
+/// The error of inserting into a filter of this kind.
+pub(crate) fn cannot_insert(kind: Kind) -> Error {
+    Error::new(format_args!(
+        "a {kind} filter is built from all its keys and takes no more; {} filters take keys one by \
+         one",
+        kinds_that(|can| can.dynamic)
+    ))
+}
+
+/// The error of removing from a filter of this kind.
+pub(crate) fn cannot_remove(kind: Kind) -> Error {
+    Error::new(format_args!(
+        "keys cannot be removed from a {kind} filter; {} filters support removal",
+        kinds_that(|can| can.remove)
+    ))
+}
+
+/// The names of the kinds with some ability: `counting, cuckoo and quotient`.
+fn kinds_that(can: impl Fn(Abilities) -> bool) -> String {
     let names: Vec<_> =
         Kind::ALL.into_iter().filter(|kind| can(Abilities::of(*kind))).map(Kind::name).collect();
     match names.split_last() {
@@ -139,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_listed_as_people_do() {
+    fn kinds_are_listed_with_commas_and_and() {
         assert_eq!(kinds_that(|can| can.remove), "counting, cuckoo and quotient");
         assert_eq!(kinds_that(|can| !can.dynamic), "fuse");
     }

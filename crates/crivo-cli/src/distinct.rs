@@ -1,14 +1,13 @@
-//! The distinct keys of an input, however many: their digests, sorted and counted.
+//! The distinct keys of an input of any size: their digests, sorted and counted.
 //!
 //! ```text
 //!   digests ──▶ 64 parts, by their first bits ──▶ each sorted, copies merged ──▶ all, in order
 //!                       │                               ▲
-//!                       └─── beyond a bound: temporary files
+//!                       └── beyond the memory: temporary files
 //! ```
 //!
-//! What exceeds the bound goes to a temporary file for each part, and parts are small enough to be
-//! sorted one at a time. The files have no names and are gone when the command ends, however it
-//! ends.
+//! Beyond the memory, each part goes to a temporary file, and parts are small enough to be sorted one
+//! at a time. The files have no names and vanish with the process, however it ends.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -16,21 +15,21 @@ use std::thread;
 
 use crivo::{Digest, KeyHasher};
 
+use crate::error::Error;
 use crate::input::InputArgs;
-use crate::outcome::Error;
 use crate::spill::{Spool, temporary_error};
 
-/// How much memory digests may take before they are written to disk.
+/// The memory for digests before they are written to disk.
 const MEMORY: usize = 256 << 20;
 
-/// A part holds the digests with the same first bits, so many of them.
+/// A part holds the digests that share this number of first bits.
 const PART_BITS: u32 = 6;
 const PARTS: usize = 1 << PART_BITS;
 
-/// After so many digests it is asked whether there is still room.
+/// The memory is checked after this many digests.
 const BATCH: usize = 1 << 13;
 
-/// What is read from a file at once, in bytes.
+/// The buffer for reading, in bytes.
 const BUFFER: usize = 1 << 18;
 
 /// The distinct keys of an input. With `W` = 1 copies are forgotten, with `W` = 2 they are counted.
@@ -38,33 +37,33 @@ pub(crate) fn gather<const W: usize>(
     input: &InputArgs,
     hasher: KeyHasher,
 ) -> Result<Distinct<W>, Error> {
-    let mut gathering = Gathering::within(MEMORY);
-    input.each_batch(hasher, |digests| gathering.extend(digests))?;
-    gathering.finish()
+    let mut collector = DigestCollector::within(MEMORY);
+    input.each_batch(hasher, |digests| collector.extend(digests))?;
+    collector.finish()
 }
 
 /// A digest; where `W` is 2, with the number of its copies.
 type Entry<const W: usize> = [u64; W];
 
-/// Takes in digests.
-struct Gathering<const W: usize> {
+/// Collects digests.
+struct DigestCollector<const W: usize> {
     parts: Vec<Vec<Entry<W>>>,
-    /// What has left memory, part by part; none as long as all is in memory.
+    /// The parts on disk; empty while everything is in memory.
     spools: Vec<Spool>,
-    /// How many entries there are in memory, and may be.
+    /// The number of entries in memory, and its maximum.
     held: usize,
-    most_held: usize,
+    max_held: usize,
     total: u64,
 }
 
-impl<const W: usize> Gathering<W> {
-    /// Nothing yet, and never more than `memory` bytes of it in memory.
+impl<const W: usize> DigestCollector<W> {
+    /// An empty collector that uses at most `memory` bytes.
     fn within(memory: usize) -> Self {
-        let most_held = (memory / size_of::<Entry<W>>()).max(PARTS);
-        Self { parts: vec![Vec::new(); PARTS], spools: Vec::new(), held: 0, most_held, total: 0 }
+        let max_held = (memory / size_of::<Entry<W>>()).max(PARTS);
+        Self { parts: vec![Vec::new(); PARTS], spools: Vec::new(), held: 0, max_held, total: 0 }
     }
 
-    /// Takes in some digests.
+    /// Adds digests.
     fn extend(&mut self, digests: &[Digest]) -> Result<(), Error> {
         for digests in digests.chunks(BATCH) {
             for digest in digests {
@@ -75,17 +74,17 @@ impl<const W: usize> Gathering<W> {
             }
             self.held += digests.len();
             self.total += digests.len() as u64;
-            if self.held >= self.most_held {
+            if self.held >= self.max_held {
                 self.make_room()?;
             }
         }
         Ok(())
     }
 
-    /// Merges copies; if that frees too little, everything goes to disk.
+    /// Merges copies. If that frees too little, everything goes to disk.
     fn make_room(&mut self) -> Result<(), Error> {
         self.merge_copies();
-        if self.held > self.most_held / 2 {
+        if self.held > self.max_held / 2 {
             self.spools.resize_with(PARTS, Spool::default);
             for (part, spool) in self.parts.iter_mut().zip(&mut self.spools) {
                 write(spool, part)?;
@@ -113,7 +112,7 @@ impl<const W: usize> Gathering<W> {
         if self.spools.is_empty() {
             self.merge_copies();
             let distinct = self.held as u64;
-            return Ok(Distinct { total, distinct, place: Place::Memory(self.parts) });
+            return Ok(Distinct { total, distinct, place: Storage::Memory(self.parts) });
         }
         let mut sorted = Spool::default();
         let mut distinct = 0;
@@ -126,7 +125,7 @@ impl<const W: usize> Gathering<W> {
             distinct += part.len() as u64;
             write(&mut sorted, &part)?;
         }
-        Ok(Distinct { total, distinct, place: Place::Disk(sorted) })
+        Ok(Distinct { total, distinct, place: Storage::Disk(sorted) })
     }
 }
 
@@ -176,14 +175,14 @@ fn read<const W: usize>(file: &mut BufReader<File>) -> io::Result<Option<Entry<W
 
 /// Distinct digests in ascending order.
 pub(crate) struct Distinct<const W: usize> {
-    /// How many there were, with copies.
+    /// The number of digests, with copies.
     pub(crate) total: u64,
-    /// How many different ones.
+    /// The number of distinct digests.
     pub(crate) distinct: u64,
-    place: Place<W>,
+    place: Storage<W>,
 }
 
-enum Place<const W: usize> {
+enum Storage<const W: usize> {
     Memory(Vec<Vec<Entry<W>>>),
     Disk(Spool),
 }
@@ -199,9 +198,9 @@ impl<const W: usize> Distinct<W> {
             visit(Digest::new(entry[0]), copies)
         };
         match self.place {
-            // Parts are let go one by one.
-            Place::Memory(parts) => parts.into_iter().flatten().try_for_each(visit),
-            Place::Disk(sorted) => each_of(sorted, visit),
+            // Parts are freed one by one.
+            Storage::Memory(parts) => parts.into_iter().flatten().try_for_each(visit),
+            Storage::Disk(sorted) => each_of(sorted, visit),
         }
     }
 }
@@ -211,16 +210,16 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Digests with copies, far apart and side by side.
+    /// Digests with copies, distant and adjacent.
     fn many() -> Vec<Digest> {
         let digest = |i: u64| Digest::new(i).remix();
         (0..50_000).flat_map(|i| [digest(i), digest(i / 3), digest(7)]).collect()
     }
 
     fn visited<const W: usize>(memory: usize) -> (u64, u64, Vec<(u64, u64)>) {
-        let mut gathering = Gathering::<W>::within(memory);
-        many().chunks(1234).for_each(|digests| gathering.extend(digests).unwrap());
-        let found = gathering.finish().unwrap();
+        let mut collector = DigestCollector::<W>::within(memory);
+        many().chunks(1234).for_each(|digests| collector.extend(digests).unwrap());
+        let found = collector.finish().unwrap();
         let (total, distinct) = (found.total, found.distinct);
         let mut visited = Vec::new();
         let visit = |digest: Digest, copies| {
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_or_disk_every_digest_comes_once_in_order_with_its_copies() {
+    fn digests_are_distinct_sorted_and_counted_in_memory_and_on_disk() {
         let mut expected = BTreeMap::<u64, u64>::new();
         many().iter().for_each(|digest| *expected.entry(digest.get()).or_default() += 1);
         let expected: Vec<_> = expected.into_iter().collect();
@@ -248,19 +247,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
-        let found = Gathering::<1>::within(0).finish().unwrap();
+    fn no_digests_give_no_digests() {
+        let found = DigestCollector::<1>::within(0).finish().unwrap();
         assert_eq!((found.total, found.distinct), (0, 0));
         found.each(|_, _| Err(Error::new("there is none"))).unwrap();
     }
 
     #[test]
     fn one_key_a_million_times_never_reaches_the_disk() {
-        let mut gathering = Gathering::<2>::within(1 << 20);
+        let mut collector = DigestCollector::<2>::within(1 << 20);
         let digests = [Digest::new(5); 1000];
-        (0..1000).for_each(|_| gathering.extend(&digests).unwrap());
-        assert!(gathering.spools.is_empty());
-        let found = gathering.finish().unwrap();
+        (0..1000).for_each(|_| collector.extend(&digests).unwrap());
+        assert!(collector.spools.is_empty());
+        let found = collector.finish().unwrap();
         assert_eq!((found.total, found.distinct), (1_000_000, 1));
         let visit = |digest: Digest, copies| {
             assert_eq!((digest.get(), copies), (5, 1_000_000));

@@ -1,6 +1,6 @@
-//! Numbers as people write and read them.
+//! Numbers as users write and read them.
 
-/// A number with its thousands set apart: `1,234,567`.
+/// A number with thousands separators: `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,7 +13,7 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// A noun with its number: `1 key`, `2,000 keys`.
+/// A number with its noun: `1 key`, `2,000 keys`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", count(number))
@@ -27,7 +27,7 @@ pub(crate) fn bytes(number: u64) -> String {
     let mut value = number as f64;
     let mut unit = "";
     for next in ["kB", "MB", "GB", "TB", "PB", "EB"] {
-        // What would be rounded to four digits belongs to the next unit.
+        // 999.5 and more would be rounded to four digits.
         if value < 999.5 {
             break;
         }
@@ -36,15 +36,15 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{} {unit}", significant(value))
 }
 
-/// A rate of wrong yeses: `1%`, `0.0123%`; very small ones as `1.2e-9`.
-pub(crate) fn rate(rate: f64) -> String {
-    const AS_POWER: f64 = 1e-7;
-    if rate == 0.0 {
+/// A share or false-positive rate: `1%`, `0.0123%`; very small ones as `1.2e-9`.
+pub(crate) fn percentage(share: f64) -> String {
+    const MIN_PERCENTAGE: f64 = 1e-7;
+    if share == 0.0 {
         "0%".to_owned()
-    } else if rate < AS_POWER {
-        format!("{rate:.1e}")
+    } else if share < MIN_PERCENTAGE {
+        format!("{share:.1e}")
     } else {
-        let text = significant(100.0 * rate);
+        let text = significant(100.0 * share);
         match text.contains('.') {
             true => format!("{}%", text.trim_end_matches('0').trim_end_matches('.')),
             false => format!("{text}%"),
@@ -59,32 +59,34 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// Three significant digits, without a power of ten.
 fn significant(value: f64) -> String {
-    // Rounding may lift a number to the next power of ten; the formatter knows.
+    // Rounding may lift a number to the next power of ten, so that the formatter decides.
     let power = format!("{value:.2e}").rsplit('e').next().and_then(|power| power.parse().ok());
     let decimals = (2 - power.unwrap_or(0i32)).max(0);
     format!("{value:.0$}", decimals as usize)
 }
 
-/// Reads a number of keys, at least one: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
+/// Parses a number of keys, at least 1: `1000000`, `1_000_000`, `1,000,000`, `10k`, `1.5M`, `2G`.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let scales = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
     parse_scaled(text, &scales).filter(|&keys| keys > 0).ok_or_else(|| {
-        format!("{text:?} is no number of keys, from 1 on; write it as 1000000, 1_000_000 or 1M")
+        format!("{text:?} is not a number of keys, which is at least 1; write it as 1000000, 1_000_000 or 1M")
     })
 }
 
-/// Reads a rate: `0.01` or `1%`, strictly between 0 and 1.
-pub(crate) fn parse_rate(text: &str) -> Result<f64, String> {
-    let rate = match text.trim().strip_suffix('%') {
+/// Parses a false-positive rate: `0.01` or `1%`, strictly between 0 and 1.
+pub(crate) fn parse_fpr(text: &str) -> Result<f64, String> {
+    let fpr = match text.trim().strip_suffix('%') {
         Some(percent) => percent.trim_end().parse::<f64>().map(|percent| percent / 100.0),
         None => text.trim().parse(),
     };
-    rate.ok().filter(|&rate| rate > 0.0 && rate < 1.0).ok_or_else(|| {
-        format!("{text:?} is no rate; it must be strictly between 0 and 1, as 0.01 or 1%")
+    fpr.ok().filter(|&fpr| fpr > 0.0 && fpr < 1.0).ok_or_else(|| {
+        format!(
+            "{text:?} is not a false-positive rate, which is strictly between 0 and 1: 0.01 or 1%"
+        )
     })
 }
 
-/// Reads an amount of memory: `65536`, `64kB`, `64MB`, `1.5GB`, or in powers of two `64MiB`.
+/// Parses an amount of memory: `65536`, `64kB`, `64MB`, `1.5GB`, or in powers of two `64MiB`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     const KILO: u64 = 1000;
     const KIBI: u64 = 1024;
@@ -105,11 +107,13 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         ("TiB", KIBI.pow(4)),
     ];
     parse_scaled(text, &scales).ok_or_else(|| {
-        format!("{text:?} is no amount of memory; write it as 65536, 64kB, 64MB, 1.5GB or 64MiB")
+        format!(
+            "{text:?} is not an amount of memory; write it as 65536, 64kB, 64MB, 1.5GB or 64MiB"
+        )
     })
 }
 
-/// A number with a unit behind it, whatever the case of the unit's letters.
+/// Parses a number followed by a unit, ignoring the case of the unit.
 fn parse_scaled(text: &str, scales: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -123,7 +127,7 @@ fn parse_scaled(text: &str, scales: &[(&str, u64)]) -> Option<u64> {
     let (whole, fraction) = number.split_once('.')?;
     let is_number = !fraction.is_empty() && fraction.bytes().all(|digit| digit.is_ascii_digit());
     let value = is_number.then(|| number.parse::<f64>().ok()).flatten()? * *scale as f64;
-    // A part of a byte or of a key is a mistake; what is beyond 2^53 is no longer exact.
+    // A fraction of a byte or key is a mistake, and beyond 2^53 an f64 is not exact.
     let exact = value.fract() == 0.0 && value < (1u64 << 53) as f64;
     (exact && whole.bytes().all(|digit| digit.is_ascii_digit())).then_some(value as u64)
 }
@@ -133,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         let texts = [0, 999, 1_000, 1_234_567, u64::MAX].map(count);
         assert_eq!(texts, ["0", "999", "1,000", "1,234,567", "18,446,744,073,709,551,615"]);
         assert_eq!([0, 1, 2].map(|n| counted(n, "key")), ["0 keys", "1 key", "2 keys"]);
@@ -148,13 +152,13 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_percentages_until_they_are_powers() {
-        let texts = [0.0, 0.01, 0.5, 1.0, 0.000_123_4, 0.1, 1.2e-9].map(rate);
+    fn rates_are_percentages_or_powers_of_ten() {
+        let texts = [0.0, 0.01, 0.5, 1.0, 0.000_123_4, 0.1, 1.2e-9].map(percentage);
         assert_eq!(texts, ["0%", "1%", "50%", "100%", "0.0123%", "10%", "1.2e-9"]);
     }
 
     #[test]
-    fn sizes_are_read_as_people_write_them() {
+    fn sizes_are_parsed() {
         for (text, expected) in [
             ("65536", 65_536),
             ("64kB", 64_000),
@@ -174,17 +178,17 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_read_as_people_write_them() {
-        assert_eq!(parse_rate("0.01"), Ok(0.01));
-        assert_eq!(parse_rate("1%"), Ok(0.01));
-        assert_eq!(parse_rate("1e-6"), Ok(1e-6));
+    fn rates_are_parsed() {
+        assert_eq!(parse_fpr("0.01"), Ok(0.01));
+        assert_eq!(parse_fpr("1%"), Ok(0.01));
+        assert_eq!(parse_fpr("1e-6"), Ok(1e-6));
         for bad in ["", "0", "1", "100%", "-0.1", "nan", "inf", "few"] {
-            assert!(parse_rate(bad).is_err(), "{bad}");
+            assert!(parse_fpr(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
-    fn counts_are_read_as_people_write_them() {
+    fn counts_are_parsed() {
         for (text, expected) in [
             ("1000000", 1_000_000),
             ("1_000_000", 1_000_000),

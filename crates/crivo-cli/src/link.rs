@@ -1,7 +1,7 @@
-//! Messages to and from the peer, whatever carries them.
+//! Messages to and from the peer, over TCP, pipes or a child process.
 //!
-//! A message is preceded by its length, four bytes. Reading and writing have a thread each, so that
-//! a peer that falls silent is noticed on pipes just as on sockets.
+//! A message is preceded by its length in four bytes. Reading and writing have a thread each, so
+//! that timeouts work on pipes as they do on sockets.
 
 use std::cmp::Ordering;
 use std::io::{self, Read, Write};
@@ -15,27 +15,27 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use crivo_exchange::{ExchangeKey, Greeting, MAX_MESSAGE};
 
-use crate::outcome::{Error, plain};
+use crate::error::{Error, os_message};
 use crate::output;
 
-/// The bytes of a message's length, before it.
+/// The bytes of the length before a message.
 const HEAD: usize = 4;
-/// Messages that are read ahead.
+/// How many messages are read ahead.
 const AHEAD: usize = 2;
-/// The ways to a peer that is not waited for.
+/// The arguments that exclude `--wait`.
 const NOT_LISTENING: [&str; 3] = ["connect", "stdio", "run"];
 
-/// How the other side is reached, and for how long.
+/// How to reach the peer, and how long to wait for it.
 #[derive(Debug, Args)]
 pub(crate) struct PeerArgs {
     #[command(flatten)]
-    way: WayArgs,
+    transport: TransportArgs,
 
-    /// With --listen: give up if no peer comes for so long [default: wait until interrupted]
+    /// With --listen: give up if no peer connects within this time [default: wait until interrupted]
     #[arg(long, value_name = "SECONDS", conflicts_with_all = NOT_LISTENING, value_parser = seconds())]
     wait: Option<u64>,
 
-    /// Give up if the peer, once there, is silent for so long
+    /// Give up if the connected peer is silent for this time
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds())]
     timeout: u64,
 }
@@ -46,7 +46,7 @@ fn seconds() -> RangedU64ValueParser {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct WayArgs {
+struct TransportArgs {
     /// Wait for one peer at this address, such as 0.0.0.0:4000. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -55,29 +55,29 @@ struct WayArgs {
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<String>,
 
-    /// Speak over standard input and output, which another program carries to the peer
+    /// Use standard input and output, which another program connects to the peer
     #[arg(long)]
     stdio: bool,
 
-    /// Run this command and speak over its standard input and output
+    /// Run this command and use its standard input and output
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
 }
 
 impl PeerArgs {
-    /// Whether standard output belongs to the exchange.
+    /// Whether standard output carries the exchange.
     pub(crate) fn uses_standard_output(&self) -> bool {
-        self.way.stdio
+        self.transport.stdio
     }
 
     pub(crate) fn link(&self) -> Result<Link, Error> {
         let timeout = Duration::from_secs(self.timeout);
-        match &self.way {
-            WayArgs { listen: Some(address), .. } => {
+        match &self.transport {
+            TransportArgs { listen: Some(address), .. } => {
                 Link::listen(*address, self.wait.map(Duration::from_secs), timeout)
             }
-            WayArgs { connect: Some(address), .. } => Link::connect(address, timeout),
-            WayArgs { run: Some(command), .. } => Link::run(command, timeout),
+            TransportArgs { connect: Some(address), .. } => Link::connect(address, timeout),
+            TransportArgs { run: Some(command), .. } => Link::run(command, timeout),
             _ => Ok(Link::standard(timeout)),
         }
     }
@@ -95,24 +95,24 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Waits for one peer, as long as it takes if `wait` is none.
+    /// Waits for one peer, without limit if `wait` is `None`.
     fn listen(
         address: SocketAddr,
         wait: Option<Duration>,
         timeout: Duration,
     ) -> Result<Self, Error> {
         let cannot = |error: io::Error| {
-            Error::new(format_args!("cannot listen at {address}: {}", plain(&error)))
+            Error::new(format_args!("cannot listen at {address}: {}", os_message(&error)))
         };
         let listener = TcpListener::bind(address).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        output::say(format_args!("listening at {address}; waiting for a peer"));
+        output::print_message(format_args!("listening at {address}; waiting for a peer"));
         let accepted = match wait {
             None => listener.accept(),
             Some(wait) => accept_within(listener, wait).ok_or_else(|| {
                 let seconds = wait.as_secs();
                 Error::new(format_args!(
-                    "no peer came to {address} within {seconds} s; --wait allows for more"
+                    "no peer connected to {address} within {seconds} s; raise --wait"
                 ))
             })?,
         };
@@ -122,8 +122,10 @@ impl Link {
 
     fn connect(address: &str, timeout: Duration) -> Result<Self, Error> {
         let cannot = |error: io::Error| {
-            let words = plain(&error);
-            Error::new(format_args!("cannot connect to {address}: {words}; does the peer listen?"))
+            let message = os_message(&error);
+            Error::new(format_args!(
+                "cannot connect to {address}: {message}; is the peer listening?"
+            ))
         };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         for resolved in address.to_socket_addrs().map_err(cannot)? {
@@ -136,12 +138,12 @@ impl Link {
     }
 
     fn over(stream: TcpStream, timeout: Duration) -> io::Result<Self> {
-        // A request is one small message, which must not wait for another.
+        // A request is one small message, which must not wait for more data.
         stream.set_nodelay(true)?;
         Ok(Self::new(stream.try_clone()?, stream, timeout))
     }
 
-    /// Runs a command of the shell, and speaks with it.
+    /// Runs a shell command and connects to its standard input and output.
     fn run(command: &str, timeout: Duration) -> Result<Self, Error> {
         let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
         let mut child = Command::new(shell)
@@ -150,11 +152,11 @@ impl Link {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| {
-                Error::new(format_args!("cannot run {command:?}: {}", plain(&error)))
+                Error::new(format_args!("cannot run {command:?}: {}", os_message(&error)))
             })?;
         let pipes = child.stdout.take().zip(child.stdin.take());
         let (reader, writer) =
-            pipes.ok_or_else(|| Error::new(format_args!("cannot speak with {command:?}")))?;
+            pipes.ok_or_else(|| Error::new(format_args!("cannot connect to {command:?}")))?;
         Ok(Self { child: Some(child), ..Self::new(reader, writer, timeout) })
     }
 
@@ -175,26 +177,28 @@ impl Link {
         Self { timeout, incoming, outgoing, written, child: None, sent: 0, received: 0 }
     }
 
-    /// Agrees with the peer on a key, and on who begins.
+    /// Agrees with the peer on a key and on the initiator.
     pub(crate) fn agree(&mut self) -> Result<Agreement, Error> {
         let mut contribution = [0; 16];
         getrandom::fill(&mut contribution).map_err(|error| {
-            Error::new(format_args!("the system has no random numbers: {error}"))
+            Error::new(format_args!("the system provides no random numbers: {error}"))
         })?;
         let ours = Greeting::new(contribution);
         self.write(ours.to_bytes().to_vec())?;
         let bytes = self.receive()?;
-        self.received -= HEAD as u64; // a greeting has a known length, and none before it
-        // The reader's thread sends no other length first.
+        self.received -= HEAD as u64; // a greeting has a fixed length and no length before it
+        // The reader thread sends a greeting first.
         let bytes = bytes.as_slice().try_into().map_err(|_| ended())?;
         let theirs = Greeting::from_bytes(bytes).map_err(Error::new)?;
-        // Whoever has drawn more begins: so it does not matter who listens and who connects.
+        // The larger contribution initiates, so that it does not matter which side listens.
         match ours.to_bytes().cmp(&theirs.to_bytes()) {
-            Ordering::Less => Ok(Agreement { begins: false, key: ours.key_as_responder(&theirs) }),
-            Ordering::Greater => {
-                Ok(Agreement { begins: true, key: ours.key_as_initiator(&theirs) })
+            Ordering::Less => {
+                Ok(Agreement { is_initiator: false, key: ours.key_as_responder(&theirs) })
             }
-            Ordering::Equal => Err(Error::new("the peer is this very process; name another")),
+            Ordering::Greater => {
+                Ok(Agreement { is_initiator: true, key: ours.key_as_initiator(&theirs) })
+            }
+            Ordering::Equal => Err(Error::new("the peer is this process itself; name another")),
         }
     }
 
@@ -207,11 +211,11 @@ impl Link {
 
     fn write(&mut self, bytes: Vec<u8>) -> Result<(), Error> {
         self.sent += bytes.len() as u64;
-        // If the thread has ended it has left its error behind.
+        // If the thread has ended, it has sent its error.
         let _ = self.outgoing.send(bytes);
         match self.written.recv_timeout(self.timeout) {
             Ok(result) => result.map_err(|error| lost(&error)),
-            Err(RecvTimeoutError::Timeout) => Err(self.silent("taken nothing")),
+            Err(RecvTimeoutError::Timeout) => Err(self.timed_out("received nothing")),
             Err(RecvTimeoutError::Disconnected) => Err(ended()),
         }
     }
@@ -224,19 +228,19 @@ impl Link {
             }
             Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ended()),
             Ok(Err(error)) => Err(lost(&error)),
-            Err(RecvTimeoutError::Timeout) => Err(self.silent("said nothing")),
+            Err(RecvTimeoutError::Timeout) => Err(self.timed_out("sent nothing")),
             Err(RecvTimeoutError::Disconnected) => Err(ended()),
         }
     }
 
-    fn silent(&self, what: &str) -> Error {
+    fn timed_out(&self, what: &str) -> Error {
         let seconds = self.timeout.as_secs();
         Error::new(format_args!(
-            "the peer has {what} for {seconds} s; nothing was changed. --timeout allows for more"
+            "the peer has {what} for {seconds} s; nothing was changed; raise --timeout"
         ))
     }
 
-    /// Ends the exchange; the bytes that were sent and received.
+    /// Ends the exchange. Returns the numbers of bytes sent and received.
     pub(crate) fn close(self) -> Result<(u64, u64), Error> {
         let Self { sent, received, child, outgoing, .. } = self;
         drop(outgoing);
@@ -245,43 +249,43 @@ impl Link {
                 Error::new(format_args!("cannot wait for the command: {error}"))
             })?;
             if !status.success() {
-                output::warn(format_args!("the command ended with {status}"));
+                output::print_warning(format_args!("the command ended with {status}"));
             }
         }
         Ok((sent, received))
     }
 
-    /// Ends an exchange that has failed.
+    /// Ends a failed exchange.
     pub(crate) fn abandon(self) {
         if let Some(mut child) = self.child {
-            // It may have ended by itself.
+            // It may have exited by itself.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// The first to connect, if anybody does in time.
+/// The first connection, if there is one in time.
 fn accept_within(
     listener: TcpListener,
     wait: Duration,
 ) -> Option<io::Result<(TcpStream, SocketAddr)>> {
     let (send, accepted) = mpsc::channel();
-    // A listener cannot be told to give up; the thread that waits ends with the process.
+    // `accept` has no timeout; the waiting thread ends with the process.
     thread::spawn(move || send.send(listener.accept()));
     accepted.recv_timeout(wait).ok()
 }
 
-/// What two peers agree on first.
+/// What two peers agree on before the exchange.
 pub(crate) struct Agreement {
-    /// Whether this side begins.
-    pub(crate) begins: bool,
+    /// Whether this side is the initiator.
+    pub(crate) is_initiator: bool,
     /// A fresh key.
     pub(crate) key: ExchangeKey,
 }
 
 fn ended() -> Error {
-    Error::new("the peer went away before the exchange was complete; nothing was changed")
+    Error::new("the peer disconnected before the exchange was complete; nothing was changed")
 }
 
 fn lost(error: &io::Error) -> Error {
@@ -289,19 +293,22 @@ fn lost(error: &io::Error) -> Error {
     if matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset) {
         return ended();
     }
-    Error::new(format_args!("the peer is out of reach: {}; nothing was changed", plain(error)))
+    Error::new(format_args!(
+        "the connection to the peer failed: {}; nothing was changed",
+        os_message(error)
+    ))
 }
 
-/// The reader's thread: until there is an error, the end, or nobody who listens.
+/// The reader thread: reads until an error, the end, or the receiver is gone.
 fn read_all(mut reader: impl Read, messages: &SyncSender<io::Result<Vec<u8>>>) {
     let mut greeting = vec![0; Greeting::LENGTH];
     let first = reader.read_exact(&mut greeting).map(|()| greeting);
     let mut has_failed = first.is_err();
-    let mut is_heard = messages.send(first).is_ok();
-    while is_heard && !has_failed {
+    let mut is_received = messages.send(first).is_ok();
+    while is_received && !has_failed {
         let message = read_message(&mut reader);
         has_failed = message.is_err();
-        is_heard = messages.send(message).is_ok();
+        is_received = messages.send(message).is_ok();
     }
 }
 
@@ -317,7 +324,7 @@ fn read_message(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// The writer's thread: until there is an error, or nothing more to write.
+/// The writer thread: writes until an error, or the sender is gone.
 fn write_all(mut writer: impl Write, pieces: &Receiver<Vec<u8>>, written: &Sender<io::Result<()>>) {
     for piece in pieces {
         let result = writer.write_all(&piece).and_then(|()| writer.flush());

@@ -1,4 +1,4 @@
-//! Data on standard output, words on standard error.
+//! Data on standard output, messages on standard error.
 
 use std::fmt;
 use std::io::{self, BufWriter, StdoutLock, Write};
@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::outcome::Error;
+use crate::error::Error;
 use crate::signals;
 
 /// Standard output, as the process was started with it.
@@ -31,12 +31,12 @@ fn check_open() -> io::Result<()> {
     }
 }
 
-/// Standard output for data, buffered. Who writes to it must flush it.
+/// Buffered standard output for data. The caller must flush it.
 pub(crate) fn data() -> BufWriter<Data> {
     BufWriter::with_capacity(1 << 16, Data(io::stdout().lock()))
 }
 
-/// Writes text for people to standard output; its colours only reach a terminal.
+/// Prints text to standard output. Colours are stripped unless it is a terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     check_open()
@@ -45,7 +45,7 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
         .map_err(Error::output)
 }
 
-/// Writes one JSON object for programs to standard output.
+/// Prints one JSON value to standard output.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let mut out = data();
     serde_json::to_writer_pretty(&mut out, value)
@@ -55,23 +55,23 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Error> {
         .map_err(Error::output)
 }
 
-/// Says a line on standard error.
-pub(crate) fn say(words: impl fmt::Display) {
-    // Nobody listens if that fails, and the work is done all the same.
-    let _ = writeln!(anstream::stderr(), "{words}");
+/// Prints a line to standard error.
+pub(crate) fn print_message(message: impl fmt::Display) {
+    // If standard error is closed, there is nowhere to report it, and the work is done anyway.
+    let _ = writeln!(anstream::stderr(), "{message}");
 }
 
-/// Says what is worth attention.
-pub(crate) fn warn(words: impl fmt::Display) {
-    tagged("warning", AnsiColor::Yellow, &words);
+/// Prints a warning to standard error.
+pub(crate) fn print_warning(message: impl fmt::Display) {
+    print_tagged("warning", AnsiColor::Yellow, &message);
 }
 
-/// Says why the command stops.
-pub(crate) fn complain(words: impl fmt::Display) {
-    tagged("error", AnsiColor::Red, &words);
+/// Prints an error to standard error.
+pub(crate) fn print_error(message: impl fmt::Display) {
+    print_tagged("error", AnsiColor::Red, &message);
 }
 
-fn tagged(tag: &str, colour: AnsiColor, words: &dyn fmt::Display) {
+fn print_tagged(tag: &str, colour: AnsiColor, message: &dyn fmt::Display) {
     let style = Style::new().bold().fg_color(Some(colour.into()));
-    say(format_args!("crivo: {style}{tag}{style:#}: {words}"));
+    print_message(format_args!("crivo: {style}{tag}{style:#}: {message}"));
 }

@@ -1,4 +1,4 @@
-//! A secret key for SipHash, out of a file of its own.
+//! The secret key for SipHash, from a file.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,18 +9,18 @@ use crivo::KeyHasher;
 use crivo::codec::{DecodeError, Header, Open};
 use crivo::hash::SecretKey;
 
-use crate::outcome::Error;
+use crate::error::Error;
 
-/// For commands that read a filter which may have been made with a secret key.
+/// For commands that read a filter that may have been built with a secret key.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct KeyFileArgs {
-    /// The secret key that the filter was made with: 16 raw bytes, or 32 hexadecimal digits
+    /// The secret key that the filter was built with: 16 raw bytes, or 32 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
 }
 
 impl KeyFileArgs {
-    /// How to open filters: with the key if there is one.
+    /// How to open filters: with the key, if one is given.
     pub(crate) fn open(&self) -> Result<Open, Error> {
         Ok(match &self.key_file {
             Some(path) => Open::with_key(read_key(path)?),
@@ -40,16 +40,16 @@ impl KeyFileArgs {
     }
 }
 
-/// Reads a key: 16 raw bytes, or 32 hexadecimal digits with space around them.
+/// Reads a key: 16 raw bytes, or 32 hexadecimal digits with optional white space around them.
 pub(crate) fn read_key(path: &Path) -> Result<SecretKey, Error> {
-    const ENOUGH: u64 = 4096;
+    const MAX_LENGTH: u64 = 4096;
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(ENOUGH).read_to_end(&mut bytes))
+        .and_then(|file| file.take(MAX_LENGTH).read_to_end(&mut bytes))
         .map_err(Error::reading(path))?;
     parse_key(&bytes).ok_or_else(|| {
         Error::new(format_args!(
-            "{} is no secret key: it must be 16 raw bytes or 32 hexadecimal digits; \
+            "{} is not a secret key, which is 16 raw bytes or 32 hexadecimal digits; \
              `head -c 16 /dev/urandom > FILE` makes one",
             path.display()
         ))
@@ -64,7 +64,7 @@ fn parse_key(bytes: &[u8]) -> Option<SecretKey> {
     let mut raw = [0; 16];
     for (byte, pair) in raw.iter_mut().zip(digits.chunks_exact(2)) {
         let [high, low] = [pair[0], pair[1]].map(|digit| char::from(digit).to_digit(16));
-        // Two digits of 16 make a byte.
+        // Both digits are below 16.
         *byte = (16 * high? + low?) as u8;
     }
     Some(SecretKey::new(raw))
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn raw_bytes_and_digits_are_one_key() {
+    fn raw_bytes_and_hexadecimal_digits_give_the_same_key() {
         let raw =
             SecretKey::new(*b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\xff");
         assert_eq!(parse_key(b"000102030405060708090a0b0c0d0eff"), Some(raw));

@@ -1,12 +1,12 @@
-//! What the system does to a process before it can say a word.
+//! Signals and file descriptors as the process finds them at its start.
 
 #![allow(unsafe_code)]
 
-/// Lets a write beyond a limit on the size of files fail, as a write to a full disk does: then there
-/// is an error to report, and a temporary file to remove. Otherwise the process is killed.
-pub(crate) fn outlive_file_size_limits() {
+/// Makes a write beyond the limit on file sizes fail with an error, as a write to a full disk does.
+/// By default the signal kills the process.
+pub(crate) fn ignore_file_size_signal() {
     #[cfg(unix)]
-    // SAFETY: ignoring a signal runs no code of ours when it comes; no other thread is there yet.
+    // SAFETY: an ignored signal runs no handler, and there are no other threads yet.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
@@ -14,8 +14,8 @@ pub(crate) fn outlive_file_size_limits() {
 
 /// Whether the process was started without a standard output (`>&-`).
 ///
-/// The standard library opens `/dev/null` in its place before `main` begins, so that whatever was
-/// printed would be lost without an error.
+/// The standard library opens `/dev/null` in its place before `main` begins, so that output would be
+/// lost without an error.
 pub(crate) fn lacks_standard_output() -> bool {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     return at_start::LACKS_STANDARD_OUTPUT.load(std::sync::atomic::Ordering::Relaxed);
@@ -29,16 +29,16 @@ mod at_start {
 
     pub(super) static LACKS_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-    extern "C" fn look() {
-        // SAFETY: asking about a number that is no file is an error, and nothing else.
+    extern "C" fn check() {
+        // SAFETY: `F_GETFD` on a number that is not an open file returns -1 and has no effect.
         let is_open = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } != -1;
         LACKS_STANDARD_OUTPUT.store(!is_open, Ordering::Relaxed);
     }
 
     // SAFETY: the loader calls every function in this section once, before `main` and before the
-    // standard library has begun; `look` needs nothing of it.
+    // standard library is initialised; `check` uses nothing of it.
     #[used]
     #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
     #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
-    static LOOK: extern "C" fn() = look;
+    static CHECK: extern "C" fn() = check;
 }

@@ -1,24 +1,24 @@
-//! Tables and bars for people.
+//! Text tables and bars.
 
 use std::fmt;
 
 use anstyle::Style;
 
-/// Where a column's text stands.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// Rows of text in columns that are as wide as they must be.
+/// Rows of text in columns that are as wide as their widest cell.
 #[derive(Debug)]
-pub(crate) struct Table<const COLUMNS: usize> {
+pub(crate) struct TextTable<const COLUMNS: usize> {
     head: [(&'static str, Align); COLUMNS],
     rows: Vec<[String; COLUMNS]>,
 }
 
-impl<const COLUMNS: usize> Table<COLUMNS> {
+impl<const COLUMNS: usize> TextTable<COLUMNS> {
     pub(crate) fn new(head: [(&'static str, Align); COLUMNS]) -> Self {
         Self { head, rows: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     }
 }
 
-impl<const COLUMNS: usize> fmt::Display for Table<COLUMNS> {
+impl<const COLUMNS: usize> fmt::Display for TextTable<COLUMNS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |text: &str| text.chars().count();
         let mut widths = self.head.map(|(name, _)| width(name));
@@ -64,7 +64,7 @@ impl<const COLUMNS: usize> fmt::Display for Table<COLUMNS> {
     }
 }
 
-/// A bar of which a share is filled; what is above 1 does not fit and is shown as full.
+/// A bar that is filled to a share from 0 to 1; larger shares are shown as 1.
 pub(crate) fn bar(share: f64) -> String {
     const WIDTH: usize = 40;
     let filled = (share.clamp(0.0, 1.0) * WIDTH as f64).round() as usize;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut table = Table::new([("kind", Align::Left), ("n", Align::Right)]);
+        let mut table = TextTable::new([("kind", Align::Left), ("n", Align::Right)]);
         table.row(["bloom".to_owned(), "1,000".to_owned()]);
         table.row(["fuse".to_owned(), "7 ×".to_owned()]);
         let plain = anstream::adapter::strip_str(&table.to_string()).to_string();

@@ -1,13 +1,14 @@
-//! A filter file, changed in one step: whoever reads it, and whatever fails, finds it whole.
+//! Changing a filter file atomically, under a lock.
 //!
 //! ```text
-//!   lock FILE ─▶ is it still the file of that name? ─▶ read ─▶ change ─▶ write beside it ─▶ rename
+//!   lock FILE ─▶ does FILE still name it? ─▶ read ─▶ change ─▶ write beside it ─▶ rename
 //!      ▲                     │ no: another command has replaced it
 //!      └─────────────────────┘
 //! ```
 //!
-//! The lock is advisory: commands of ours wait for each other, readers need not. It is on the file
-//! itself, which the rename replaces; whoever waited for the old file's lock therefore looks again.
+//! The lock is advisory: crivo processes that change a file wait for each other, readers need not.
+//! The lock is on the file itself, which the rename replaces. A process that has waited for the old
+//! file's lock must therefore check the name again.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -16,11 +17,11 @@ use std::path::{Path, PathBuf};
 use crivo::codec::{Open, Save};
 use crivo::filter::AnyFilter;
 
-use crate::outcome::{Error, plain};
+use crate::error::{Error, os_message};
 use crate::output;
 
-/// Reads a filter, changes it, and writes it back, alone. `change` answers how many keys it has
-/// changed; if none, nothing is written.
+/// Reads a filter, changes it, and writes it back, under a lock. `change` returns the number of keys
+/// that it changed; if there are none, nothing is written.
 pub(crate) fn update(
     path: &Path,
     open: Open,
@@ -35,24 +36,23 @@ pub(crate) fn update(
     Ok((filter, changed))
 }
 
-/// Writes a filter to a new file, or in the place of an old one, which nobody is changing then.
+/// Writes a filter to a new file, or replaces an old one under its lock.
 pub(crate) fn replace(path: &Path, filter: &AnyFilter) -> Result<(), Error> {
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
     let _lock = is_file.then(|| lock(path)).transpose()?;
     Ok(filter.save(path)?)
 }
 
-/// An early error if a file could not be written later, after much work, or if it is one of those
-/// that are to be read and kept.
+/// Fails early if the output could not be written after all the work, or is one of the inputs.
 pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let cannot =
         |why: &str| Err(Error::new(format_args!("cannot write {}: {why}", path.display())));
     if path.is_dir() {
-        return cannot("it is a folder; name a file");
+        return cannot("it is a directory; name a file");
     }
     match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            return cannot(&format!("there is no folder {}", folder.display()));
+        Some(directory) if !directory.as_os_str().is_empty() && !directory.is_dir() => {
+            return cannot(&format!("there is no directory {}", directory.display()));
         }
         _ => {}
     }
@@ -66,24 +66,27 @@ pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error>
     }
 }
 
-/// Waits until nobody else changes the file of this name.
+/// Locks the file with this name; waits while another process holds the lock.
 fn lock(path: &Path) -> Result<File, Error> {
     loop {
         let file = open_to_lock(path).map_err(Error::changing(path))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                output::say(format_args!("{}: waiting for another crivo …", path.display()));
+                output::print_message(format_args!(
+                    "{}: waiting for another crivo …",
+                    path.display()
+                ));
                 file.lock().map_err(Error::changing(path))?;
             }
-            // Some network file systems know no locks.
-            Err(TryLockError::Error(error)) => output::warn(format_args!(
-                "{} cannot be locked ({}): do not change it twice at once",
+            // Some network file systems have no locks.
+            Err(TryLockError::Error(error)) => output::print_warning(format_args!(
+                "{} cannot be locked ({}): do not run two changes at once",
                 path.display(),
-                plain(&error)
+                os_message(&error)
             )),
         }
-        if is_still(&file, path).map_err(Error::changing(path))? {
+        if names_locked_file(&file, path).map_err(Error::changing(path))? {
             return Ok(file);
         }
     }
@@ -95,19 +98,19 @@ fn open_to_lock(path: &Path) -> io::Result<File> {
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    // To be written, so that who may not write to the file cannot replace it either.
+    // Opened for writing: without write permission, a file must not be replaced either.
     OpenOptions::new().read(true).write(true).open(path)
 }
 
-/// Whether the file that was locked still has the name.
+/// Whether the path still names the locked file.
 #[cfg(unix)]
-fn is_still(file: &File, path: &Path) -> io::Result<bool> {
+fn names_locked_file(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let (ours, named) = (file.metadata()?, fs::metadata(path)?);
     Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
 }
 
-/// Where a locked file can be neither read nor replaced, an empty file beside it is locked.
+/// Where a locked file cannot be read or replaced, an empty file beside it is locked instead.
 #[cfg(not(unix))]
 fn open_to_lock(path: &Path) -> io::Result<File> {
     let mut name = fs::canonicalize(path)?.into_os_string();
@@ -116,6 +119,6 @@ fn open_to_lock(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(not(unix))]
-fn is_still(_: &File, path: &Path) -> io::Result<bool> {
+fn names_locked_file(_: &File, path: &Path) -> io::Result<bool> {
     fs::metadata(path).map(|_| true)
 }

@@ -1,4 +1,4 @@
-//! `crivo hyphenate` and `crivo languages`, as a person calls them.
+//! `crivo hyphenate` and `crivo languages`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn crivo(arguments: &[&str], input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
-        // A command that complains about its arguments does not read.
+        // A command with invalid arguments does not read.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().unwrap();
@@ -30,15 +30,15 @@ fn printed(arguments: &[&str], input: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-fn complaint(arguments: &[&str]) -> String {
+fn error(arguments: &[&str]) -> String {
     let output = crivo(arguments, b"");
     assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()));
     String::from_utf8(output.stderr).unwrap()
 }
 
-struct Folder(tempfile::TempDir);
+struct TestDir(tempfile::TempDir);
 
-impl Folder {
+impl TestDir {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -57,25 +57,25 @@ fn arguments_are_text() {
 }
 
 #[test]
-fn standard_input_and_files_are_copied_but_for_words() {
+fn only_words_are_changed() {
     let input = b"Hyphenation,\r\n\thyphenation; 1st https://example.org/hyphenation \xff\n\nend";
     let text = "Hy\u{ad}phen\u{ad}a\u{ad}tion,\r\n\thy\u{ad}phen\u{ad}a\u{ad}tion; 1st \
                 https://example.org/hyphenation ";
     let expected = [text.as_bytes(), b"\xff\n\nend"].concat();
     assert_eq!(printed(&["hyphenate"], input), expected);
-    let folder = Folder::new();
-    let file = folder.write("text.txt", input);
+    let dir = TestDir::new();
+    let file = dir.write("text.txt", input);
     assert_eq!(printed(&["hyphenate", "--file", &file], b""), expected);
     let twice = printed(&["hyphenate", "--file", &file, "--file", "-"], input);
     assert_eq!(twice, [&expected[..], &expected].concat());
 }
 
 #[test]
-fn compressed_files_are_read_as_they_are() {
+fn compressed_files_are_decompressed() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(b"hyphenation\n").unwrap();
-    let folder = Folder::new();
-    let file = folder.write("text.gz", &gzip.finish().unwrap());
+    let dir = TestDir::new();
+    let file = dir.write("text.gz", &gzip.finish().unwrap());
     assert_eq!(printed(&["hyphenate", "-s=-", "-f", &file], b""), b"hy-phen-a-tion\n");
 }
 
@@ -95,12 +95,12 @@ fn languages_minima_and_exceptions_are_respected() {
         assert_eq!(String::from_utf8(divided).unwrap().trim_end(), expected);
     }
 
-    let folder = Folder::new();
-    let list = folder.write("words.txt", b"hyph-en-ation\n");
+    let dir = TestDir::new();
+    let list = dir.write("words.txt", b"hyph-en-ation\n");
     let own = ["hyphenate", "-s", "-", "--exceptions", &list, "HYPHENATION", "table"];
     assert_eq!(printed(&own, b""), b"HYPH-EN-ATION ta-ble\n");
 
-    let patterns = folder.write("own.pat.txt", b"1ta\n");
+    let patterns = dir.write("own.pat.txt", b"1ta\n");
     let own = ["hyphenate", "-s", "-", "--patterns", &patterns, "hyphenatation"];
     assert_eq!(printed(&own, b""), b"hyphena-tation\n");
 }
@@ -118,21 +118,21 @@ fn pages_keep_their_tags() {
 }
 
 #[test]
-fn mistakes_are_explained() {
-    let unknown = complaint(&["hyphenate", "--lang", "german", "word"]);
+fn errors_are_explained() {
+    let unknown = error(&["hyphenate", "--lang", "german", "word"]);
     assert!(unknown.contains("\"de-1996\"") && unknown.contains("crivo languages"), "{unknown}");
-    let missing = complaint(&["hyphenate", "--file", "no-such-file.txt"]);
+    let missing = error(&["hyphenate", "--file", "no-such-file.txt"]);
     assert!(missing.contains("no-such-file.txt"), "{missing}");
-    let folder = Folder::new();
-    let list = folder.write("words.txt", b"ta-ble\nta1ble\n");
-    let wrong = complaint(&["hyphenate", "--exceptions", &list, "word"]);
+    let dir = TestDir::new();
+    let list = dir.write("words.txt", b"ta-ble\nta1ble\n");
+    let wrong = error(&["hyphenate", "--exceptions", &list, "word"]);
     assert!(wrong.contains("words.txt: line 2, column 3"), "{wrong}");
-    let both = complaint(&["hyphenate", "word", "--file", &list]);
+    let both = error(&["hyphenate", "word", "--file", &list]);
     assert!(both.contains("cannot be used with"), "{both}");
 }
 
 #[test]
-fn what_is_listed_can_be_used() {
+fn every_listed_language_works() {
     let list = printed(&["languages", "--json"], b"");
     let list: serde_json::Value = serde_json::from_slice(&list).unwrap();
     let codes: Vec<&str> =

@@ -1,9 +1,9 @@
-//! The recipes of the README, run as they are written.
+//! Runs the recipes of the README.
 
 use std::fs;
 use std::process::Command;
 
-/// The files that the recipes speak of.
+/// The files that the recipes use.
 const FILES: [(&str, &str); 9] = [
     ("leaked.txt", "123456\nqwerty\nletmein\nhunter2\n"),
     ("passwords.txt", "correct horse\nletmein\nbattery staple\n123456\n"),
@@ -47,19 +47,19 @@ fn every_recipe_prints_what_the_readme_says() {
     )
     .unwrap();
     for recipe in recipes {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         for (name, content) in FILES {
-            fs::write(folder.path().join(name), content).unwrap();
+            fs::write(dir.path().join(name), content).unwrap();
         }
         let commands = block(recipe, "sh");
         let output = Command::new("sh")
             .args(["-e", "-c", commands])
-            .current_dir(folder.path())
+            .current_dir(dir.path())
             .env("PATH", &path)
             .output()
             .unwrap();
-        let words = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{commands}{words}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{commands}{stderr}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), block(recipe, "text"), "{commands}");
     }
 }

@@ -1,4 +1,4 @@
-//! `crivo build`: a filter from keys.
+//! `crivo build`: builds a filter from keys.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,25 @@ use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, Filter, Plan};
 use serde::Serialize;
 
-use crate::describe::{Facts, past_capacity_with, rate_with};
+use crate::describe::{FilterSummary, cannot_insert, fpr_with, past_capacity_with};
 use crate::distinct::{Distinct, gather};
+use crate::error::Error;
 use crate::human;
 use crate::input::InputArgs;
-use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::secret::read_key;
+use crate::status::Status;
 use crate::update;
 
 /// Builds a filter from keys
 ///
-/// Each distinct key is inserted once, however often it comes; only a counting filter counts its
-/// copies. Without --keys and --size the filter is just large enough for the distinct keys of the
-/// input to keep the rate.
+/// Each distinct key is inserted once; only a counting filter counts its copies. Without --keys and
+/// --size, the filter is just large enough for the distinct keys of the input at the false-positive
+/// rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BuildArgs {
-    /// The file to write; one of that name is replaced in one step
+    /// The file to write; an existing one is replaced atomically
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 
@@ -35,15 +36,16 @@ pub(crate) struct BuildArgs {
     #[arg(long, default_value = "bloom", value_parser = kinds())]
     kind: Kind,
 
-    /// The rate of wrong yeses: 0.01 or 1% [default: 0.01]
-    #[arg(long, value_name = "R", value_parser = human::parse_rate, allow_negative_numbers = true)]
-    rate: Option<f64>,
+    /// The false-positive rate: 0.01 or 1% [default: 0.01]
+    #[arg(long, alias = "rate", value_name = "FPR", value_parser = human::parse_fpr)]
+    #[arg(allow_negative_numbers = true)]
+    fpr: Option<f64>,
 
-    /// Make it for so many distinct keys, where others will be inserted later
+    /// The capacity in distinct keys, if more will be inserted later
     #[arg(long, value_name = "N", value_parser = human::parse_count, allow_negative_numbers = true)]
     keys: Option<u64>,
 
-    /// Make it fit into so much memory, as 64MB: the best rate for it, or with --rate as many keys
+    /// The maximum memory, as 64MB: gives the lowest FPR, or with --fpr the largest capacity
     #[arg(long, value_name = "BYTES", value_parser = human::parse_bytes, allow_negative_numbers = true)]
     size: Option<u64>,
 
@@ -51,7 +53,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     seed: Option<u64>,
 
-    /// The hash function: sip, under a secret key, for keys that an adversary may choose
+    /// The hash function: sip, with a secret key, for keys that an adversary may choose
     #[arg(long, value_enum)]
     hash: Option<Hash>,
 
@@ -69,9 +71,9 @@ pub(crate) struct BuildArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  crivo build -o seen.crivo urls.txt                  every line; 1 wrong yes in 100
+  crivo build -o seen.crivo urls.txt                  every line; FPR 1%
   crivo build -o users.crivo --csv --column email a.csv b.csv.gz
-  crivo build -o small.crivo --kind fuse --rate 0.001 words.txt
+  crivo build -o small.crivo --kind fuse --fpr 0.001 words.txt
   crivo build -o live.crivo --kind cuckoo --keys 1M first.txt
   zcat *.log.gz | crivo build -o ips.crivo --field 1 --delimiter ' ' --size 64MB
 ";
@@ -89,17 +91,17 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
     PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| name.parse::<Kind>())
 }
 
-/// The rate where none is asked for.
-const RATE: f64 = 0.01;
+/// The default false-positive rate.
+const DEFAULT_FPR: f64 = 0.01;
 
-/// A rate that nobody wants who did not ask for it.
-const HIGH_RATE: f64 = 0.1;
+/// Above this, a filter that was sized by memory is hardly useful.
+const HIGH_FPR: f64 = 0.1;
 
 impl BuildArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         self.check()?;
         let hasher = self.hasher()?;
-        // A plan that no number of keys can change for the better should not wait for them.
+        // A plan that fails for one key fails for any number: do not read the input first.
         self.plan(1)?;
         update::check_output(&self.output, &self.input.inputs)?;
         let (filter, keys, distinct_keys) = match self.kind {
@@ -108,34 +110,34 @@ impl BuildArgs {
         };
         update::replace(&self.output, &filter)?;
         if let Some(warning) = past_capacity_with(&filter, distinct_keys) {
-            output::warn(warning);
+            output::print_warning(warning);
         } else if let Some(size) = self.size {
-            let rate = filter.expected_fpr_with(distinct_keys);
-            if rate > HIGH_RATE {
-                output::warn(format_args!(
-                    "{} are little for {}: the rate of wrong yeses is {}; give a larger --size",
+            let fpr = filter.expected_fpr_with(distinct_keys);
+            if fpr > HIGH_FPR {
+                output::print_warning(format_args!(
+                    "{} are too little for {}: the false-positive rate is {}; raise --size",
                     human::bytes(size),
                     human::counted(distinct_keys, "key"),
-                    human::rate(rate)
+                    human::percentage(fpr)
                 ));
             }
         }
         self.report(&filter, keys, distinct_keys)?;
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 
-    /// Refuses what contradicts itself.
+    /// Rejects contradictory arguments.
     fn check(&self) -> Result<(), Error> {
         let refuse = |message: &str| Err(Error::new(message));
-        if self.keys.is_some() && self.size.is_some() && self.rate.is_some() {
+        if self.keys.is_some() && self.size.is_some() && self.fpr.is_some() {
             return refuse(
-                "--keys, --rate and --size: any two of them decide about the third; leave one out",
+                "--keys, --fpr and --size: any two of them determine the third; leave one out",
             );
         }
         if self.keys.is_some() && !Abilities::of(self.kind).dynamic {
             return refuse(
-                "--keys has no meaning for a fuse filter: it is made of the keys that there are, \
-                 and takes no others later",
+                "--keys has no meaning for a fuse filter: it is built from the keys of the input \
+                 and cannot be added to",
             );
         }
         match (self.hash, &self.key_file, self.seed) {
@@ -160,12 +162,12 @@ impl BuildArgs {
         })
     }
 
-    /// The filter for so many distinct keys.
+    /// The plan of the filter for this number of distinct keys.
     fn plan(&self, distinct: u64) -> Result<Plan, Error> {
-        // Also the filter of no keys has a table.
+        // A filter of no keys has a table, too.
         let capacity = self.keys.unwrap_or(distinct).max(1);
-        match (self.size, self.rate) {
-            (None, rate) => Ok(Plan::for_rate(self.kind, capacity, rate.unwrap_or(RATE))?),
+        match (self.size, self.fpr) {
+            (None, fpr) => Ok(Plan::for_rate(self.kind, capacity, fpr.unwrap_or(DEFAULT_FPR))?),
             (Some(bytes), None) => Plan::for_memory(self.kind, capacity, bytes).map_err(|_| {
                 Error::new(format_args!(
                     "--size: {} are too little for a {} filter of {}",
@@ -174,29 +176,29 @@ impl BuildArgs {
                     human::counted(capacity, "key")
                 ))
             }),
-            // A fuse filter has no room to spare: it is as large as its keys need.
-            (Some(bytes), Some(rate)) => {
-                let most = Plan::for_most_keys(self.kind, rate, bytes)?;
-                if most.capacity() < distinct {
+            (Some(bytes), Some(fpr)) => {
+                let largest = Plan::for_most_keys(self.kind, fpr, bytes)?;
+                if largest.capacity() < distinct {
                     return Err(Error::new(format_args!(
-                        "--size: {} hold {} in a {} filter at a rate of {}, and there are {}; \
-                         give more memory or a higher rate",
+                        "--size: {} hold {} in a {} filter with a false-positive rate of {}, but there \
+                         are {}; raise --size or --fpr",
                         human::bytes(bytes),
-                        human::counted(most.capacity(), "key"),
+                        human::counted(largest.capacity(), "key"),
                         self.kind,
-                        human::rate(rate),
+                        human::percentage(fpr),
                         human::count(distinct)
                     )));
                 }
                 match Abilities::of(self.kind).dynamic {
-                    true => Ok(most),
-                    false => Ok(Plan::for_rate(self.kind, capacity, rate)?),
+                    true => Ok(largest),
+                    // A static filter has no spare capacity: it is as large as its keys need.
+                    false => Ok(Plan::for_rate(self.kind, capacity, fpr)?),
                 }
             }
         }
     }
 
-    /// The filter, and how many keys there were, all and distinct.
+    /// The filter, and the numbers of all and of distinct keys.
     fn build<const W: usize>(
         &self,
         keys: Distinct<W>,
@@ -213,33 +215,35 @@ impl BuildArgs {
             return Ok((plan.build(hasher, digests)?, total, distinct));
         }
         let mut filter = plan.make(hasher)?;
-        if let Some(filter) = filter.as_dynamic_mut() {
-            keys.each(|digest, copies| {
-                (0..copies).try_for_each(|_| filter.insert_digest(digest)).map_err(|_| {
-                    Error::new(format_args!(
-                        "there are {}, and a {} filter made for {} has no place for all of them; \
-                         give a larger --keys, or none",
-                        human::counted(distinct, "distinct key"),
-                        self.kind,
-                        human::count(filter.capacity())
-                    ))
-                })
-            })?;
-        }
+        let dynamic = filter.as_dynamic_mut().ok_or_else(|| cannot_insert(self.kind))?;
+        keys.each(|digest, copies| {
+            (0..copies).try_for_each(|_| dynamic.insert_digest(digest)).map_err(|_| {
+                Error::new(format_args!(
+                    "there are {}, which do not fit into a {} filter with a capacity of {}; \
+                     raise --keys, or leave it out",
+                    human::counted(distinct, "distinct key"),
+                    self.kind,
+                    human::count(dynamic.capacity())
+                ))
+            })
+        })?;
         Ok((filter, total, distinct))
     }
 
     fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {
         let bits_per_key = filter.size_in_bits() as f64 / distinct_keys.max(1) as f64;
-        let expected_rate = rate_with(filter, distinct_keys);
-        let facts = Facts { bits_per_key, expected_rate, ..Facts::of(filter) };
+        let expected_fpr = fpr_with(filter, distinct_keys);
+        let facts = FilterSummary { bits_per_key, expected_fpr, ..FilterSummary::of(filter) };
         let file = self.output.display();
         if self.json {
-            let summary =
-                Summary { file: file.to_string(), distinct_keys, facts: Facts { keys, ..facts } };
+            let summary = BuildSummary {
+                file: file.to_string(),
+                distinct_keys,
+                facts: FilterSummary { keys, ..facts },
+            };
             return output::print_json(&summary);
         }
-        output::say(format_args!(
+        output::print_message(format_args!(
             "{file}: a {} filter of {} ({} distinct), {}",
             self.kind,
             human::counted(keys, "key"),
@@ -247,17 +251,17 @@ impl BuildArgs {
             human::bytes(facts.size_bytes),
         ));
         if distinct_keys > 0 {
-            let rate = human::rate(facts.expected_rate_at_capacity);
+            let fpr = human::percentage(facts.expected_fpr_at_capacity);
             let later = match facts.capacity {
-                None => format!(", never above {rate}"),
+                None => format!(", never above {fpr}"),
                 Some(capacity) if capacity > distinct_keys => {
-                    format!(", {rate} with {}", human::counted(capacity, "key"))
+                    format!(", {fpr} with {}", human::counted(capacity, "key"))
                 }
                 Some(_) => String::new(),
             };
-            output::say(format_args!(
-                "{bits_per_key:.2} bits per key; expected rate of wrong yeses: {}{later}",
-                human::rate(facts.expected_rate)
+            output::print_message(format_args!(
+                "{bits_per_key:.2} bits per key; expected false-positive rate: {}{later}",
+                human::percentage(facts.expected_fpr)
             ));
         }
         Ok(())
@@ -265,10 +269,10 @@ impl BuildArgs {
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct BuildSummary {
     file: String,
     distinct_keys: u64,
-    /// Here, keys are those of the input.
+    /// Here, `keys` counts the keys of the input.
     #[serde(flatten)]
-    facts: Facts,
+    facts: FilterSummary,
 }

@@ -1,4 +1,4 @@
-//! What `crivo insert` and `crivo remove` share: a filter file that is changed, key by key.
+//! The common part of `crivo insert` and `crivo remove`: changing a filter file key by key.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use crivo::codec::{Header, Kind};
 use crivo::filter::{AnyFilter, Filter};
 
 use crate::distinct::{Distinct, gather};
+use crate::error::Error;
 use crate::input::InputArgs;
-use crate::outcome::Error;
 use crate::secret::KeyFileArgs;
 use crate::update;
 
@@ -31,9 +31,9 @@ pub(crate) struct ChangeArgs {
     pub(crate) json: bool,
 }
 
-/// What came of a change.
+/// The result of a change.
 pub(crate) struct Change {
-    /// The filter as it is now.
+    /// The changed filter.
     pub(crate) filter: AnyFilter,
     pub(crate) input_keys: u64,
     pub(crate) distinct_keys: u64,
@@ -43,8 +43,8 @@ pub(crate) struct Change {
 
 impl ChangeArgs {
     /// Calls `change` with each distinct key, and with the number of its copies if the filter counts
-    /// them, otherwise 1. It answers how many it inserted or removed; on an error the file stays as
-    /// it was.
+    /// them, otherwise 1. `change` returns the number of keys that it inserted or removed. On an
+    /// error the file is unchanged.
     pub(crate) fn run(
         &self,
         header: &Header,
@@ -57,7 +57,7 @@ impl ChangeArgs {
         }
     }
 
-    /// Locks the file only now: nobody has had to wait while the input was read.
+    /// The file is locked only now, so that other processes need not wait while the input is read.
     fn update<const W: usize>(
         &self,
         header: &Header,
@@ -68,7 +68,7 @@ impl ChangeArgs {
         let (filter, changed) = update::update(&self.file, self.key.open()?, |filter| {
             if filter.kind() != header.kind() || filter.hasher().identity() != header.hash() {
                 return Err(Error::new(
-                    "the file was replaced by another filter meanwhile; try again",
+                    "another process has replaced the filter meanwhile; try again",
                 ));
             }
             let mut changed = 0;

@@ -1,14 +1,15 @@
-//! `crivo common`: what two files have in common.
+//! `crivo common`: the records that two files have in common.
 
 use clap::Args;
 
-use super::compare::{CompareArgs, Wanted};
-use crate::outcome::{Error, Outcome};
+use super::compare::{CompareArgs, Selection};
+use crate::error::Error;
+use crate::status::Status;
 
 /// Prints the records of A that are also in B
 ///
-/// Records are printed as they are, in the order of A, as often as they are in it. The answer is
-/// exact; neither file need be sorted or fit into memory.
+/// Records are printed unchanged, in the order of A, with their repetitions. The answer is exact;
+/// neither file need be sorted or fit into memory.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CommonArgs {
@@ -24,7 +25,7 @@ Examples:
 ";
 
 impl CommonArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
-        self.compare.run(Wanted::InBoth)
+    pub(crate) fn run(self) -> Result<Status, Error> {
+        self.compare.run(Selection::InBoth)
     }
 }

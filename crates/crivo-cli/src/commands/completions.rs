@@ -1,13 +1,13 @@
-//! `crivo completions`: the shell completes arguments.
+//! `crivo completions`: completion scripts for shells.
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
-use crate::outcome::{Error, Outcome};
+use crate::error::Error;
 use crate::output;
+use crate::status::Status;
 
 /// Prints the completions for a shell
 #[derive(Debug, Args)]
@@ -26,11 +26,11 @@ Examples:
 ";
 
 impl CompletionsArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self, mut cli: Command) -> Result<Status, Error> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "crivo", &mut script);
+        clap_complete::generate(self.shell, &mut cli, "crivo", &mut script);
         let mut out = output::data();
         out.write_all(&script).and_then(|()| out.flush()).map_err(Error::output)?;
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 }

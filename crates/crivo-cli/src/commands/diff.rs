@@ -1,14 +1,15 @@
-//! `crivo diff`: what is in one file and not in the other.
+//! `crivo diff`: the records of one file that are not in another.
 
 use clap::Args;
 
-use super::compare::{CompareArgs, Wanted};
-use crate::outcome::{Error, Outcome};
+use super::compare::{CompareArgs, Selection};
+use crate::error::Error;
+use crate::status::Status;
 
 /// Prints the records of A that are not in B
 ///
-/// Records are printed as they are, in the order of A, as often as they are in it. The answer is
-/// exact; neither file need be sorted or fit into memory.
+/// Records are printed unchanged, in the order of A, with their repetitions. The answer is exact;
+/// neither file need be sorted or fit into memory.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiffArgs {
@@ -24,7 +25,7 @@ Examples:
 ";
 
 impl DiffArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
-        self.compare.run(Wanted::OnlyInA)
+    pub(crate) fn run(self) -> Result<Status, Error> {
+        self.compare.run(Selection::OnlyInA)
     }
 }

@@ -1,4 +1,4 @@
-//! `crivo hyphenate`: where words may be divided.
+//! `crivo hyphenate`: marks where words may be divided.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use crivo_hyphen::exceptions::MemoryExceptions;
 use crivo_hyphen::text::Html;
 use crivo_hyphen::{Exception, Hyphenator, Language, Patterns};
 
-use crate::input::{Progress, Text};
-use crate::outcome::{Error, Outcome};
+use crate::error::Error;
+use crate::input::{InputBytes, InputProgress};
 use crate::output;
+use crate::status::Status;
 
 /// Marks where words may be divided
 ///
-/// Nothing but words is changed: without the separators, the output is the input. Addresses, words
-/// with digits, and words that have soft hyphens of their own are left alone, and so are bytes that
-/// are not UTF-8.
+/// Only words are changed: without the separators, the output is the input. URLs, words with digits,
+/// words that already contain soft hyphens, and bytes that are not UTF-8 are left unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HyphenateArgs {
-    /// The text; without it, and without --file, standard input
+    /// The text [default: the files of --file, or standard input]
     #[arg(value_name = "TEXT", conflicts_with = "files")]
     text: Vec<String>,
 
@@ -32,32 +32,32 @@ pub(crate) struct HyphenateArgs {
     #[arg(short, long = "lang", value_name = "CODE", default_value = "en-us")]
     language: String,
 
-    /// What to put where a word may be divided [default: a soft hyphen, U+00AD]
+    /// The separator at possible breaks [default: a soft hyphen, U+00AD]
     #[arg(short, long, value_name = "STR", default_value = "\u{ad}", hide_default_value = true)]
     separator: String,
 
-    /// Leave at least so many letters before a break [default: the language's]
+    /// The minimum number of letters before a break [default: the language's]
     #[arg(long, value_name = "N")]
     left: Option<usize>,
 
-    /// Leave at least so many letters after a break [default: the language's]
+    /// The minimum number of letters after a break [default: the language's]
     #[arg(long, value_name = "N")]
     right: Option<usize>,
 
-    /// Leave words of fewer letters undivided
+    /// Do not divide words with fewer letters
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_word_length: usize,
 
-    /// The text is HTML: leave tags, entities, code, and text in other languages alone
+    /// The text is HTML: leave tags, entities, code, and text in other languages unchanged
     #[arg(long)]
     html: bool,
 
-    /// Words whose breaks you know better, as `ta-ble`: one per line, or a TeX file. They override
-    /// the language's own; of several files, the last
+    /// Exceptions with their breaks, as `ta-ble`: one per line, or a TeX file. They override the
+    /// language's exceptions; of several files, the last wins
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     exceptions: Vec<PathBuf>,
 
-    /// Take the rules from this file of TeX patterns instead of the language's
+    /// Use the TeX patterns in this file instead of the language's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "language")]
     patterns: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ Examples:
 ";
 
 impl HyphenateArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         let hyphenator = self.hyphenator()?;
         let mut out = output::data();
         if !self.text.is_empty() {
@@ -80,24 +80,24 @@ impl HyphenateArgs {
         } else {
             let standard_input = [PathBuf::from("-")];
             let files = if self.files.is_empty() { &standard_input[..] } else { &self.files };
-            let progress = Progress::beside_records(files);
+            let progress = InputProgress::beside_records(files);
             for file in files {
-                self.copy(&hyphenator, Text::open(file, &progress)?, &mut out)?;
+                self.copy(&hyphenator, InputBytes::open(file, &progress)?, &mut out)?;
             }
         }
         out.flush().map_err(Error::output)?;
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 
     fn hyphenator(&self) -> Result<Hyphenator, Error> {
         let mut hyphenator = match &self.patterns {
-            Some(file) => Hyphenator::from_patterns(&Patterns::read(file)?),
+            Some(file) => Hyphenator::from_patterns(&Patterns::read(file).map_err(Error::new)?),
             None => Hyphenator::new(Language::from_code(&self.language).map_err(|error| {
                 Error::new(format_args!("{error}; `crivo languages` lists them all"))
             })?),
         };
         for file in &self.exceptions {
-            let list = Exception::read_list(file)?;
+            let list = Exception::read_list(file).map_err(Error::new)?;
             hyphenator = hyphenator.with_exceptions(MemoryExceptions::new(list));
         }
         if self.left.is_some() || self.right.is_some() {
@@ -117,7 +117,7 @@ impl HyphenateArgs {
         if !self.html {
             return hyphenator.hyphenate_stream(text, out, &self.separator).map_err(Error::output);
         }
-        // What a tag means may depend on all that came before: a page is read as a whole.
+        // The meaning of a tag may depend on everything before it, so that a page is read as a whole.
         let mut page = Vec::new();
         text.read_to_end(&mut page).map_err(Error::output)?;
         let language = self.patterns.is_none().then_some(&*self.language);

@@ -1,4 +1,4 @@
-//! `crivo insert`: more keys for a filter file.
+//! `crivo insert`: adds keys to a filter file.
 
 use clap::Args;
 use crivo::codec::{Header, Kind};
@@ -7,20 +7,21 @@ use crivo::filter::choose::Abilities;
 use serde::Serialize;
 
 use super::change::{Change, ChangeArgs};
-use crate::describe::{Facts, kinds_that, past_capacity};
+use crate::describe::{FilterSummary, cannot_insert, past_capacity};
+use crate::error::Error;
 use crate::human;
-use crate::outcome::{Error, Outcome};
 use crate::output;
+use crate::status::Status;
 
 /// Adds keys to a filter file, in place
 ///
-/// The file is replaced in one step, under a lock: readers find the old filter or the new one, and
-/// two insertions at once lose nothing. On an error the file is as it was.
+/// The file is replaced atomically, under a lock: readers see the old filter or the new one, and
+/// concurrent insertions lose nothing. On an error the file is unchanged.
 ///
-/// Each distinct key of the input is inserted once; into a counting filter, as often as it comes.
-/// What seems to be in the filter already is left out of bloom, blocked and growing filters. A
-/// cuckoo or quotient filter stores another copy of it: a key that was inserted by three commands
-/// takes three places, and is gone after three removals.
+/// Each distinct key of the input is inserted once; into a counting filter, as often as it occurs.
+/// Keys that seem to be present already are not inserted into bloom, blocked and growing filters. A
+/// cuckoo or quotient filter stores another copy: a key that was inserted by three commands takes
+/// three slots and is gone after three removals.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InsertArgs {
@@ -36,62 +37,66 @@ Examples:
 ";
 
 impl InsertArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         let ChangeArgs { file, json, .. } = &self.args;
         let header = Header::load(file)?;
         let kind = header.kind();
         if !Abilities::of(kind).dynamic {
-            return Err(Error::new(format_args!(
-                "{} is a {kind} filter, which is built from all its keys and takes no more; \
-                 {} filters take keys one by one",
-                file.display(),
-                kinds_that(|can| can.dynamic)
-            )));
+            return Err(Error::new(format_args!("{}: {}", file.display(), cannot_insert(kind))));
         }
-        // To these kinds a key that seems to be there adds nothing but to their count of keys. The
-        // others need it, so that it is still there when the one that it is taken for is removed.
+        // For these kinds, inserting a key that seems present changes only the key count. The others
+        // must store it, so that it is still present after the key it is confused with is removed.
         let skips_known =
             matches!(kind, Kind::Bloom | Kind::Blocked | Kind::Growing | Kind::GrowingBlocked);
         let change = self.args.run(&header, |filter, digest, copies| {
-            let Some(filter) = filter.as_dynamic_mut() else { return Ok(0) };
+            let filter = filter.as_dynamic_mut().ok_or_else(|| cannot_insert(kind))?;
             if skips_known && filter.contains_digest(digest) {
                 return Ok(0);
             }
             (0..copies)
                 .try_for_each(|_| filter.insert_digest(digest))
-                .map_err(|full| Error::new(format_args!("{full}; the file is as it was")))?;
+                .map_err(|full| Error::new(format_args!("{full}; the file is unchanged")))?;
             Ok(copies)
         })?;
         let Change { filter, input_keys, distinct_keys, changed: inserted } = change;
         if let Some(warning) = past_capacity(&filter) {
-            output::warn(warning);
+            output::print_warning(warning);
         }
         let file = file.display();
         if *json {
-            let (file, facts) = (file.to_string(), Facts::of(&filter));
-            output::print_json(&Summary { file, input_keys, distinct_keys, inserted, facts })?;
+            let (file, facts) = (file.to_string(), FilterSummary::of(&filter));
+            output::print_json(&InsertSummary {
+                file,
+                input_keys,
+                distinct_keys,
+                inserted,
+                facts,
+            })?;
         } else {
             let rest = match distinct_keys.saturating_sub(inserted) {
                 0 => String::new(),
-                1 => "; 1 is there already, or seems to be".to_owned(),
-                there => format!("; {} are there already, or seem to be", human::count(there)),
+                1 => "; 1 was, or seemed to be, present already".to_owned(),
+                present => {
+                    let present = human::count(present);
+                    format!("; {present} were, or seemed to be, present already")
+                }
             };
-            output::say(format_args!(
+            output::print_message(format_args!(
                 "{file}: inserted {}{rest}; it holds {}",
                 human::counted(inserted, "key"),
                 human::count(filter.key_count())
             ));
         }
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct InsertSummary {
     file: String,
     input_keys: u64,
     distinct_keys: u64,
     inserted: u64,
     #[serde(flatten)]
-    facts: Facts,
+    facts: FilterSummary,
 }

@@ -1,4 +1,4 @@
-//! `crivo inspect`: what is in this file?
+//! `crivo inspect`: describes a filter file.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,15 @@ use crivo::filter::{AnyFilter, DynamicFilter, Filter};
 use crivo::hash::Family;
 use serde::Serialize;
 
-use crate::describe::{Facts, distinct_keys, past_capacity};
+use crate::describe::{FilterSummary, distinct_keys, past_capacity};
+use crate::error::Error;
 use crate::human;
-use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::secret::KeyFileArgs;
+use crate::status::Status;
 use crate::table::bar;
 
-/// Shows what a filter file holds, and how full it is
+/// Shows what a filter file contains, and how full it is
 ///
 /// The whole file is read and its checksums are verified.
 #[derive(Debug, Args)]
@@ -37,38 +38,38 @@ pub(crate) struct InspectArgs {
 const EXAMPLES: &str = "\
 Examples:
   crivo inspect seen.crivo
-  crivo inspect --json seen.crivo | jq .expected_rate
+  crivo inspect --json seen.crivo | jq .expected_fpr
 ";
 
 impl InspectArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         let header = codec::verify(&self.file)?;
-        // Without its key a filter can be verified, but not be made.
+        // Without its key a filter can be verified but not loaded.
         let needs_key = header.hash().family() == Family::Sip24 && self.key.key_file.is_none();
         let filter = match needs_key {
             true => None,
             false => Some(self.key.open()?.load::<AnyFilter>(&self.file)?),
         };
-        let report = Report::of(&self.file.display().to_string(), &header, filter.as_ref());
+        let report = InspectReport::of(&self.file.display().to_string(), &header, filter.as_ref());
         if self.json {
             output::print_json(&report)?;
         } else {
             output::print(&report.text(&header, filter.as_ref()))?;
             if needs_key {
-                output::say(
-                    "The filter was made with a secret key: with --key-file there is more to tell.",
+                output::print_message(
+                    "The filter was built with a secret key; --key-file shows more.",
                 );
             }
             if let Some(warning) = filter.as_ref().and_then(past_capacity) {
-                output::warn(warning);
+                output::print_warning(warning);
             }
         }
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 }
 
 #[derive(Serialize)]
-struct Report {
+struct InspectReport {
     file: String,
     format_version: u16,
     kind: &'static str,
@@ -76,38 +77,38 @@ struct Report {
     file_bytes: u64,
     hash: &'static str,
     seed: Option<u64>,
-    /// Of the header and of the payload, in hexadecimal digits; both are right.
+    /// Of the header and of the payload, in hexadecimal digits; both are verified.
     header_checksum: String,
     payload_checksum: String,
     parameters: Vec<u64>,
     #[serde(flatten)]
-    filter: Option<Filled>,
+    filter: Option<FilterDetails>,
 }
 
-/// What takes the filter itself to tell.
+/// What only the loaded filter can tell.
 #[derive(Serialize)]
-struct Filled {
+struct FilterDetails {
     capacity: Option<u64>,
     size_bytes: u64,
     bits_per_key: f64,
-    expected_rate: f64,
-    expected_rate_at_capacity: f64,
-    /// The share of the table that is in use, where a table can be partly used.
+    expected_fpr: f64,
+    expected_fpr_at_capacity: f64,
+    /// The used share of the table, for kinds that have one.
     load: Option<f64>,
-    /// Of a growing filter.
+    /// The stages of a growing filter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    stages: Vec<Stage>,
+    stages: Vec<StageDetails>,
 }
 
 #[derive(Serialize)]
-struct Stage {
+struct StageDetails {
     keys: u64,
     capacity: u64,
     size_bytes: u64,
-    expected_rate: f64,
+    expected_fpr: f64,
 }
 
-impl Report {
+impl InspectReport {
     fn of(file: &str, header: &Header, filter: Option<&AnyFilter>) -> Self {
         let hash = header.hash();
         Self {
@@ -121,7 +122,7 @@ impl Report {
             header_checksum: format!("{:016x}", header.header_checksum()),
             payload_checksum: format!("{:016x}", header.payload_checksum()),
             parameters: header.parameters().to_vec(),
-            filter: filter.map(Filled::of),
+            filter: filter.map(FilterDetails::of),
         }
     }
 
@@ -132,76 +133,78 @@ impl Report {
             text.push_str(&format!("  {name:<15}{value}\n"));
         };
         line("keys", human::count(self.keys));
-        if let (Some(filled), Some(filter)) = (&self.filter, filter) {
-            match filled.capacity {
-                None => line("capacity", "any number".to_owned()),
+        if let (Some(details), Some(filter)) = (&self.filter, filter) {
+            match details.capacity {
+                None => line("capacity", "unlimited".to_owned()),
                 Some(_) if header.kind() == Kind::Fuse => {
-                    line("capacity", "its own keys: it takes no more".to_owned());
+                    line("capacity", "its own keys: it cannot be added to".to_owned());
                 }
                 Some(capacity) => line("capacity", human::count(capacity)),
             }
-            if let Some(load) = filled.load {
-                line("load", format!("{} {}", human::percent(load), what_is_loaded(filter)));
+            if let Some(load) = details.load {
+                line("load", format!("{} {}", human::percent(load), load_unit(filter)));
             }
-            line("bits per key", format!("{:.2}", filled.bits_per_key));
-            let at_capacity = human::rate(filled.expected_rate_at_capacity);
+            line("bits per key", format!("{:.2}", details.bits_per_key));
+            let at_capacity = human::percentage(details.expected_fpr_at_capacity);
             let later = match header.kind() {
                 Kind::Fuse => String::new(),
                 Kind::Growing | Kind::GrowingBlocked => format!("; never above {at_capacity}"),
-                _ => format!(" now; made for {at_capacity} at capacity"),
+                _ => format!(" now; {at_capacity} at capacity"),
             };
-            line("expected rate", format!("{}{later}", human::rate(filled.expected_rate)));
+            line("expected FPR", format!("{}{later}", human::percentage(details.expected_fpr)));
         }
         line("size", format!("{} in the file", human::bytes(self.file_bytes)));
         line("hash", header.hash().to_string());
         line("format", format!("version {}", self.format_version));
         line("checksum", format!("{} (verified)", self.payload_checksum));
-        if let (Some(filled), Some(filter)) = (&self.filter, filter) {
-            text.push_str(&filled.picture(distinct_keys(filter)));
+        if let (Some(details), Some(filter)) = (&self.filter, filter) {
+            text.push_str(&details.bars(distinct_keys(filter)));
         }
         text
     }
 }
 
-impl Stage {
+impl StageDetails {
     fn of(stage: &impl DynamicFilter) -> Self {
         Self {
             keys: stage.key_count(),
             capacity: stage.capacity(),
             size_bytes: stage.size_in_bits() / 8,
-            expected_rate: stage.expected_fpr(),
+            expected_fpr: stage.expected_fpr(),
         }
     }
 }
 
-impl Filled {
+impl FilterDetails {
     fn of(filter: &AnyFilter) -> Self {
-        let Facts {
+        let FilterSummary {
             capacity,
             size_bytes,
             bits_per_key,
-            expected_rate,
-            expected_rate_at_capacity,
+            expected_fpr,
+            expected_fpr_at_capacity,
             ..
-        } = Facts::of(filter);
+        } = FilterSummary::of(filter);
         let stages = match filter {
-            AnyFilter::Growing(filter) => filter.stages().iter().map(Stage::of).collect(),
-            AnyFilter::GrowingBlocked(filter) => filter.stages().iter().map(Stage::of).collect(),
+            AnyFilter::Growing(filter) => filter.stages().iter().map(StageDetails::of).collect(),
+            AnyFilter::GrowingBlocked(filter) => {
+                filter.stages().iter().map(StageDetails::of).collect()
+            }
             _ => Vec::new(),
         };
         Self {
             capacity,
             size_bytes,
             bits_per_key,
-            expected_rate,
-            expected_rate_at_capacity,
+            expected_fpr,
+            expected_fpr_at_capacity,
             load: load(filter),
             stages,
         }
     }
 
-    /// How full it is: keys against capacity, of every stage if there are some.
-    fn picture(&self, keys: u64) -> String {
+    /// Bars of keys against capacity, one for every stage.
+    fn bars(&self, keys: u64) -> String {
         let line = |keys: u64, capacity: u64| {
             let share = keys as f64 / capacity.max(1) as f64;
             format!("  {} {:>4} of {}\n", bar(share), human::percent(share), human::count(capacity))
@@ -216,7 +219,7 @@ impl Filled {
     }
 }
 
-/// The share of the table that is in use.
+/// The used share of the table.
 fn load(filter: &AnyFilter) -> Option<f64> {
     let share = |part: u64, whole: u64| Some(part as f64 / whole as f64);
     match filter {
@@ -233,7 +236,7 @@ fn load(filter: &AnyFilter) -> Option<f64> {
 }
 
 /// What the load is a share of.
-fn what_is_loaded(filter: &AnyFilter) -> String {
+fn load_unit(filter: &AnyFilter) -> String {
     match filter {
         AnyFilter::Bloom(filter) => {
             format!(

@@ -1,4 +1,4 @@
-//! `crivo join`: the records of another host that go with the keys here.
+//! `crivo join`: the records on another host whose keys are in a local file.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -9,25 +9,26 @@ use clap::{Args, ValueHint};
 use crivo_exchange::join::{Answerer, Asker, JoinReport};
 use crivo_exchange::{Action, ExchangeKey, MAX_MESSAGE};
 
+use crate::error::Error;
 use crate::human;
 use crate::input::{Chunk, FormatArgs, InputArgs, in_parallel};
 use crate::link::{Link, PeerArgs};
-use crate::outcome::{Error, Outcome};
 use crate::output;
+use crate::status::Status;
 
 /// Prints the records of a file on another host whose keys are in a file here
 ///
-/// One host asks, the other serves (--serve). Instead of all keys one way, or all records the
-/// other, a Bloom filter of the keys is sent, if a sample of the records says that this pays; a few
-/// records come in vain and are dropped. The answer is exact: the records are printed as they are, in
-/// their order, after the CSV header of the file that is served, if it has one. How much was sent,
-/// and how much it would have been without a filter, goes to standard error.
+/// One host asks, the other serves (--serve). Instead of sending all keys, or all records, a Bloom
+/// filter of the keys is sent if a sample of the records shows that this costs less; the few records
+/// that are false positives are dropped on arrival. The answer is exact: the records are printed
+/// unchanged, in their order, after the CSV header of the served file, if it has one. The bytes that
+/// were sent, and those that would have been sent without a filter, are printed to standard error.
 ///
-/// It takes the memory of the different keys of FILE. The file that is served is read twice, and
-/// must be a regular one.
+/// It needs memory for the distinct keys of FILE. The served file is read twice and must be a
+/// regular file.
 ///
-/// --listen and --connect use plain TCP: nobody is authenticated and nothing is encrypted. Use them
-/// on networks that you trust, or let ssh carry the exchange by --run.
+/// --listen and --connect use plain TCP: there is no authentication and no encryption. Use them on
+/// trusted networks, or run the exchange over ssh with --run.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct JoinArgs {
@@ -35,7 +36,7 @@ pub(crate) struct JoinArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
-    /// Send records to the peer, instead of asking for them
+    /// Send records to the peer instead of asking for them
     #[arg(long)]
     serve: bool,
 
@@ -54,7 +55,7 @@ Examples:
 ";
 
 impl JoinArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         if self.peer.uses_standard_output() && !self.serve {
             return Err(Error::new("--stdio leaves no output for records; use it with --serve"));
         }
@@ -67,7 +68,7 @@ impl JoinArgs {
         let mut link = self.peer.link()?;
         let done = if self.serve { self.serve(&mut link) } else { self.ask(&mut link) };
         match done {
-            Ok(()) => link.close().map(|_| Outcome::Done),
+            Ok(()) => link.close().map(|_| Status::Success),
             Err(error) => {
                 link.abandon();
                 Err(error)
@@ -90,7 +91,7 @@ impl JoinArgs {
             Ok(())
         })?;
         let mut out = output::data();
-        // The header comes before everything else; none is an empty message.
+        // The first message is the header; it is empty if there is none.
         out.write_all(&link.receive()?).map_err(Error::output)?;
         loop {
             match asker.action() {
@@ -103,7 +104,7 @@ impl JoinArgs {
             }
         }
         out.flush().map_err(Error::output)?;
-        say(&asker.report());
+        print_report(&asker.report());
         Ok(())
     }
 
@@ -139,7 +140,7 @@ impl JoinArgs {
         }
     }
 
-    /// Visits every record with its key, as it is sent. The header, which is no record.
+    /// Visits every record with its key, as it is sent. Returns the header.
     fn each_row(
         &self,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
@@ -167,12 +168,12 @@ impl JoinArgs {
     }
 }
 
-/// The seed of both sides, which nobody can know before.
+/// The seed of both sides, which cannot be predicted.
 fn seed(key: ExchangeKey) -> u64 {
     key.id(b"seed of a join").get() as u64
 }
 
-/// Prints the rows of a message that have a partner.
+/// Prints the rows of a message whose key is here.
 fn receive(
     asker: &mut Asker,
     message: &[u8],
@@ -182,25 +183,25 @@ fn receive(
     let mut result = Ok(());
     let taken = asker.receive(message, |row| {
         let Some((key, record)) = row::read(row) else {
-            result = Err(Error::new("the peer sent a row that is none"));
+            result = Err(Error::new("the peer sent an invalid row"));
             return false;
         };
-        let has_partner = keys.contains(key);
-        if has_partner && result.is_ok() {
+        let is_match = keys.contains(key);
+        if is_match && result.is_ok() {
             result = out.write_all(record).map_err(Error::output);
         }
-        has_partner
+        is_match
     });
     taken.map_err(Error::new)?;
     result
 }
 
-fn say(report: &JoinReport) {
+fn print_report(report: &JoinReport) {
     let JoinReport { rows, rows_sent, rows_matched, bytes, .. } = *report;
     let share = |all: u64| human::percent(bytes as f64 / all.max(1) as f64);
-    output::say(format_args!(
-        "{} of {} came, {} in vain; {} were exchanged{}: {} of all records ({}), {} of an exact \
-         semi-join ({})",
+    output::print_message(format_args!(
+        "{} of {} received, {} of them false positives; {} exchanged{}: {} of all records ({}), {} of \
+         an exact semi-join ({})",
         human::count(rows_sent),
         human::counted(rows, "record"),
         human::count(rows_sent - rows_matched),
@@ -213,11 +214,11 @@ fn say(report: &JoinReport) {
     ));
 }
 
-/// A record on its way: where its key lies in it, then the record with its end of line.
+/// A record in transit: the position of its key, then the record with its line end.
 mod row {
     use memchr::memmem;
 
-    /// Replaces `row` by a record. A key that is not found in it as it is, such as one with doubled
+    /// Encodes a record into `row`. A key that does not occur in it verbatim, such as one with doubled
     /// quotes in CSV, is put before it.
     pub(super) fn write(row: &mut Vec<u8>, key: &[u8], record: &[u8]) {
         row.clear();
@@ -228,13 +229,13 @@ mod row {
             row.extend_from_slice(key);
         }
         row.extend_from_slice(record);
-        // The last line of a file may lack its end.
+        // The last line of a file may lack its line feed.
         if !record.ends_with(b"\n") && !record.ends_with(b"\0") {
             row.push(b'\n');
         }
     }
 
-    /// The key and the record.
+    /// Decodes the key and the record.
     pub(super) fn read(row: &[u8]) -> Option<(&[u8], &[u8])> {
         let (start, rest) = take(row)?;
         let (length, rest) = take(rest)?;
@@ -244,7 +245,7 @@ mod row {
         }
     }
 
-    /// Appends seven bits a byte, the lowest first; the top bit says that more follow.
+    /// Appends a LEB128 number: seven bits per byte, lowest first; the top bit means that more follow.
     fn put(row: &mut Vec<u8>, mut number: usize) {
         while number >= 0x80 {
             row.push(number as u8 | 0x80);
@@ -271,7 +272,7 @@ mod row {
         use super::*;
 
         #[test]
-        fn records_come_back_with_their_keys_and_their_ends() {
+        fn decoding_restores_keys_and_records() {
             let mut row = Vec::new();
             let long = [b'x'; 300];
             for (key, record, printed) in [
@@ -284,7 +285,7 @@ mod row {
                 write(&mut row, key, record);
                 assert_eq!(read(&row), Some((key, printed)));
                 for cut in 0..row.len() {
-                    // Whatever comes out of it, it comes out.
+                    // Any result is allowed, but no panic.
                     let _ = read(&row[..cut]);
                 }
             }

@@ -1,14 +1,15 @@
-//! `crivo languages`: what `hyphenate` knows.
+//! `crivo languages`: lists the languages of `hyphenate`.
 
 use clap::Args;
 use crivo_hyphen::Language;
 use serde::Serialize;
 
-use crate::outcome::{Error, Outcome};
+use crate::error::Error;
 use crate::output;
-use crate::table::{Align, Table};
+use crate::status::Status;
+use crate::table::{Align, TextTable};
 
-/// Lists the languages that `hyphenate` knows
+/// Lists the languages that `hyphenate` supports
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LanguagesArgs {
@@ -16,7 +17,7 @@ pub(crate) struct LanguagesArgs {
     #[arg(long)]
     json: bool,
 
-    /// Print the notices of the patterns: authors, copyright, and the licence, which asks for it
+    /// Print the notices of the patterns: authors, copyright and licence
     #[arg(long, conflicts_with = "json")]
     notices: bool,
 }
@@ -30,7 +31,7 @@ Examples:
 
 /// With `--json`.
 #[derive(Serialize)]
-struct Entry {
+struct LanguageEntry {
     code: &'static str,
     name: &'static str,
     left: usize,
@@ -40,17 +41,17 @@ struct Entry {
 }
 
 impl LanguagesArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         if self.notices {
             let notice = |language: Language| {
                 format!("{language} ({})\n\n{}\n", language.code(), language.notice().trim_end())
             };
             output::print(&Language::all().map(notice).collect::<Vec<_>>().join("\n"))?;
-            return Ok(Outcome::Done);
+            return Ok(Status::Success);
         }
         let entries = Language::all().map(|language| {
             let (left, right) = language.minima();
-            Entry {
+            LanguageEntry {
                 code: language.code(),
                 name: language.name(),
                 left,
@@ -61,21 +62,21 @@ impl LanguagesArgs {
         });
         if self.json {
             output::print_json(&entries.collect::<Vec<_>>())?;
-            return Ok(Outcome::Done);
+            return Ok(Status::Success);
         }
-        let mut table = Table::new([
+        let mut table = TextTable::new([
             ("code", Align::Left),
             ("language", Align::Left),
-            ("least letters", Align::Left),
+            ("minimum letters", Align::Left),
             ("exceptions", Align::Left),
             ("licence", Align::Left),
         ]);
-        for Entry { code, name, left, right, has_exceptions, licence } in entries {
+        for LanguageEntry { code, name, left, right, has_exceptions, licence } in entries {
             let exceptions = if has_exceptions { "yes" } else { "" };
             let letters = format!("{left} before, {right} after");
             table.row([code, name, &letters, exceptions, licence].map(str::to_owned));
         }
         output::print(&table.to_string())?;
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 }

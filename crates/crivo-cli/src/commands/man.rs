@@ -1,26 +1,26 @@
-//! `crivo man`: the manual, made from the same words as `--help`.
+//! `crivo man`: manual pages, generated from the same text as `--help`.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, Command, CommandFactory, ValueHint};
+use clap::{Args, Command, ValueHint};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::cli::Cli;
-use crate::outcome::{Error, Outcome};
+use crate::error::Error;
 use crate::output;
+use crate::status::Status;
 
-/// Prints a manual page, or writes all of them to a folder
+/// Prints a manual page, or writes all of them to a directory
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// The command to print the page of; that of crivo itself if none is named
+    /// The command whose page to print [default: crivo itself]
     #[arg(conflicts_with = "output")]
     command: Option<String>,
 
-    /// Write a page for every command to this folder, which is made if need be
+    /// Write a page for every command to this directory, which is created if necessary
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 }
@@ -32,20 +32,20 @@ Examples:
 ";
 
 impl ManArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
-        // `crivo help` is no command with a page of its own.
-        let mut cli = Cli::command().disable_help_subcommand(true);
-        // Gives subcommands their full names.
+    pub(crate) fn run(self, cli: Command) -> Result<Status, Error> {
+        // `crivo help` has no page of its own.
+        let mut cli = cli.disable_help_subcommand(true);
+        // This gives subcommands their full names.
         cli.build();
-        if let Some(folder) = self.output {
-            fs::create_dir_all(&folder).map_err(Error::writing(&folder))?;
+        if let Some(directory) = self.output {
+            fs::create_dir_all(&directory).map_err(Error::writing(&directory))?;
             for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
-                let path = folder.join(page_of(command).get_filename());
+                let path = directory.join(page_of(command).get_filename());
                 render(command)
                     .and_then(|page| fs::write(&path, page))
                     .map_err(Error::writing(&path))?;
             }
-            return Ok(Outcome::Done);
+            return Ok(Status::Success);
         }
         let command = match &self.command {
             None => &cli,
@@ -58,7 +58,7 @@ impl ManArgs {
             .and_then(|page| out.write_all(&page))
             .and_then(|()| out.flush())
             .map_err(Error::output)?;
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 }
 
@@ -69,7 +69,7 @@ fn page_of(command: &Command) -> Man {
         .manual("The crivo manual")
 }
 
-/// The sections that follow from the arguments, then those that the help ends with.
+/// The sections that clap generates, then those at the end of the help.
 fn render(command: &Command) -> io::Result<Vec<u8>> {
     let page = page_of(command);
     let mut text = Vec::new();
@@ -89,7 +89,7 @@ fn render(command: &Command) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// `Heading: words`, or `Heading:` and lines that are shown as they are.
+/// A paragraph is `Heading: text`, or `Heading:` followed by preformatted lines.
 fn add_section(roff: &mut Roff, paragraph: &str) {
     let Some((heading, body)) = paragraph.split_once(':') else { return };
     roff.control("SH", [heading.to_uppercase().as_str()]);
@@ -107,7 +107,7 @@ fn add_section(roff: &mut Roff, paragraph: &str) {
     }
 }
 
-/// The other pages: of crivo those of all commands, of a command that of crivo.
+/// The page of crivo refers to the pages of all commands, and each of them to it.
 fn add_see_also(roff: &mut Roff, command: &Command) {
     let names: Vec<_> = match command.has_subcommands() {
         true => command.get_subcommands().filter_map(Command::get_display_name).collect(),

@@ -1,4 +1,4 @@
-//! `crivo merge`: many filters become one.
+//! `crivo merge`: the union of filters.
 
 use std::path::PathBuf;
 
@@ -6,20 +6,21 @@ use clap::{Args, ValueHint};
 use crivo::filter::{AnyFilter, Filter, RebuildError};
 use serde::Serialize;
 
-use crate::describe::{Facts, past_capacity};
+use crate::describe::{FilterSummary, past_capacity};
+use crate::error::Error;
 use crate::human;
-use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::secret::KeyFileArgs;
+use crate::status::Status;
 use crate::update;
 
-/// Merges filters into one that holds the keys of all
+/// Merges filters into one that contains the keys of all
 ///
-/// They must have been built alike: the same kind, and the same --keys, --rate and --seed.
+/// They must have been built with the same --kind, --keys, --fpr and --seed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MergeArgs {
-    /// The file to write; it may be one of those that are read
+    /// The file to write; it may be one of the inputs
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 
@@ -38,12 +39,12 @@ pub(crate) struct MergeArgs {
 const EXAMPLES: &str = "\
 Examples:
   crivo merge -o week.crivo monday.crivo tuesday.crivo
-  crivo build -o monday.crivo --keys 1M monday.txt      built alike: the same --keys
+  crivo build -o monday.crivo --keys 1M monday.txt      with the same --keys
   crivo build -o tuesday.crivo --keys 1M tuesday.txt
 ";
 
 impl MergeArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         update::check_output(&self.output, &[])?;
         let open = self.key.open()?;
         let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
@@ -53,7 +54,7 @@ impl MergeArgs {
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
                     RebuildError::Incompatible(_) => {
-                        "; build both with the same --kind, --keys, --rate and --seed"
+                        "; build both with the same --kind, --keys, --fpr and --seed"
                     }
                     RebuildError::Full(_) => "; build them with a larger --keys",
                     _ => "",
@@ -67,28 +68,28 @@ impl MergeArgs {
         }
         update::replace(&self.output, &all)?;
         if let Some(warning) = past_capacity(&all) {
-            output::warn(warning);
+            output::print_warning(warning);
         }
         let file = self.output.display();
         if self.json {
-            let facts = Facts::of(&all);
-            let summary = Summary { file: file.to_string(), merged: self.files.len(), facts };
+            let facts = FilterSummary::of(&all);
+            let summary = MergeSummary { file: file.to_string(), merged: self.files.len(), facts };
             output::print_json(&summary)?;
         } else {
-            output::say(format_args!(
+            output::print_message(format_args!(
                 "{file}: {} merged; it holds at most {}",
                 human::counted(self.files.len() as u64, &format!("{} filter", all.kind())),
                 human::counted(all.key_count(), "key"),
             ));
         }
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct MergeSummary {
     file: String,
     merged: usize,
     #[serde(flatten)]
-    facts: Facts,
+    facts: FilterSummary,
 }

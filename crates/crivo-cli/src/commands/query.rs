@@ -1,4 +1,4 @@
-//! `crivo query`: which records may be in a filter?
+//! `crivo query`: the records that may be in a filter.
 
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
@@ -9,16 +9,17 @@ use crivo::filter::{AnyFilter, Filter};
 use serde::Serialize;
 
 use super::records::Printer;
+use crate::error::Error;
 use crate::input::{Chunk, InputArgs, Pieces, in_parallel};
 use crate::mapped;
-use crate::outcome::{Error, Outcome};
 use crate::output;
 use crate::secret::KeyFileArgs;
+use crate::status::Status;
 
 /// Prints the records that may be in a filter, or those that are certainly not
 ///
-/// Records are printed as they are, in the order of the input. The exit status is 0 if there was
-/// one to print, 1 if there was none.
+/// Records are printed unchanged, in the order of the input. The exit status is 0 if there are any,
+/// 1 if there are none.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QueryArgs {
@@ -33,12 +34,12 @@ pub(crate) struct QueryArgs {
     #[arg(short = 'v', long)]
     absent: bool,
 
-    /// Print only how many records there are
+    /// Print only the number of records
     #[arg(short, long)]
     count: bool,
 
-    /// Print nothing, and stop at the first record that would be: the exit status tells. What
-    /// comes behind it is not looked at, be it there or not
+    /// Print nothing and stop at the first record that would be printed; see the exit status. Later
+    /// inputs are not opened and need not exist
     #[arg(short, long, conflicts_with = "count")]
     quiet: bool,
 
@@ -46,8 +47,8 @@ pub(crate) struct QueryArgs {
     #[arg(long, requires = "count")]
     json: bool,
 
-    /// Answer from the file at once, without reading it first to verify its checksum. Nobody may
-    /// overwrite the file meanwhile; replacing it, as crivo does, is no harm
+    /// Map the file into memory, without reading it first to verify its checksum. It must not be
+    /// overwritten meanwhile; replacing it, as crivo does, is safe
     #[arg(long)]
     no_verify: bool,
 
@@ -66,25 +67,25 @@ Examples:
 
 /// With `--count --json`.
 #[derive(Serialize)]
-struct Counts {
+struct QueryCounts {
     records: u64,
     may_be_present: u64,
     certainly_absent: u64,
 }
 
-/// What is found out about a chunk.
+/// The answers for a chunk.
 #[derive(Default)]
-struct Answers {
+struct QueryAnswers {
     digests: Vec<Digest>,
     records: Vec<Range<usize>>,
     hits: Vec<bool>,
-    /// How many records are to be printed.
+    /// The number of records to be printed.
     count: u64,
     kept: Pieces,
 }
 
-impl Answers {
-    fn find(&mut self, chunk: &Chunk, filter: &AnyFilter, wanted: bool, prints: bool) {
+impl QueryAnswers {
+    fn find(&mut self, chunk: &Chunk, filter: &AnyFilter, prints_present: bool, prints: bool) {
         let hasher = filter.hasher();
         let Self { digests, records, hits, count, kept } = self;
         digests.clear();
@@ -101,9 +102,9 @@ impl Answers {
         hits.clear();
         hits.resize(digests.len(), false);
         filter.contains_batch(digests, hits);
-        *count = hits.iter().map(|hit| u64::from(*hit == wanted)).sum();
+        *count = hits.iter().map(|hit| u64::from(*hit == prints_present)).sum();
         for (record, hit) in records.iter().zip(&*hits) {
-            if *hit == wanted {
+            if *hit == prints_present {
                 kept.push(record.clone());
             }
         }
@@ -111,13 +112,13 @@ impl Answers {
 }
 
 impl QueryArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         let filter = self.open()?;
         let prints = !self.count && !self.quiet;
-        let wanted = !self.absent;
+        let prints_present = !self.absent;
         let chunks = match (prints, self.quiet) {
             (true, _) => self.input.chunks_to_print()?,
-            // Whatever comes behind the first hit is not looked at.
+            // Inputs after the first hit need not exist.
             (false, true) => self.input.chunks_in_turn()?,
             (false, false) => self.input.chunks()?,
         };
@@ -125,7 +126,9 @@ impl QueryArgs {
         let (mut records, mut count) = (0, 0);
         in_parallel(
             chunks,
-            move |chunk, answers: &mut Answers| answers.find(chunk, &filter, wanted, prints),
+            move |chunk, answers: &mut QueryAnswers| {
+                answers.find(chunk, &filter, prints_present, prints)
+            },
             |chunk, answers| {
                 records += answers.digests.len() as u64;
                 count += answers.count;
@@ -140,16 +143,16 @@ impl QueryArgs {
         )?;
         if self.json {
             drop(printer);
-            let (may_be_present, certainly_absent) = match wanted {
+            let (may_be_present, certainly_absent) = match prints_present {
                 true => (count, records - count),
                 false => (records - count, count),
             };
-            output::print_json(&Counts { records, may_be_present, certainly_absent })?;
+            output::print_json(&QueryCounts { records, may_be_present, certainly_absent })?;
         } else if self.count {
             printer.write(format!("{count}\n").as_bytes())?;
             printer.flush()?;
         }
-        Ok(if count > 0 { Outcome::Done } else { Outcome::Nothing })
+        Ok(if count > 0 { Status::Success } else { Status::NothingFound })
     }
 
     fn open(&self) -> Result<AnyFilter, Error> {

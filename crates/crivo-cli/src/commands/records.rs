@@ -1,33 +1,34 @@
-//! Records on their way through a command: with their digests, and out again.
+//! Hashing the records of a chunk, and printing them.
 
 use std::io::{BufWriter, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use crate::input::{Chunk, Pieces};
-use crate::outcome::Error;
+use crate::error::Error;
+use crate::input::{Chunk, Chunks, Pieces, in_parallel};
 use crate::output::{self, Data};
 use crate::spill::RecordHasher;
 
-/// Records are seldom shorter, and in a chunk there are seldom more.
+/// Records are rarely shorter.
 const SHORT_RECORD: usize = 8;
+/// A chunk rarely has more records.
 const MANY_RECORDS: usize = 1 << 15;
 
 /// The records of a chunk, with the digests of their keys.
 #[derive(Debug, Default)]
-pub(crate) struct Hashed {
+pub(crate) struct HashedRecords {
     pub(crate) digests: Vec<u128>,
     pub(crate) records: Vec<Range<usize>>,
-    /// Whether there is something between two of the records.
+    /// Whether any two records are not adjacent.
     has_gaps: bool,
 }
 
-impl Hashed {
-    /// Becomes that of this chunk.
+impl HashedRecords {
+    /// Replaces the contents by the records of this chunk.
     pub(crate) fn hash(&mut self, chunk: &Chunk, hasher: RecordHasher) {
         let Self { digests, records, has_gaps } = self;
         digests.clear();
         records.clear();
-        // Growing little by little would touch twice the memory.
+        // Growing step by step would touch twice the memory.
         let estimate = (chunk.bytes().len() / SHORT_RECORD).min(MANY_RECORDS);
         digests.reserve(estimate);
         records.reserve(estimate);
@@ -41,7 +42,7 @@ impl Hashed {
         });
     }
 
-    /// All records but those with these indices, which ascend.
+    /// Sets `kept` to all records except those with these ascending indices.
     pub(crate) fn without(&self, left_out: &[usize], kept: &mut Pieces) {
         kept.clear();
         let mut first = 0;
@@ -57,32 +58,45 @@ impl Hashed {
     }
 }
 
-/// Prints records as they are, in few large pieces.
+/// Hashes all records on all cores, and calls `visit` with each chunk in order.
+pub(crate) fn each_hashed_chunk(
+    chunks: Chunks,
+    mut visit: impl FnMut(&Chunk, &HashedRecords) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let hasher = RecordHasher::new();
+    in_parallel(
+        chunks,
+        move |chunk, hashed: &mut HashedRecords| hashed.hash(chunk, hasher),
+        |chunk, hashed| visit(chunk, hashed).map(ControlFlow::Continue),
+    )
+}
+
+/// Prints records unchanged, in few large writes.
 #[derive(Debug)]
 pub(crate) struct Printer {
     out: BufWriter<Data>,
 }
 
 impl Printer {
-    /// To standard output.
+    /// A printer to standard output.
     pub(crate) fn new() -> Self {
         Self { out: output::data() }
     }
 
-    /// Prints some of a chunk's records, after its header if there is one. They do not stay in a
-    /// buffer: whoever reads them may wait for them.
+    /// Prints some of a chunk's records, after its header if there is one, and flushes them: a
+    /// reader may be waiting for them.
     pub(crate) fn print(&mut self, chunk: &Chunk, records: &Pieces) -> Result<(), Error> {
         self.write(chunk.header())?;
         records.of(chunk).try_for_each(|piece| self.write(piece))?;
         self.flush()
     }
 
-    /// Prints bytes. They may stay in a buffer.
+    /// Prints bytes, buffered.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.out.write_all(bytes).map_err(Error::output)
     }
 
-    /// Empties the buffer.
+    /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.out.flush().map_err(Error::output)
     }

@@ -1,4 +1,4 @@
-//! `crivo remove`: keys out of a filter file.
+//! `crivo remove`: removes keys from a filter file.
 
 use clap::Args;
 use crivo::codec::Header;
@@ -7,17 +7,18 @@ use crivo::filter::choose::Abilities;
 use serde::Serialize;
 
 use super::change::{Change, ChangeArgs};
-use crate::describe::{Facts, kinds_that};
+use crate::describe::{FilterSummary, cannot_remove};
+use crate::error::Error;
 use crate::human;
-use crate::outcome::{Error, Outcome};
 use crate::output;
+use crate::status::Status;
 
 /// Removes keys from a filter file, in place
 ///
-/// Remove only what was inserted: a key that never was, but seems to be there, takes another one
-/// with it. Each distinct key is removed once; from a counting filter, as often as it comes. A key
-/// that several commands inserted must be removed as often. The file is replaced in one step, under
-/// a lock. The exit status is 1 if nothing was removed.
+/// Remove only keys that were inserted: removing a false positive removes another key instead. Each
+/// distinct key is removed once; from a counting filter, as often as it occurs. A key that several
+/// commands inserted must be removed as often. The file is replaced atomically, under a lock. The
+/// exit status is 1 if nothing was removed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RemoveArgs {
@@ -32,20 +33,16 @@ Examples:
 ";
 
 impl RemoveArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         let ChangeArgs { file, json, .. } = &self.args;
         let header = Header::load(file)?;
         let kind = header.kind();
         if !Abilities::of(kind).remove {
-            return Err(Error::new(format_args!(
-                "{} is a {kind} filter, from which nothing can be removed; {} filters give keys back",
-                file.display(),
-                kinds_that(|can| can.remove)
-            )));
+            return Err(Error::new(format_args!("{}: {}", file.display(), cannot_remove(kind))));
         }
         let mut absent = 0;
         let change = self.args.run(&header, |filter, digest, copies| {
-            let Some(filter) = filter.as_removable_mut() else { return Ok(0) };
+            let filter = filter.as_removable_mut().ok_or_else(|| cannot_remove(kind))?;
             let removals = (0..copies).take_while(|_| filter.remove_digest(digest).is_ok());
             let removed = removals.count() as u64;
             absent += copies - removed;
@@ -54,30 +51,30 @@ impl RemoveArgs {
         let Change { filter, input_keys, changed: removed, .. } = change;
         let file = file.display();
         if *json {
-            let (file, facts) = (file.to_string(), Facts::of(&filter));
-            output::print_json(&Summary { file, input_keys, removed, absent, facts })?;
+            let (file, facts) = (file.to_string(), FilterSummary::of(&filter));
+            output::print_json(&RemoveSummary { file, input_keys, removed, absent, facts })?;
         } else {
             let rest = match absent {
                 0 => String::new(),
-                1 => "; 1 was not there".to_owned(),
-                _ => format!("; {} were not there", human::count(absent)),
+                1 => "; 1 was not present".to_owned(),
+                _ => format!("; {} were not present", human::count(absent)),
             };
-            output::say(format_args!(
+            output::print_message(format_args!(
                 "{file}: removed {}{rest}; it holds {}",
                 human::counted(removed, "key"),
                 human::count(filter.key_count())
             ));
         }
-        Ok(if removed > 0 { Outcome::Done } else { Outcome::Nothing })
+        Ok(if removed > 0 { Status::Success } else { Status::NothingFound })
     }
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct RemoveSummary {
     file: String,
     input_keys: u64,
     removed: u64,
     absent: u64,
     #[serde(flatten)]
-    facts: Facts,
+    facts: FilterSummary,
 }

@@ -1,4 +1,4 @@
-//! `crivo similar`: which files, or lines, are nearly the same?
+//! `crivo similar`: finds files or lines that are nearly the same.
 //!
 //! ```text
 //!   file or line ──▶ set of shingles ──▶ signature ──▶ index ──▶ pairs that share a band
@@ -15,18 +15,19 @@ use clap::{Args, ValueHint};
 use crivo_sketch::{BandingPlan, Goal, Shingles, SignatureBits, Sketcher};
 use serde::Serialize;
 
-use self::collection::{Collection, Place};
+use self::collection::{Collection, Location, SearchResult};
+use crate::error::Error;
 use crate::human;
 use crate::input::FormatArgs;
-use crate::outcome::{Error, Outcome};
 use crate::output;
+use crate::status::Status;
 
 /// Finds files, or lines, that are nearly the same
 ///
-/// Two texts are as similar as the sets of their shingles: of the runs of K words, or characters,
-/// that occur in either, the share that occurs in both. Prints the similarity and the two names,
-/// separated by tabs, the most similar pair first. A copy of an earlier text is paired with that
-/// text alone.
+/// The similarity of two texts is the Jaccard similarity of their sets of shingles: of the runs of K
+/// words, or characters, that occur in either, the share that occurs in both. Prints the similarity
+/// and the two names, separated by tabs, the most similar pair first. A copy of an earlier text is
+/// paired only with that text.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SimilarArgs {
@@ -38,11 +39,11 @@ pub(crate) struct SimilarArgs {
     #[arg(long)]
     lines: bool,
 
-    /// Print pairs that are at least so similar, from 0 (nothing in common) to 1 (the same)
+    /// The minimum similarity to print, from 0 (nothing in common) to 1 (the same)
     #[arg(short, long, value_name = "S", default_value_t = 0.8)]
     threshold: f64,
 
-    /// Find at least this share of the pairs at the threshold; of more similar ones it finds more
+    /// The share of the pairs at the threshold to find; of more similar pairs it finds more
     #[arg(long, value_name = "R", default_value_t = 0.99)]
     recall: f64,
 
@@ -70,9 +71,9 @@ Examples:
   crivo similar --lines --chars 4 names.txt   lines that are nearly the same
 ";
 
-/// The most values of a signature that bands may use. Where the threshold is so low that these are
-/// too few, as many as there can be.
-const VALUES: [u32; 2] = [128, 4_096];
+/// The maximum numbers of signature values for the bands. The second is used where the threshold is
+/// too low for the first.
+const MAX_VALUES: [u32; 2] = [128, 4_096];
 
 /// The values of a signature for estimates: a standard error of at most 0.031.
 const VALUES_FOR_ESTIMATES: u32 = 256;
@@ -81,20 +82,18 @@ const VALUES_FOR_ESTIMATES: u32 = 256;
 const BITS: u32 = 8;
 
 impl SimilarArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         if self.files.len() < 2 && !self.lines {
-            return Err(Error::new(
-                "one file has no other to be similar to; name more, or use --lines",
-            ));
+            return Err(Error::new("there is only one file; name more, or use --lines"));
         }
         let shingles = self.shingles()?;
         let plan = self.plan()?;
-        let least = if self.approx { VALUES_FOR_ESTIMATES } else { 1 };
-        let sketcher = Sketcher::classic(plan.banding.value_count().max(least))?;
+        let min_values = if self.approx { VALUES_FOR_ESTIMATES } else { 1 };
+        let sketcher = Sketcher::classic(plan.banding.value_count().max(min_values))?;
         let bits = SignatureBits::new(BITS)?;
-        let (is_exact, shows_words) = (!self.approx, self.json);
+        let (is_exact, shows_text) = (!self.approx, self.json);
         let mut collection =
-            Collection::new(shingles, sketcher, bits, plan.banding, is_exact, shows_words)?;
+            Collection::new(shingles, sketcher, bits, plan.banding, is_exact, shows_text)?;
         let format = FormatArgs::default().format()?;
         match self.lines {
             true => collection.read_lines(&self.files, &format)?,
@@ -106,7 +105,7 @@ impl SimilarArgs {
             false => print(&collection, &found)?,
         }
         self.summarise(&collection, &found, &plan);
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 
     fn shingles(&self) -> Result<Shingles, Error> {
@@ -121,12 +120,12 @@ impl SimilarArgs {
     fn plan(&self) -> Result<BandingPlan, Error> {
         let goal =
             Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
-        let [few, many] = VALUES.map(|most_values| Goal { most_values, ..goal }.plan());
+        let [few, many] = MAX_VALUES.map(|most_values| Goal { most_values, ..goal }.plan());
         few.or(many).map_err(|error| match error.parameter {
             "most values" => Error::new(format_args!(
                 "no signature finds {} of the pairs with a similarity of {}; raise --threshold or \
                  lower --recall",
-                human::rate(self.recall),
+                human::percentage(self.recall),
                 self.threshold
             )),
             _ => Error::from(error),
@@ -136,16 +135,16 @@ impl SimilarArgs {
     fn print_json(
         &self,
         collection: &Collection,
-        found: &Found,
+        found: &SearchResult,
         plan: &BandingPlan,
     ) -> Result<(), Error> {
         let pairs = found.pairs.iter().map(|pair| PairReport {
             similarity: pair.similarity,
             standard_error: pair.standard_error,
-            a: collection.place(pair.one),
-            b: collection.place(pair.other),
+            a: collection.location(pair.one),
+            b: collection.location(pair.other),
         });
-        output::print_json(&Report {
+        output::print_json(&SimilarReport {
             threshold: self.threshold,
             texts: collection.text_count(),
             empty: collection.empty_count(),
@@ -155,51 +154,34 @@ impl SimilarArgs {
         })
     }
 
-    fn summarise(&self, collection: &Collection, found: &Found, plan: &BandingPlan) {
+    fn summarise(&self, collection: &Collection, found: &SearchResult, plan: &BandingPlan) {
         let noun = if self.lines { "line" } else { "file" };
         let texts = human::counted(collection.text_count(), noun);
         let pairs = human::counted(found.pairs.len() as u64, "similar pair");
         let candidates = human::counted(found.candidates, "candidate");
-        let recall = human::rate(plan.recall);
-        output::say(format_args!(
+        let recall = human::percentage(plan.recall);
+        output::print_message(format_args!(
             "{texts}: {pairs} among {candidates}; {recall} of those at the threshold are found"
         ));
         if collection.empty_count() > 0 {
             let empty = human::counted(collection.empty_count(), &format!("empty {noun}"));
-            output::say(format_args!("{empty} left out"));
+            output::print_message(format_args!("{empty} left out"));
         }
     }
 }
 
 /// Prints the pairs, a line each.
-fn print(collection: &Collection, found: &Found) -> Result<(), Error> {
+fn print(collection: &Collection, found: &SearchResult) -> Result<(), Error> {
     let mut out = output::data();
     for pair in &found.pairs {
-        let (one, other) = (collection.place(pair.one), collection.place(pair.other));
+        let (one, other) = (collection.location(pair.one), collection.location(pair.other));
         writeln!(out, "{:.4}\t{one}\t{other}", pair.similarity).map_err(Error::output)?;
     }
     out.flush().map_err(Error::output)
 }
 
-/// What a search found.
-struct Found {
-    /// The most similar first; of equals, in the order of the input.
-    pairs: Vec<Pair>,
-    /// How many pairs were compared.
-    candidates: u64,
-}
-
-/// Two texts, by their places in the order of the input.
-struct Pair {
-    similarity: f64,
-    /// Of an estimate.
-    standard_error: Option<f64>,
-    one: usize,
-    other: usize,
-}
-
 #[derive(Serialize)]
-struct Report<'a> {
+struct SimilarReport<'a> {
     threshold: f64,
     texts: u64,
     empty: u64,
@@ -213,6 +195,6 @@ struct PairReport<'a> {
     similarity: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_error: Option<f64>,
-    a: Place<'a>,
-    b: Place<'a>,
+    a: Location<'a>,
+    b: Location<'a>,
 }

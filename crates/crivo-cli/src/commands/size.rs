@@ -1,4 +1,4 @@
-//! `crivo size`: how large, and which kind?
+//! `crivo size`: the size of every kind of filter, and a recommendation.
 
 use clap::Args;
 use crivo::codec::Kind;
@@ -9,34 +9,35 @@ use crivo::{Digest, KeyHasher};
 use serde::Serialize;
 
 use crate::describe::KindName;
+use crate::error::Error;
 use crate::human;
-use crate::outcome::{Error, Outcome};
 use crate::output;
-use crate::table::{Align, Table};
+use crate::status::Status;
+use crate::table::{Align, TextTable};
 
-/// Compares how much memory every kind of filter takes, and says which to choose
+/// Compares the memory of every kind of filter and recommends one
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SizeArgs {
-    /// How many keys: 1000000, 1_000_000 or 1M
+    /// The number of keys: 1000000, 1_000_000 or 1M
     #[arg(long, value_name = "N", value_parser = human::parse_count)]
     #[arg(allow_negative_numbers = true)]
     keys: u64,
 
-    /// The rate of wrong yeses: 0.01 or 1%
-    #[arg(long, value_name = "R", default_value = "0.01", value_parser = human::parse_rate)]
-    #[arg(allow_negative_numbers = true)]
-    rate: f64,
+    /// The false-positive rate: 0.01 or 1%
+    #[arg(long, alias = "rate", value_name = "FPR", default_value = "0.01")]
+    #[arg(value_parser = human::parse_fpr, allow_negative_numbers = true)]
+    fpr: f64,
 
-    /// Only kinds that keys can be removed from
+    /// Only kinds that support removal
     #[arg(long)]
     remove: bool,
 
-    /// Only kinds that know how often a key was inserted
+    /// Only kinds that count how often a key was inserted
     #[arg(long)]
     count_copies: bool,
 
-    /// Only kinds of which two can be merged
+    /// Only kinds that can be merged
     #[arg(long)]
     merge: bool,
 
@@ -47,24 +48,25 @@ pub(crate) struct SizeArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  crivo size --keys 1M --rate 0.001
-  crivo size --keys 50_000 --rate 1% --remove --merge
+  crivo size --keys 1M --fpr 0.001
+  crivo size --keys 50_000 --fpr 1% --remove --merge
   crivo size --keys 10M --json
 ";
 
 impl SizeArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
-        let limit = limits::fixed_set(self.rate)?;
+    pub(crate) fn run(self) -> Result<Status, Error> {
+        let limit = limits::fixed_set(self.fpr)?;
         let needs = self.needs();
-        let mut rows: Vec<Row> = Kind::ALL
+        let mut rows: Vec<SizeRow> = Kind::ALL
             .into_iter()
             .filter(|&kind| self.allows(kind))
             .map(|kind| self.row(kind, limit))
             .collect();
-        // Those out of reach are last.
-        let bits = |row: &Row| row.plan.as_ref().map_or(f64::INFINITY, |plan| plan.bits_per_key);
+        // Impossible ones come last.
+        let bits =
+            |row: &SizeRow| row.plan.as_ref().map_or(f64::INFINITY, |plan| plan.bits_per_key);
         rows.sort_by(|a, b| bits(a).total_cmp(&bits(b)));
-        let choices = Choices {
+        let choices = Recommendations {
             keys_come_one_by_one: choose(&needs).ok().map(Recommendation::of),
             all_keys_at_once: self
                 .allows(Kind::Fuse)
@@ -73,10 +75,10 @@ impl SizeArgs {
                 .map(Recommendation::of),
         };
         if self.json {
-            let (keys, rate) = (self.keys, self.rate);
-            output::print_json(&Report {
+            let (keys, fpr) = (self.keys, self.fpr);
+            output::print_json(&SizeReport {
                 keys,
-                rate,
+                fpr,
                 limit_bits_per_key: limit,
                 kinds: rows,
                 choose: choices,
@@ -84,7 +86,7 @@ impl SizeArgs {
         } else {
             output::print(&self.table(&rows, limit, &choices))?;
         }
-        Ok(Outcome::Done)
+        Ok(Status::Success)
     }
 
     fn needs(&self) -> Needs {
@@ -93,11 +95,11 @@ impl SizeArgs {
             remove: self.remove,
             count: self.count_copies,
             merge: self.merge,
-            ..Needs::rate(self.rate)
+            ..Needs::rate(self.fpr)
         }
     }
 
-    /// Whether a kind can do what is asked for.
+    /// Whether a kind has the required abilities.
     fn allows(&self, kind: Kind) -> bool {
         let can = Abilities::of(kind);
         (can.remove || !self.remove)
@@ -105,52 +107,52 @@ impl SizeArgs {
             && (can.merge || !self.merge)
     }
 
-    fn row(&self, kind: Kind, limit: f64) -> Row {
-        let planned = Plan::for_rate(kind, self.keys, self.rate);
-        let plan = planned.as_ref().ok().map(|plan| Planned {
+    fn row(&self, kind: Kind, limit: f64) -> SizeRow {
+        let planned = Plan::for_rate(kind, self.keys, self.fpr);
+        let plan = planned.as_ref().ok().map(|plan| KindSize {
             bits_per_key: plan.bits_per_key(),
             size_bytes: plan.size_in_bits() / 8,
             times_limit: plan.bits_per_key() / limit,
-            expected_rate: self.first_stage_rate(kind).unwrap_or(plan.expected_fpr()),
-            expected_rate_at_capacity: plan.expected_fpr(),
+            expected_fpr: self.first_stage_fpr(kind).unwrap_or(plan.expected_fpr()),
+            expected_fpr_at_capacity: plan.expected_fpr(),
         });
-        Row {
+        SizeRow {
             kind: KindName(kind),
             plan,
-            out_of_reach: planned.err().map(|error| error.to_string()),
+            impossible: planned.err().map(|error| error.to_string()),
         }
     }
 
-    /// The rate of a growing filter when its first stage is full, of which sizes are told; that which
-    /// was asked for is for all stages together. `None` for other kinds.
-    fn first_stage_rate(&self, kind: Kind) -> Option<f64> {
+    /// The FPR of a growing filter whose first stage is full, to which the sizes refer; the requested
+    /// FPR is that of all stages together. `None` for other kinds.
+    fn first_stage_fpr(&self, kind: Kind) -> Option<f64> {
         if !matches!(kind, Kind::Growing | Kind::GrowingBlocked) {
             return None;
         }
-        // From the least that a stage is made for to where the number of keys no longer matters.
+        // From the minimum of a stage to where the number of keys no longer matters.
         let keys = self.keys.clamp(1 << 10, 1 << 16);
         let digests = (0..keys).map(|key| Digest::new(key).remix()).collect();
-        let plan = Plan::for_rate(kind, keys, self.rate).ok()?;
+        let plan = Plan::for_rate(kind, keys, self.fpr).ok()?;
         plan.build(KeyHasher::default(), digests).ok().map(|filter| filter.expected_fpr())
     }
 
-    fn table(&self, rows: &[Row], limit: f64, choices: &Choices) -> String {
-        let mut table = Table::new([
+    fn table(&self, rows: &[SizeRow], limit: f64, choices: &Recommendations) -> String {
+        let mut table = TextTable::new([
             ("kind", Align::Left),
             ("bits per key", Align::Right),
             ("total", Align::Right),
             ("of the limit", Align::Right),
-            ("expected rate", Align::Right),
+            ("expected FPR", Align::Right),
             ("can", Align::Left),
         ]);
-        for Row { kind: KindName(kind), plan, out_of_reach } in rows {
+        for SizeRow { kind: KindName(kind), plan, impossible } in rows {
             match plan {
                 Some(plan) => table.row([
                     kind.to_string(),
                     format!("{:.2}", plan.bits_per_key),
                     human::bytes(plan.size_bytes),
                     format!("{:.2} ×", plan.times_limit),
-                    plan.rates(),
+                    plan.fpr_range(),
                     abilities(*kind).to_owned(),
                 ]),
                 None => table.row([
@@ -159,14 +161,14 @@ impl SizeArgs {
                     "–".to_owned(),
                     "–".to_owned(),
                     "–".to_owned(),
-                    out_of_reach.clone().unwrap_or_default(),
+                    impossible.clone().unwrap_or_default(),
                 ]),
             }
         }
         let mut text = format!(
-            "{} at a rate of {}; no filter can take fewer than {limit:.2} bits per key\n\n{table}\n",
+            "{} at a false-positive rate of {}; the minimum for any filter is {limit:.2} bits per key\n\n{table}\n",
             human::counted(self.keys, "key"),
-            human::rate(self.rate),
+            human::percentage(self.fpr),
         );
         let mut advise = |when: &str, choice: &Option<Recommendation>| {
             if let Some(Recommendation { kind: KindName(kind), why, .. }) = choice {
@@ -174,33 +176,33 @@ impl SizeArgs {
             }
         };
         match (&choices.keys_come_one_by_one, &choices.all_keys_at_once) {
-            (None, None) => text.push_str("No kind can do that at this rate.\n"),
+            (None, None) => text.push_str("No kind can do that at this false-positive rate.\n"),
             (one_by_one, None) => advise("Choose", one_by_one),
             (one_by_one, at_once) => {
                 advise("Keys come one by one", one_by_one);
-                advise("All keys are there at once", at_once);
+                advise("All keys are known in advance", at_once);
             }
         }
         text
     }
 }
 
-/// What to remember of a kind, in a few words.
+/// A short description of a kind.
 fn abilities(kind: Kind) -> &'static str {
     match kind {
-        Kind::Bloom => "merge; takes any number of keys, at a rising rate",
-        Kind::Blocked => "merge; reads one cache line per question",
+        Kind::Bloom => "merge; accepts any number of keys, at a rising FPR",
+        Kind::Blocked => "merge; reads one cache line per query",
         Kind::Counting => "remove, count, merge",
         Kind::Cuckoo => "remove; merge while there is room",
         Kind::Quotient => "remove, count, merge, grow",
-        Kind::Fuse => "nothing changes: built from all keys at once",
-        Kind::Growing => "grow; size and lower rate are of its first stage",
+        Kind::Fuse => "static: built from all keys at once",
+        Kind::Growing => "grow; size and lower FPR are of its first stage",
         Kind::GrowingBlocked => "grow; as growing, with one cache line per stage",
         _ => "",
     }
 }
 
-/// A reason as a sentence of its own.
+/// A reason as a sentence.
 fn sentence(reason: &str) -> String {
     let mut letters = reason.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string());
@@ -208,42 +210,43 @@ fn sentence(reason: &str) -> String {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct SizeReport {
     keys: u64,
-    rate: f64,
+    fpr: f64,
     limit_bits_per_key: f64,
-    kinds: Vec<Row>,
-    choose: Choices,
+    kinds: Vec<SizeRow>,
+    choose: Recommendations,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct SizeRow {
     kind: KindName,
     #[serde(flatten)]
-    plan: Option<Planned>,
+    plan: Option<KindSize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    out_of_reach: Option<String>,
+    impossible: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Planned {
+struct KindSize {
     bits_per_key: f64,
     size_bytes: u64,
     times_limit: f64,
-    expected_rate: f64,
-    /// Of a growing filter, that of any number of stages.
-    expected_rate_at_capacity: f64,
+    expected_fpr: f64,
+    /// For a growing filter, that of any number of stages.
+    expected_fpr_at_capacity: f64,
 }
 
-impl Planned {
-    fn rates(&self) -> String {
-        let [now, later] = [self.expected_rate, self.expected_rate_at_capacity].map(human::rate);
+impl KindSize {
+    fn fpr_range(&self) -> String {
+        let [now, later] =
+            [self.expected_fpr, self.expected_fpr_at_capacity].map(human::percentage);
         if now == later { now } else { format!("{now} to {later}") }
     }
 }
 
 #[derive(Serialize)]
-struct Choices {
+struct Recommendations {
     keys_come_one_by_one: Option<Recommendation>,
     all_keys_at_once: Option<Recommendation>,
 }

@@ -1,4 +1,4 @@
-//! `crivo study`: theory and measurement, side by side.
+//! `crivo study`: compares theory with measurement.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -7,14 +7,15 @@ use clap::Args;
 use crivo_lab::{Options, Progress, Scale, Study, experiments};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::outcome::{Error, Outcome};
+use crate::error::Error;
 use crate::output;
+use crate::status::Status;
 
 /// Repeats published experiments on filters and dictionaries, and writes a report
 ///
-/// Experiments write data files (CSV and JSON), and the report is made of these: one page for a
-/// browser that needs no network, with every plot as SVG and PNG beside it. An interrupted study
-/// goes on at the next experiment when it is started again with the same options.
+/// Experiments write data files (CSV and JSON), from which the report is made: one page for a browser
+/// that needs no network, with every plot as SVG and PNG beside it. An interrupted study continues
+/// with the next experiment when it is started again with the same options.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct StudyArgs {
@@ -26,23 +27,23 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     quick: bool,
 
-    /// The folder for data, figures and index.html
+    /// The directory for data, figures and index.html
     #[arg(long, value_name = "DIR", default_value = "study")]
     out: PathBuf,
 
-    /// A list of words, one on each line, in place of the English one that comes with crivo
+    /// A list of words, one per line, instead of the built-in English one
     #[arg(long, value_name = "FILE")]
     words: Option<PathBuf>,
 
-    /// A list of exceptions to hyphenation, with a hyphen at every break, in place of the English one
+    /// A list of hyphenation exceptions, with a hyphen at every break, instead of the English one
     #[arg(long, value_name = "FILE")]
     exceptions: Option<PathBuf>,
 
-    /// How often everything is repeated, at least 2 [default: 30, with --quick 7]
+    /// The number of repetitions, at least 2 [default: 30, with --quick 7]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     repetitions: Option<u32>,
 
-    /// The seed of all randomness: the same seed gives the same data, but for times
+    /// The seed of all randomness: the same seed gives the same data, except for times
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 }
@@ -54,14 +55,14 @@ Examples:
   crivo study hyphenation --words words.txt    with other words
 ";
 
-/// What NAME may be.
+/// The help of NAME.
 fn names() -> String {
     let names: Vec<_> = experiments::names().collect();
     format!("Which experiments, all of them by default: {}", names.join(", "))
 }
 
 impl StudyArgs {
-    pub(crate) fn run(self) -> Result<Outcome, Error> {
+    pub(crate) fn run(self) -> Result<Status, Error> {
         let options = Options {
             scale: if self.quick { Scale::Quick } else { Scale::Full },
             seed: self.seed,
@@ -73,21 +74,24 @@ impl StudyArgs {
         let bars = Bars::new();
         let report = study.run(&self.out, &bars);
         bars.0.finish_and_clear();
-        output::say(format_args!("Open {} in a browser.", report.map_err(Error::new)?.display()));
-        Ok(Outcome::Done)
+        output::print_message(format_args!(
+            "Open {} in a browser.",
+            report.map_err(Error::new)?.display()
+        ));
+        Ok(Status::Success)
     }
 }
 
-/// A bar for the present experiment, on a terminal; elsewhere a line for each.
+/// A progress bar for the current experiment on a terminal, otherwise a line for each.
 struct Bars(ProgressBar);
 
-/// Steps of the bar: fine enough to be seen to move.
+/// The resolution of the bar.
 const STEPS: u64 = 1000;
 
 impl Bars {
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
-        // A template that cannot be read would be seen by the first who tries it.
+        // The template is constant and valid.
         if let Ok(style) =
             ProgressStyle::with_template("{prefix:>9}  {msg:14} {bar:30} {percent:>3}%  {elapsed}")
         {
@@ -96,8 +100,8 @@ impl Bars {
         Self(bar)
     }
 
-    fn say(&self, words: &str) {
-        self.0.suspend(|| output::say(words));
+    fn print(&self, message: &str) {
+        self.0.suspend(|| output::print_message(message));
     }
 }
 
@@ -107,7 +111,7 @@ impl Progress for Bars {
         self.0.set_prefix(format!("{} of {total}", index + 1));
         self.0.set_message(name.to_owned());
         if !io::stderr().is_terminal() {
-            self.say(&format!("{name} ({} of {total}) …", index + 1));
+            self.print(&format!("{name} ({} of {total}) …", index + 1));
         }
     }
 
@@ -118,14 +122,14 @@ impl Progress for Bars {
     fn finished(&self, name: &str) {
         if io::stderr().is_terminal() {
             let seconds = self.0.elapsed().as_secs_f64();
-            self.say(&format!("{name}: {seconds:.1} s"));
+            self.print(&format!("{name}: {seconds:.1} s"));
         }
     }
 
     fn skipped(&self, name: &str, file: &Path) {
         let file = file.display();
-        self.say(&format!(
-            "{name}: measured already with these options; remove {file} to repeat it"
+        self.print(&format!(
+            "{name}: already measured with these options; remove {file} to repeat it"
         ));
     }
 }

@@ -1,4 +1,4 @@
-//! What is read, in pieces of whole records.
+//! The input in chunks of whole records.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -6,37 +6,37 @@ use std::path::PathBuf;
 
 use memchr::memchr_iter;
 
-use super::layout::{self, Format, Layout};
-use super::progress::Progress;
-use super::source::{Input, Source};
-use crate::outcome::Error;
+use super::layout::{self, RecordFormat, RecordLayout};
+use super::progress::InputProgress;
+use super::source::{Input, InputReader};
+use crate::error::Error;
 
-/// How much is read at once: much against the cost of handing it over, little against the caches.
+/// How much is read at once: large enough to amortise the hand-over, small enough for the caches.
 pub(super) const CHUNK_BYTES: usize = 1 << 17;
 
-/// How much is read first: a short input is not worth the memory of a whole chunk.
+/// How much is read first: a short input does not need a whole chunk.
 const FIRST_CHUNK_BYTES: usize = 1 << 16;
 
-/// A record of CSV that seems to be longer than this is a quote that was never closed: without an
-/// end the rest of a file, however large, would have to fit into memory.
-const LONGEST_CSV_RECORD: usize = 1 << 30;
+/// A CSV record longer than this is taken for an unclosed quote: otherwise the rest of a file, of any
+/// size, would have to fit into memory.
+const MAX_CSV_RECORD: usize = 1 << 30;
 
 /// Some whole records, in the order of the input.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    /// Used up to `end`; the rest is there so that it need not be cleared again.
+    /// Used up to `end`. It never shrinks, so that it need not be cleared again.
     buffer: Vec<u8>,
     end: usize,
-    /// How many of the bytes are a header, which is no record.
+    /// How many of the bytes are a header.
     header: usize,
-    /// Only the header of the first file is shown.
+    /// Only the header of the first file is printed.
     shows_header: bool,
-    layout: Layout,
+    layout: RecordLayout,
 }
 
 impl Default for Chunk {
     fn default() -> Self {
-        let layout = Layout::Terminated { terminator: b'\n', field: None };
+        let layout = RecordLayout::Terminated { terminator: b'\n', field: None };
         Self { buffer: Vec::new(), end: 0, header: 0, shows_header: false, layout }
     }
 }
@@ -51,23 +51,23 @@ impl Chunk {
         });
     }
 
-    /// What the ranges of records are about.
+    /// The bytes that ranges of records refer to.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[..self.end]
     }
 
-    /// A header that is to be printed before the records.
+    /// The header to be printed before the records, or nothing.
     pub(crate) fn header(&self) -> &[u8] {
         &self.buffer[..if self.shows_header { self.header } else { 0 }]
     }
 
-    /// The memory that this takes.
+    /// Its memory in bytes.
     pub(super) fn size(&self) -> usize {
         self.buffer.len()
     }
 }
 
-/// Some of a chunk's records, neighbours in one piece.
+/// Some of a chunk's records, with adjacent ones merged into one range.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces(Vec<Range<usize>>);
 
@@ -76,7 +76,7 @@ impl Pieces {
         self.0.clear();
     }
 
-    /// Adds a record that follows those that are there.
+    /// Adds a record behind the others.
     #[inline]
     pub(crate) fn push(&mut self, record: Range<usize>) {
         match self.0.last_mut() {
@@ -96,37 +96,37 @@ impl Pieces {
 pub(crate) struct Chunks {
     waiting: VecDeque<Input>,
     current: Option<Current>,
-    /// What was read behind the last whole record.
+    /// The bytes read after the last whole record.
     rest: Vec<u8>,
-    format: Format,
-    progress: Progress,
-    /// How much is to be read next.
+    format: RecordFormat,
+    progress: InputProgress,
+    /// How much to read next.
     chunk_bytes: usize,
-    /// The header that is shown, once there was one.
-    header: Option<Header>,
+    /// The first file's header.
+    header: Option<CsvHeader>,
     /// Whether all files must have the same header.
     has_one_header: bool,
-    /// [`LONGEST_CSV_RECORD`], but in tests.
-    pub(super) longest_csv_record: usize,
+    /// [`MAX_CSV_RECORD`], except in tests.
+    pub(super) max_csv_record: usize,
 }
 
 /// The input that is being read.
 #[derive(Debug)]
 struct Current {
-    source: Source,
-    layout: Layout,
-    /// How many lines of CSV have been handed on.
+    source: InputReader,
+    layout: RecordLayout,
+    /// How many lines of CSV are in earlier chunks.
     lines: u64,
 }
 
 impl Current {
-    /// An error if these bytes end within quotes; nothing is to follow them.
+    /// Fails if these bytes, which are the last, end within quotes.
     fn check_quotes(&self, bytes: &[u8]) -> Result<(), Error> {
         let Some(quote) = self.layout.unclosed_quote(bytes) else { return Ok(()) };
         let line = self.lines + memchr_iter(b'\n', &bytes[..quote]).count() as u64 + 1;
         Err(Error::new(format_args!(
             "{}, line {line}: a quote opens a field there and is never closed; close it, or leave \
-             out --csv if quotes mean nothing in this file",
+             out --csv if quotes have no meaning in this file",
             self.source.name()
         )))
     }
@@ -134,29 +134,37 @@ impl Current {
 
 /// The columns of a CSV file, and its name.
 #[derive(Debug)]
-struct Header {
+struct CsvHeader {
     columns: Vec<Vec<u8>>,
     file: String,
 }
 
 impl Chunks {
-    /// Opens the first input; the others follow in their turn, but must be there now.
+    /// All inputs must exist now; each is opened when it is read.
     pub(crate) fn open(
         paths: &[PathBuf],
-        format: Format,
-        progress: Progress,
+        format: RecordFormat,
+        progress: InputProgress,
     ) -> Result<Self, Error> {
         let chunks = Self::open_in_turn(paths, format, progress);
         chunks.waiting.iter().try_for_each(Input::check)?;
         Ok(chunks)
     }
 
-    /// Opens every input in its turn, for whoever may stop before the last.
-    pub(crate) fn open_in_turn(paths: &[PathBuf], format: Format, progress: Progress) -> Self {
+    /// Inputs need not exist until they are read, for callers that may stop before the last.
+    pub(crate) fn open_in_turn(
+        paths: &[PathBuf],
+        format: RecordFormat,
+        progress: InputProgress,
+    ) -> Self {
         Self::of(paths.iter().map(|path| Input::named(path)).collect(), format, progress)
     }
 
-    pub(super) fn of(inputs: VecDeque<Input>, format: Format, progress: Progress) -> Self {
+    pub(super) fn of(
+        inputs: VecDeque<Input>,
+        format: RecordFormat,
+        progress: InputProgress,
+    ) -> Self {
         Self {
             waiting: inputs,
             current: None,
@@ -166,23 +174,23 @@ impl Chunks {
             chunk_bytes: FIRST_CHUNK_BYTES,
             header: None,
             has_one_header: false,
-            longest_csv_record: LONGEST_CSV_RECORD,
+            max_csv_record: MAX_CSV_RECORD,
         }
     }
 
-    /// For records that are printed below one header: a CSV file with other columns than the first
-    /// is an error.
+    /// For records that are printed under one header: a CSV file whose columns differ from the
+    /// first file's is an error.
     pub(crate) fn under_one_header(self) -> Self {
         Self { has_one_header: true, ..self }
     }
 
-    /// How many bytes there are to be read, as far as files tell: pipes do not, and compressed files
-    /// tell too few.
+    /// The total length of the files in bytes. Pipes count as 0, and compressed files by their
+    /// compressed length.
     pub(crate) fn length(&self) -> u64 {
         self.waiting.iter().map(Input::length).sum()
     }
 
-    /// Reads whole records into `chunk`: whether there were any.
+    /// Reads whole records into `chunk`. Returns whether there were any.
     pub(super) fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
         loop {
             let opens = self.current.is_none();
@@ -191,13 +199,15 @@ impl Chunks {
                     self.progress.finish();
                     return Ok(false);
                 };
-                let source = Source::open(input, &self.progress, &mut self.rest)?;
-                // The column of a CSV file is found below, when its header is there.
+                let source = InputReader::open(input, &self.progress, &mut self.rest)?;
+                // The column of a CSV file is set below, when its header has been read.
                 let layout = match self.format {
-                    Format::Terminated { terminator, field } => {
-                        Layout::Terminated { terminator, field }
+                    RecordFormat::Terminated { terminator, field } => {
+                        RecordLayout::Terminated { terminator, field }
                     }
-                    Format::Csv { delimiter, .. } => Layout::Csv { delimiter, column: 0 },
+                    RecordFormat::Csv { delimiter, .. } => {
+                        RecordLayout::Csv { delimiter, column: 0 }
+                    }
                 };
                 self.current = Some(Current { source, layout, lines: 0 });
             }
@@ -218,21 +228,21 @@ impl Chunks {
         }
     }
 
-    /// Reads until there is a whole record, or the file ends.
+    /// Reads until there is a whole record or the file ends.
     fn read_records(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let layout = current.layout;
-        let is_csv = matches!(layout, Layout::Csv { .. });
+        let is_csv = matches!(layout, RecordLayout::Csv { .. });
         let buffer = &mut chunk.buffer;
         let mut end = self.rest.len();
         make_room(buffer, self.chunk_bytes.max(2 * end));
         self.chunk_bytes = CHUNK_BYTES.min(2 * self.chunk_bytes);
         buffer[..end].copy_from_slice(&self.rest);
         self.rest.clear();
-        // Where it is worth looking for the end of a record of CSV again: a long one that comes in
-        // small pieces must not be searched from its beginning for each of them.
+        // A long CSV record that arrives in small pieces must not be scanned from its beginning for
+        // each of them: the next scan waits until there are a quarter more bytes.
         let mut searched = 0;
-        let mut worthwhile = 0;
+        let mut next_scan = 0;
         loop {
             if end == buffer.len() {
                 buffer.resize(2 * end, 0);
@@ -242,7 +252,7 @@ impl Chunks {
                 break;
             }
             end += count;
-            if is_csv && end < worthwhile {
+            if is_csv && end < next_scan {
                 continue;
             }
             let whole = layout.whole(&buffer[..end], searched);
@@ -256,14 +266,14 @@ impl Chunks {
             }
             searched = end;
             if end > CHUNK_BYTES {
-                worthwhile = end + end / 4;
+                next_scan = end + end / 4;
             }
-            if end > self.longest_csv_record {
+            if end > self.max_csv_record {
                 current.check_quotes(&buffer[..end])?;
             }
         }
         current.check_quotes(&buffer[..end])?;
-        // Another file's first record must not go on where this one's last has stopped.
+        // The next file's first record must not continue this file's last.
         let lacks_end = end > 0 && buffer[end - 1] != layout.terminator();
         if lacks_end && !self.waiting.is_empty() {
             if end == buffer.len() {
@@ -276,9 +286,9 @@ impl Chunks {
         Ok(())
     }
 
-    /// Sets the header apart from the records that follow it, and finds the column in it.
+    /// Separates the header from the records, and finds the column in it.
     fn take_header(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
-        let (Format::Csv { delimiter, column }, Some(Current { source, layout, .. })) =
+        let (RecordFormat::Csv { delimiter, column }, Some(Current { source, layout, .. })) =
             (&self.format, &mut self.current)
         else {
             return Ok(());
@@ -300,8 +310,8 @@ impl Chunks {
         match &self.header {
             Some(first) if self.has_one_header && first.columns != columns => {
                 return Err(Error::new(format_args!(
-                    "{} has other columns than {}, and records of both cannot stand below one \
-                     header; give each file by itself. They are: {}; and: {}",
+                    "the columns of {} differ from those of {}, and their records cannot be printed \
+                     under one header; process the files separately. They are: {}; and: {}",
                     source.name(),
                     first.file,
                     listed(&columns),
@@ -309,22 +319,22 @@ impl Chunks {
                 )));
             }
             Some(_) => {}
-            None => self.header = Some(Header { columns, file: source.name().to_owned() }),
+            None => self.header = Some(CsvHeader { columns, file: source.name().to_owned() }),
         }
-        *layout = Layout::Csv { delimiter, column: index };
+        *layout = RecordLayout::Csv { delimiter, column: index };
         Ok(())
     }
 }
 
-/// Lets a buffer have at least this length. What it holds is of no use any more.
+/// Gives a buffer at least this length. Its contents are lost.
 fn make_room(buffer: &mut Vec<u8>, length: usize) {
     if buffer.len() < length {
-        // Fresh memory is zero already; what is there need not be copied.
+        // New memory is zero already, and the old contents need not be copied.
         *buffer = vec![0; length];
     }
 }
 
-/// Names of columns, for people.
+/// The names of columns, for messages.
 fn listed(columns: &[Vec<u8>]) -> String {
     let names: Vec<_> = columns.iter().map(|name| String::from_utf8_lossy(name)).collect();
     names.join(", ")

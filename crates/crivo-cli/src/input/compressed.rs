@@ -1,4 +1,4 @@
-//! Compressed bytes as plain ones, and what is wrong with them in words.
+//! Decompression, with error messages for users.
 
 use std::error::Error;
 use std::io::{self, BufRead, ErrorKind, Read};
@@ -13,8 +13,8 @@ pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Compressed bytes.
 pub(super) type Compressed = Box<dyn BufRead + Send>;
 
-/// Decompresses gzip members, one after another, as `cat a.gz b.gz` makes them. Zeros behind the
-/// last, with which tapes are filled up, are left out, as gzip(1) does.
+/// Decompresses concatenated gzip members, as `cat a.gz b.gz` makes them. Zeros after the last member
+/// (the padding of tapes) are ignored, as gzip(1) does.
 pub(super) struct GzipMembers {
     decoder: GzDecoder<Compressed>,
 }
@@ -24,7 +24,7 @@ impl GzipMembers {
         Self { decoder: GzDecoder::new(compressed) }
     }
 
-    /// Begins the next member: whether there is one.
+    /// Begins the next member. Returns whether there is one.
     fn begin(&mut self) -> io::Result<bool> {
         let compressed = self.decoder.get_mut();
         let is_padded = compressed.fill_buf()?.first() == Some(&0);
@@ -35,7 +35,7 @@ impl GzipMembers {
         if is_padded {
             return Err(io::Error::new(
                 ErrorKind::InvalidData,
-                "behind the gzip data there is something else",
+                "the gzip data is followed by something else",
             ));
         }
         let compressed = self.decoder.reset(Box::new(io::empty()));
@@ -47,7 +47,7 @@ impl GzipMembers {
 impl Read for GzipMembers {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            let count = self.decoder.read(buffer).map_err(|error| in_words("gzip", &error))?;
+            let count = self.decoder.read(buffer).map_err(|error| for_users("gzip", &error))?;
             if count > 0 || buffer.is_empty() || !self.begin()? {
                 return Ok(count);
             }
@@ -66,7 +66,7 @@ fn skip_zeros(compressed: &mut Compressed) -> io::Result<()> {
     }
 }
 
-/// Decompresses zstd frames, one after another, as `cat a.zst b.zst` makes them.
+/// Decompresses concatenated zstd frames, as `cat a.zst b.zst` makes them.
 pub(super) struct ZstdFrames {
     compressed: Compressed,
     decoder: FrameDecoder,
@@ -78,7 +78,7 @@ impl ZstdFrames {
         Self { compressed, decoder: FrameDecoder::new(), is_inside: false }
     }
 
-    /// Begins the next frame: whether there is one. Frames with other programs' data are skipped.
+    /// Begins the next frame. Returns whether there is one. Skippable frames are skipped.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.compressed.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.compressed) {
@@ -93,22 +93,22 @@ impl ZstdFrames {
                     }
                 }
                 Err(FrameDecoderError::WindowSizeTooBig { .. }) => {
-                    let words = "the zstd data was compressed with a very long window; \
+                    let message = "the zstd data was compressed with a very long window; \
                                  decompress it with `zstd -d --long=31` first";
-                    return Err(io::Error::new(ErrorKind::Unsupported, words));
+                    return Err(io::Error::new(ErrorKind::Unsupported, message));
                 }
                 Err(FrameDecoderError::DictNotProvided { .. }) => {
-                    let words = "the zstd data was compressed with a dictionary; \
+                    let message = "the zstd data was compressed with a dictionary; \
                                  decompress it with `zstd -d -D DICTIONARY` first";
-                    return Err(io::Error::new(ErrorKind::Unsupported, words));
+                    return Err(io::Error::new(ErrorKind::Unsupported, message));
                 }
-                Err(error) => return Err(in_words("zstd", &error)),
+                Err(error) => return Err(for_users("zstd", &error)),
             }
         }
         Ok(false)
     }
 
-    /// A frame may end with a checksum of what it holds.
+    /// Checks the checksum at the end of a frame, if it has one.
     fn end(&self) -> io::Result<()> {
         let written = self.decoder.get_checksum_from_data();
         if written.is_some() && written != self.decoder.get_calculated_checksum() {
@@ -128,7 +128,7 @@ impl Read for ZstdFrames {
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 self.decoder
                     .decode_blocks(&mut self.compressed, BlockDecodingStrategy::UptoBlocks(1))
-                    .map_err(|error| in_words("zstd", &error))?;
+                    .map_err(|error| for_users("zstd", &error))?;
             }
             let count = self.decoder.read(buffer)?;
             if count > 0 || buffer.is_empty() {
@@ -140,9 +140,9 @@ impl Read for ZstdFrames {
     }
 }
 
-/// A decoder's error for people. Decoders tell in which of their tables they stumbled; what helps is
-/// whether the system failed, or the file is cut short, or damaged.
-fn in_words(format: &str, error: &(dyn Error + 'static)) -> io::Error {
+/// A decoder's error for users. Decoders name the internal table where they failed; users need to
+/// know whether the system failed, or the file is cut short or damaged.
+fn for_users(format: &str, error: &(dyn Error + 'static)) -> io::Error {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>() {
@@ -159,11 +159,11 @@ fn in_words(format: &str, error: &(dyn Error + 'static)) -> io::Error {
 }
 
 fn cut_short(format: &str) -> io::Error {
-    let words = format!("its {format} data is cut short; fetch or compress the file again");
-    io::Error::new(ErrorKind::UnexpectedEof, words)
+    let message = format!("its {format} data is cut short; fetch or compress the file again");
+    io::Error::new(ErrorKind::UnexpectedEof, message)
 }
 
 fn damaged(format: &str) -> io::Error {
-    let words = format!("its {format} data is damaged; fetch or compress the file again");
-    io::Error::new(ErrorKind::InvalidData, words)
+    let message = format!("its {format} data is damaged; fetch or compress the file again");
+    io::Error::new(ErrorKind::InvalidData, message)
 }

@@ -1,8 +1,8 @@
-//! Where records and keys lie in bytes.
+//! The positions of records and keys in bytes.
 //!
-//! A [`Format`] is what the arguments say; a [`Layout`] is what that means in one file, whose
-//! header has been read. Both ends of the pipeline ask the same layout: the reader where the last
-//! whole record ends, the worker for every record and its key.
+//! A [`RecordFormat`] follows from the arguments; a [`RecordLayout`] is its meaning in one file whose
+//! header has been read. Both ends of the pipeline use the same layout: the reader to find the end of
+//! the last whole record, the worker to find every record and its key.
 
 use std::ops::Range;
 
@@ -13,34 +13,34 @@ use super::scan::each_end;
 
 /// The format of all inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Records that end with a byte.
+pub(crate) enum RecordFormat {
+    /// Records that end with a certain byte.
     Terminated {
         /// That byte.
         terminator: u8,
-        /// The number of the key's field, from 1, and what stands between fields; `None` if the
-        /// whole record is the key.
+        /// The number of the key's field, from 1, and the delimiter; `None` if the whole record is
+        /// the key.
         field: Option<(usize, u8)>,
     },
     /// Comma-separated values with a header.
     Csv {
-        /// What stands between fields.
+        /// The separator of fields.
         delimiter: u8,
         /// The name of the key's column.
         column: String,
     },
 }
 
-/// Where records and keys lie in one file.
+/// The positions of records and keys in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// As [`Format::Terminated`].
+pub(crate) enum RecordLayout {
+    /// As [`RecordFormat::Terminated`].
     Terminated { terminator: u8, field: Option<(usize, u8)> },
-    /// As [`Format::Csv`], with the column's index, from 0.
+    /// As [`RecordFormat::Csv`], with the column's index, from 0.
     Csv { delimiter: u8, column: usize },
 }
 
-impl Layout {
+impl RecordLayout {
     /// The byte that ends a record.
     pub(super) fn terminator(&self) -> u8 {
         match self {
@@ -49,7 +49,8 @@ impl Layout {
         }
     }
 
-    /// How many bytes are whole records. The first `known` bytes are known to end in none.
+    /// The length of the whole records at the beginning. The first `known` bytes contain no end of a
+    /// record.
     pub(super) fn whole(&self, bytes: &[u8], known: usize) -> usize {
         match *self {
             Self::Terminated { terminator, .. } => {
@@ -71,7 +72,7 @@ impl Layout {
         }
     }
 
-    /// Where the quote stands that is never closed, if there is one.
+    /// The position of a quote that is never closed, if there is one.
     pub(super) fn unclosed_quote(&self, bytes: &[u8]) -> Option<usize> {
         let Self::Csv { delimiter, .. } = *self else { return None };
         let mut scanner = Scanner::new(delimiter);
@@ -82,8 +83,8 @@ impl Layout {
         scanner.unclosed_quote
     }
 
-    /// Visits every record and its key. The bytes are whole records, but for the last one of a
-    /// file, which may lack its end.
+    /// Visits every record and its key. The bytes are whole records, except that the last record of
+    /// a file may lack its terminator.
     #[inline]
     pub(super) fn each(&self, bytes: &[u8], mut visit: impl FnMut(Range<usize>, &[u8])) {
         match *self {
@@ -112,7 +113,7 @@ impl Layout {
     }
 }
 
-/// A CR before LF is no part of a key.
+/// A CR before LF is not part of a key.
 #[inline]
 fn without_return(content: &[u8], terminator: u8) -> &[u8] {
     match content {
@@ -121,7 +122,7 @@ fn without_return(content: &[u8], terminator: u8) -> &[u8] {
     }
 }
 
-/// The field of this number, counted from 1; empty if there are fewer.
+/// The field with this number, counted from 1; empty if there are fewer.
 fn nth_field(content: &[u8], number: usize, delimiter: u8) -> &[u8] {
     let mut rest = content;
     for _ in 1..number {
@@ -133,10 +134,10 @@ fn nth_field(content: &[u8], number: usize, delimiter: u8) -> &[u8] {
     &rest[..memchr(delimiter, rest).unwrap_or(rest.len())]
 }
 
-/// What some programs put before text in UTF-8.
+/// The UTF-8 byte order mark, which some programs put before text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The fields of a header, with their quotes taken off.
+/// The fields of a header, unquoted.
 pub(super) fn header_fields(header: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     let header = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
     let mut scanner = Scanner::new(delimiter);
@@ -157,26 +158,26 @@ pub(super) fn first_record(bytes: &[u8], delimiter: u8) -> Range<usize> {
 /// Finds the records of CSV bytes, one by one.
 struct Scanner {
     csv: csv_core::Reader,
-    /// The field that was asked for, without its quotes; empty if the record has fewer fields.
+    /// The requested field, unquoted; empty if the record has fewer fields.
     key: Vec<u8>,
     /// How many fields the last record has.
     field_count: usize,
     /// Whether the bytes ended before the last record did.
     ran_out: bool,
-    /// Where the quote stands within which they ended.
+    /// The position of the quote within which they ended.
     unclosed_quote: Option<usize>,
 }
 
 impl Scanner {
     fn new(delimiter: u8) -> Self {
         let mut csv = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-        // At the very beginning a byte order mark would be taken off. A chunk need not begin at
-        // the beginning of a file; a line feed before it is no record, and no beginning either.
+        // The parser strips a byte order mark from the beginning of its input, but a chunk need not
+        // begin at the beginning of a file. A blank line before it is ignored and prevents that.
         csv.read_field(b"\n", &mut [0]);
         Self { csv, key: Vec::new(), field_count: 0, ran_out: false, unclosed_quote: None }
     }
 
-    /// The next record from `start` on, with its end of line; blank lines are no records.
+    /// The next record from `start` on, with its line end; blank lines are skipped.
     fn next(&mut self, bytes: &[u8], start: usize, column: Option<usize>) -> Option<Range<usize>> {
         let start = start + bytes[start..].iter().position(|b| !matches!(b, b'\r' | b'\n'))?;
         self.csv.reset();
@@ -188,7 +189,7 @@ impl Scanner {
         let mut field_start = start;
         let mut piece = [0; 256];
         loop {
-            // Behind the last byte a line feed ends the record, unless it is within quotes.
+            // A line feed after the last byte ends the record, unless it is within quotes.
             self.ran_out = end == bytes.len();
             let next = if self.ran_out { b"\n" } else { &bytes[end..] };
             let (result, taken, given) = self.csv.read_field(next, &mut piece);
@@ -221,7 +222,7 @@ impl Scanner {
     }
 }
 
-/// Reads the number of a field.
+/// Parses the number of a field.
 pub(super) fn parse_field(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
@@ -229,7 +230,7 @@ pub(super) fn parse_field(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads a delimiter: one byte, or a name for one that is hard to type.
+/// Parses a delimiter: one byte, or an escape sequence.
 pub(super) fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] => Ok(*byte),

@@ -1,16 +1,16 @@
-//! Records and their keys, out of files, pipes and compressed files.
+//! Records and their keys, from files, pipes and compressed files.
 //!
 //! A *record* is what is printed, byte for byte; its *key* is what filters and sets see.
 //!
 //! ```text
 //!   input             record         key            arguments
-//!   "ana\r\n"         "ana\r\n"      "ana"          (none): lines; a CR before LF is no part of a key
+//!   "ana\r\n"         "ana\r\n"      "ana"          (none): lines; a CR before LF is not part of a key
 //!   "ana\0"           "ana\0"        "ana"          --null
 //!   "7\tana\tx\n"     the line       "ana"          --field 2 (--delimiter is the tab)
 //!   "7,\"a\"\"b\"\n"  the line       "a\"b"         --csv --column name
 //! ```
 //!
-//! Reading, hashing and what follows overlap, and the order of the input is kept:
+//! Reading, hashing and the work of the caller overlap, and the order of the input is kept:
 //!
 //! ```text
 //!   chunks ──▶ pipeline: work on several chunks at once ──▶ the caller, chunk by chunk, in order
@@ -18,8 +18,8 @@
 //!   source: a file, standard input; gzip and zstd by their first bytes
 //! ```
 //!
-//! [`layout`] says where records and keys lie in bytes, [`chunks`] cuts what is read into pieces of
-//! whole records, and [`pipeline`] spreads them over the cores. Memory is bounded by a few chunks,
+//! [`layout`] finds records and keys in bytes, [`chunks`] splits the input into pieces of whole
+//! records, and [`pipeline`] distributes them over the cores. Memory is bounded by a few chunks,
 //! unless a single record is longer than that.
 
 mod chunks;
@@ -30,24 +30,23 @@ mod progress;
 mod replay;
 mod scan;
 mod source;
+mod standard;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use crivo::{Digest, KeyHasher};
 
 pub(crate) use chunks::{Chunk, Chunks, Pieces};
-pub(crate) use layout::Format;
+pub(crate) use layout::RecordFormat;
 pub(crate) use pipeline::run as in_parallel;
-pub(crate) use progress::Progress;
+pub(crate) use progress::InputProgress;
 pub(crate) use replay::Replay;
-pub(crate) use source::{Text, compression_of};
+pub(crate) use source::{InputBytes, compression_of};
 
-use crate::outcome::Error;
-
-/// The name of standard input among files.
-const STANDARD_INPUT: &str = "-";
+use self::standard::STANDARD_INPUT;
+use crate::error::Error;
 
 /// Where records come from, and what their keys are.
 #[derive(Debug, Clone, Args)]
@@ -60,7 +59,7 @@ pub(crate) struct InputArgs {
     pub(crate) format: FormatArgs,
 }
 
-/// What the options about keys stand under in the help.
+/// The heading in the help of the options about keys.
 const KEYS: &str = "Keys";
 
 /// What a record is, and which part of it is the key.
@@ -75,18 +74,18 @@ pub(crate) struct FormatArgs {
     #[arg(value_parser = layout::parse_field)]
     pub(crate) field: Option<usize>,
 
-    /// What stands between fields: one byte, or `\t` [default: tab; with --csv: comma]
+    /// The separator of fields: one byte, or `\t` [default: tab; with --csv: comma]
     #[arg(short, long, help_heading = KEYS, value_name = "C")]
     #[arg(value_parser = layout::parse_delimiter)]
     pub(crate) delimiter: Option<u8>,
 
     /// Inputs are CSV: quoted fields may hold delimiters and line feeds, the first record of each
-    /// file is its header, and blank lines are no records. Files whose records are printed
+    /// file is its header, and blank lines are ignored. Files whose records are printed
     /// together must have the same columns
     #[arg(long, help_heading = KEYS, requires = "column", conflicts_with_all = ["null", "field"])]
     pub(crate) csv: bool,
 
-    /// With --csv: the key is the field under this name
+    /// With --csv: the key is the field in this column
     #[arg(long, help_heading = KEYS, value_name = "NAME", requires = "csv")]
     pub(crate) column: Option<String>,
 }
@@ -103,21 +102,21 @@ impl InputArgs {
     /// Opens the inputs for a command that prints no records.
     pub(crate) fn chunks(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
-        let progress = Progress::over(&paths);
+        let progress = InputProgress::over(&paths);
         Chunks::open(&paths, self.format.format()?, progress)
     }
 
     /// Opens the inputs for a command that prints records.
     pub(crate) fn chunks_to_print(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
-        let progress = Progress::beside_records(&paths);
+        let progress = InputProgress::beside_records(&paths);
         Ok(Chunks::open(&paths, self.format.format()?, progress)?.under_one_header())
     }
 
-    /// Opens the inputs for a command that may stop before the last of them.
+    /// Opens the inputs one by one, for a command that may stop before the last.
     pub(crate) fn chunks_in_turn(&self) -> Result<Chunks, Error> {
         let paths = self.paths();
-        let progress = Progress::over(&paths);
+        let progress = InputProgress::over(&paths);
         Ok(Chunks::open_in_turn(&paths, self.format.format()?, progress))
     }
 
@@ -161,22 +160,17 @@ impl InputArgs {
 
 impl FormatArgs {
     /// The format of the input, if the arguments agree.
-    pub(crate) fn format(&self) -> Result<Format, Error> {
+    pub(crate) fn format(&self) -> Result<RecordFormat, Error> {
         if let Some(name) = self.column.clone().filter(|_| self.csv) {
             let delimiter = self.delimiter.unwrap_or(b',');
-            return Ok(Format::Csv { delimiter, column: name });
+            return Ok(RecordFormat::Csv { delimiter, column: name });
         }
         let field = self.field.map(|number| (number, self.delimiter.unwrap_or(b'\t')));
         if field.is_none() && self.delimiter.is_some() {
             return Err(Error::new("--delimiter needs --field N or --csv --column NAME"));
         }
-        Ok(Format::Terminated { terminator: if self.null { 0 } else { b'\n' }, field })
+        Ok(RecordFormat::Terminated { terminator: if self.null { 0 } else { b'\n' }, field })
     }
-}
-
-/// Whether a path means standard input.
-fn is_standard_input(path: &Path) -> bool {
-    path.as_os_str() == STANDARD_INPUT
 }
 
 #[cfg(test)]

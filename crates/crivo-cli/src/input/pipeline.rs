@@ -7,13 +7,12 @@
 //!      └── in the order of reading ──┘
 //! ```
 //!
-//! The reader sends a chunk to whoever is free, and at the same time the other end of the answer's
-//! channel to the caller, who waits for the answers in that order, and works while it would wait.
-//! Chunks go around: the caller gives them back, and the reader waits for one when enough memory is
-//! under way.
+//! The reader sends each chunk to a queue for the workers, and at the same time the receiving end of
+//! its result to the caller. The caller takes the results in that order, and works on queued chunks
+//! while it would wait. Chunks are reused: the caller gives them back, and the reader waits for one
+//! when too much memory is in use.
 //!
-//! Before all that the caller works alone for a while: a short input is done sooner than threads are
-//! started.
+//! First the caller works alone for a while: a short input takes less time than starting threads.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -21,18 +20,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::chunks::{CHUNK_BYTES, Chunk, Chunks};
-use crate::outcome::{Error, plain};
+use crate::error::{Error, os_message};
 
-/// How much of the input the caller works on alone.
+/// How many bytes of the input the caller works on before threads are started.
 const ALONE: usize = CHUNK_BYTES / 4;
 
-/// How many chunks may be under way before the reader waits, beside one for each worker.
+/// How many chunks may be in use before the reader waits, in addition to one per worker.
 const SPARE_CHUNKS: usize = 3;
 
-/// Buffers that grew beyond this for a long record are not kept.
-const KEPT: usize = 2 * CHUNK_BYTES;
+/// Buffers that grew beyond this for a long record are not reused.
+const MAX_REUSED: usize = 2 * CHUNK_BYTES;
 
-/// A chunk, and what work has made of it.
+/// A chunk, and the result of the work on it.
 #[derive(Default)]
 struct Task<T> {
     chunk: Chunk,
@@ -41,8 +40,8 @@ struct Task<T> {
 
 /// Calls `work` on every chunk, on all cores, and then `consume` in the order of the input.
 ///
-/// What `work` makes goes into a `T` that has been used before: it must be overwritten. If `consume`
-/// breaks, nothing more is read; a reader that waits for a pipe is left to itself.
+/// `work` must overwrite its `T`, which is reused. If `consume` breaks, no more results are taken;
+/// the reader thread is not joined, because it may be waiting for a pipe.
 pub(crate) fn run<T: Default + Send + 'static>(
     mut chunks: Chunks,
     work: impl Fn(&Chunk, &mut T) + Send + Sync + 'static,
@@ -61,22 +60,22 @@ pub(crate) fn run<T: Default + Send + 'static>(
         done += alone.chunk.bytes().len();
     }
 
-    // One of the cores is the caller's.
+    // The caller uses one of the cores.
     let workers = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
-    let pool = Arc::new(Pool::of(alone, (workers + SPARE_CHUNKS) * CHUNK_BYTES));
+    let pool = Arc::new(TaskPool::of(alone, (workers + SPARE_CHUNKS) * CHUNK_BYTES));
     let (send_jobs, jobs) = mpsc::channel();
-    let (send_answers, answers) = mpsc::channel();
+    let (send_results, results) = mpsc::channel();
     let reader_pool = Arc::clone(&pool);
-    start(move || read(chunks, &reader_pool, &send_jobs, &send_answers))?;
+    start(move || read(chunks, &reader_pool, &send_jobs, &send_results))?;
     let jobs = Arc::new(Mutex::new(jobs));
     let work = Arc::new(work);
     for _ in 0..workers {
         let (jobs, work) = (Arc::clone(&jobs), Arc::clone(&work));
-        start(move || labour(&jobs, &*work))?;
+        start(move || run_worker(&jobs, &*work))?;
     }
 
-    for answer in answers {
-        let mut task = wait(&answer, &jobs, &*work)?;
+    for result in results {
+        let mut task = wait(&result, &jobs, &*work)?;
         if consume(&task.chunk, &mut task.product)?.is_break() {
             break;
         }
@@ -87,47 +86,47 @@ pub(crate) fn run<T: Default + Send + 'static>(
 
 fn start(thread: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     thread::Builder::new().spawn(thread).map(drop).map_err(|error| {
-        let error = plain(&error);
+        let error = os_message(&error);
         Error::new(format_args!("cannot start a thread: {error}; `ulimit -a` shows the limits"))
     })
 }
 
-/// A task to be done, and where it is expected.
-type Job<T> = (Task<T>, SyncSender<Answer<T>>);
-type Answer<T> = Result<Task<T>, Error>;
+/// A task to be done, and where to send its result.
+type Job<T> = (Task<T>, SyncSender<TaskResult<T>>);
+type TaskResult<T> = Result<Task<T>, Error>;
 
-/// The reader: until the input ends, or nobody listens.
+/// The reader: reads until the input ends or the caller has stopped.
 fn read<T: Default>(
     mut chunks: Chunks,
-    pool: &Pool<T>,
+    pool: &TaskPool<T>,
     jobs: &Sender<Job<T>>,
-    answers: &Sender<Receiver<Answer<T>>>,
+    results: &Sender<Receiver<TaskResult<T>>>,
 ) {
     loop {
         let mut task = pool.take();
         let before = task.chunk.size();
         let filled = chunks.fill(&mut task.chunk);
         pool.grew(task.chunk.size() - before);
-        // There is one answer, for which there is room.
-        let (send_answer, answer) = mpsc::sync_channel(1);
-        let is_heard = match filled {
-            Ok(true) => answers.send(answer).is_ok() && jobs.send((task, send_answer)).is_ok(),
+        // One result is sent, and the channel has room for it.
+        let (send_result, result) = mpsc::sync_channel(1);
+        let is_received = match filled {
+            Ok(true) => results.send(result).is_ok() && jobs.send((task, send_result)).is_ok(),
             Ok(false) => false,
             Err(error) => {
-                // The caller sees what was read before the error, and then the error.
-                let _ = send_answer.send(Err(error));
-                let _ = answers.send(answer);
+                // The caller gets the chunks before the error, and then the error.
+                let _ = send_result.send(Err(error));
+                let _ = results.send(result);
                 false
             }
         };
-        if !is_heard {
+        if !is_received {
             return;
         }
     }
 }
 
-/// A worker: until there is no more work.
-fn labour<T>(jobs: &Mutex<Receiver<Job<T>>>, work: &impl Fn(&Chunk, &mut T)) {
+/// A worker: works until the queue is closed.
+fn run_worker<T>(jobs: &Mutex<Receiver<Job<T>>>, work: &impl Fn(&Chunk, &mut T)) {
     loop {
         let job = locked(jobs).recv();
         let Ok(job) = job else { return };
@@ -135,70 +134,71 @@ fn labour<T>(jobs: &Mutex<Receiver<Job<T>>>, work: &impl Fn(&Chunk, &mut T)) {
     }
 }
 
-fn finish<T>((mut task, answer): Job<T>, work: &impl Fn(&Chunk, &mut T)) {
+fn finish<T>((mut task, result): Job<T>, work: &impl Fn(&Chunk, &mut T)) {
     work(&task.chunk, &mut task.product);
-    // If nobody waits for it, the caller has stopped.
-    let _ = answer.send(Ok(task));
+    // If this fails, the caller has stopped.
+    let _ = result.send(Ok(task));
 }
 
-/// The caller: until this answer is there. While it is not, and tasks wait for a worker, it is one.
+/// The caller: waits for this result, and works on queued tasks meanwhile.
 fn wait<T>(
-    answer: &Receiver<Answer<T>>,
+    result: &Receiver<TaskResult<T>>,
     jobs: &Mutex<Receiver<Job<T>>>,
     work: &impl Fn(&Chunk, &mut T),
-) -> Answer<T> {
+) -> TaskResult<T> {
     loop {
-        if let Ok(answer) = answer.try_recv() {
-            return answer;
+        if let Ok(result) = result.try_recv() {
+            return result;
         }
-        // A worker that waits for work holds the lock: then there is none.
+        // An idle worker holds the lock: then the queue is empty.
         let Some(job) = jobs.try_lock().ok().and_then(|jobs| jobs.try_recv().ok()) else { break };
         finish(job, work);
     }
-    // A worker that panicked has said so itself.
-    answer.recv().unwrap_or_else(|_| Err(Error::new("a thread stopped too early")))
+    // A worker that panicked has printed its message.
+    result.recv().unwrap_or_else(|_| Err(Error::new("a worker thread panicked")))
 }
 
-/// Chunks that go around.
-struct Pool<T> {
-    state: Mutex<State<T>>,
+/// Chunks to be reused.
+struct TaskPool<T> {
+    state: Mutex<PoolState<T>>,
     given_back: Condvar,
 }
 
-struct State<T> {
+struct PoolState<T> {
     idle: Vec<Task<T>>,
-    under_way: usize,
-    /// How much memory may be under way, not counting one long record.
-    most: usize,
+    /// Bytes of the chunks that are in use.
+    in_use: usize,
+    /// Above this the reader waits. One long record may exceed it.
+    max_in_use: usize,
 }
 
-impl<T: Default> Pool<T> {
-    fn of(first: Task<T>, most: usize) -> Self {
-        let state = State { idle: vec![first], under_way: 0, most };
+impl<T: Default> TaskPool<T> {
+    fn of(first: Task<T>, max_in_use: usize) -> Self {
+        let state = PoolState { idle: vec![first], in_use: 0, max_in_use };
         Self { state: Mutex::new(state), given_back: Condvar::new() }
     }
 
-    /// A chunk to be filled; waits while too much memory is under way.
+    /// A chunk to be filled; waits while too much memory is in use.
     fn take(&self) -> Task<T> {
         let state = locked(&self.state);
         let mut state = self
             .given_back
-            .wait_while(state, |state| state.under_way >= state.most)
+            .wait_while(state, |state| state.in_use >= state.max_in_use)
             .unwrap_or_else(PoisonError::into_inner);
         let task = state.idle.pop().unwrap_or_default();
-        state.under_way += task.chunk.size();
+        state.in_use += task.chunk.size();
         task
     }
 
-    /// A chunk that was taken has become larger.
+    /// Records that a chunk in use has grown.
     fn grew(&self, bytes: usize) {
-        locked(&self.state).under_way += bytes;
+        locked(&self.state).in_use += bytes;
     }
 
     fn give_back(&self, task: Task<T>) {
         let mut state = locked(&self.state);
-        state.under_way -= task.chunk.size();
-        if task.chunk.size() <= KEPT {
+        state.in_use -= task.chunk.size();
+        if task.chunk.size() <= MAX_REUSED {
             state.idle.push(task);
         }
         drop(state);
@@ -206,7 +206,7 @@ impl<T: Default> Pool<T> {
     }
 }
 
-/// Nothing is left half done by a panic under these locks.
+/// Ignores poisoning: no code that runs under these locks leaves a state half changed.
 fn locked<S>(mutex: &Mutex<S>) -> MutexGuard<'_, S> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! An input that is read several times, also if it is a pipe.
+//! An input that can be read several times, even if it is a pipe.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use super::chunks::Chunks;
-use super::layout::Format;
-use super::progress::Progress;
+use super::layout::RecordFormat;
+use super::progress::InputProgress;
 use super::source::{Input, cannot_read};
-use crate::outcome::Error;
+use crate::error::Error;
 use crate::spill;
 
-/// An input that can be read again and again.
+/// An input that can be read several times.
 #[derive(Debug)]
 pub(crate) struct Replay {
     path: PathBuf,
-    /// What came out of a pipe, in a temporary file.
+    /// The contents of a pipe, in a temporary file.
     spooled: Option<File>,
 }
 
 impl Replay {
-    /// A file as it is; a pipe after it has been read into a temporary file.
+    /// Opens a file, or copies a pipe to a temporary file.
     pub(crate) fn of(path: &Path) -> Result<Self, Error> {
         let input = Input::named(path);
         input.check()?;
@@ -33,17 +33,21 @@ impl Replay {
             return Ok(Self { path: path.clone(), spooled: None });
         }
         let name = input.name();
-        let progress = Progress::over(slice::from_ref(&path));
+        let progress = InputProgress::over(slice::from_ref(&path));
         let mut source = progress.watch(input.open().map_err(|error| cannot_read(&name, &error))?);
         let mut file = spill::temporary()?;
-        // Which of the two failed cannot be told; that the disk is full is the likelier.
+        // `copy` does not say which side failed; a full disk is the likelier cause.
         io::copy(&mut source, &mut file).map_err(spill::temporary_error)?;
         progress.finish();
         Ok(Self { path, spooled: Some(file) })
     }
 
     /// Reads from the beginning.
-    pub(crate) fn chunks(&self, format: Format, progress: Progress) -> Result<Chunks, Error> {
+    pub(crate) fn chunks(
+        &self,
+        format: RecordFormat,
+        progress: InputProgress,
+    ) -> Result<Chunks, Error> {
         let input = match &self.spooled {
             None => Input::named(&self.path),
             Some(file) => {
@@ -56,7 +60,7 @@ impl Replay {
         Ok(Chunks::of(VecDeque::from([input]), format, progress))
     }
 
-    /// For a bar.
+    /// The path, for a progress bar.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

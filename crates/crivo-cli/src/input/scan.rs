@@ -1,18 +1,18 @@
-//! Where records end.
+//! Finds the ends of records.
 
-// For the one call of a function that needs SSE2.
+// For the call of a function that needs SSE2.
 #![allow(unsafe_code)]
 
 use memchr::memchr;
 
-/// How many bytes are looked at together: a bit for each.
+/// How many bytes are examined together: one bit each.
 const BLOCK: usize = u64::BITS as usize;
 
-/// Calls `visit` with the place of every terminator, and with the end of the bytes if the last
+/// Calls `visit` with the position of every terminator, and with the end of the bytes if the last
 /// record lacks one.
 ///
-/// Records are often shorter than it takes to start a search: so a block of bytes is turned into
-/// bits, and a record ends at each that is set. Where there is none in a whole block records are
+/// For short records, starting a search costs more than the search. So a block of bytes is turned
+/// into bits, and a record ends at each bit that is set. If a whole block has none, records are
 /// long, and a search is faster.
 #[inline]
 pub(super) fn each_end(terminator: u8, bytes: &[u8], mut visit: impl FnMut(usize)) {
@@ -26,7 +26,7 @@ pub(super) fn each_end(terminator: u8, bytes: &[u8], mut visit: impl FnMut(usize
             None => places(terminator, &last_block(terminator, rest, lacks_end)),
         };
         let is_long = places == 0;
-        // One loop for all blocks: what is visited becomes part of it.
+        // There is one loop for all blocks, so that `visit` is inlined once.
         while places != 0 {
             visit(start + places.trailing_zeros() as usize);
             places &= places - 1;
@@ -41,7 +41,7 @@ pub(super) fn each_end(terminator: u8, bytes: &[u8], mut visit: impl FnMut(usize
     }
 }
 
-/// The last bytes, fewer than a block, and what belongs behind them.
+/// The last bytes, padded to a block.
 #[cold]
 fn last_block(terminator: u8, rest: &[u8], lacks_end: bool) -> [u8; BLOCK] {
     let mut block = [!terminator; BLOCK];
@@ -52,7 +52,7 @@ fn last_block(terminator: u8, rest: &[u8], lacks_end: bool) -> [u8; BLOCK] {
     block
 }
 
-/// Where a byte stands in a block: a bit for each place, the first place the lowest.
+/// The positions of a byte in a block: one bit each, the first position in the lowest bit.
 #[inline]
 fn places(byte: u8, block: &[u8; BLOCK]) -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -87,11 +87,11 @@ fn places_by_words(byte: u8, block: &[u8; BLOCK]) -> u64 {
     let wanted = u64::MAX / 0xFF * u64::from(byte);
     let (words, _) = block.as_chunks();
     words.iter().rev().fold(0, |places, word| {
-        // Bytes that are wanted are 0 now. Of all others the addition sets the high bit, or they have
-        // it; nothing is carried into the next byte.
+        // Matching bytes are 0 now. The addition sets the high bit of all others, unless they have
+        // it already; there is no carry into the next byte.
         let different = u64::from_le_bytes(*word) ^ wanted;
         let high_bits = !(((different & LOW_BITS) + LOW_BITS) | different | LOW_BITS);
-        // The eight high bits, side by side.
+        // Gather the eight high bits.
         places << 8 | high_bits.wrapping_mul(GATHER) >> 56
     })
 }
@@ -124,7 +124,7 @@ mod tests {
         }
 
         #[test]
-        fn places_are_the_same_on_every_processor(bytes: [[u8; 32]; 2], byte: u8, copies: u64) {
+        fn sse2_and_portable_code_agree(bytes: [[u8; 32]; 2], byte: u8, copies: u64) {
             let mut block: [u8; BLOCK] = bytes.concat().try_into().unwrap();
             (0..BLOCK).filter(|place| copies >> place & 1 == 1).for_each(|place| block[place] = byte);
             let is_place = |place: &usize| block[*place] == byte;

@@ -1,18 +1,18 @@
-//! One input as plain bytes, whatever it is compressed with.
+//! One input as plain bytes, decompressed if necessary.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::compressed::{GZIP, GzipMembers, ZSTD, ZstdFrames};
-use super::is_standard_input;
-use super::progress::Progress;
-use crate::outcome::{Error, plain};
+use super::progress::InputProgress;
+use super::standard::{is_standard_input, standard_input_length};
+use crate::error::{Error, os_message};
 
-/// How compressed bytes are read, and about how much is decompressed before it is handed on.
+/// The buffer for compressed bytes, and about how much is decompressed at a time.
 const COMPRESSED_BYTES: usize = 1 << 18;
 
-/// What a file is compressed with, if it is.
+/// The compression of a file, if it is compressed.
 pub(crate) fn compression_of(mut file: impl Read) -> io::Result<Option<&'static str>> {
     let first = first_bytes(&mut file)?;
     Ok([(GZIP, "gzip"), (ZSTD, "zstd")]
@@ -21,26 +21,26 @@ pub(crate) fn compression_of(mut file: impl Read) -> io::Result<Option<&'static 
 }
 
 /// An input that is being read.
-pub(super) struct Source {
+pub(super) struct InputReader {
     name: String,
     reader: Box<dyn Read + Send>,
-    /// How many bytes at least are read at once, if there are any more.
-    at_once: usize,
+    /// The minimum number of bytes per read, except at the end.
+    min_read: usize,
     has_ended: bool,
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for InputReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("InputReader").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// Where bytes come from, before they are asked for.
+/// An input that is not yet open.
 #[derive(Debug)]
 pub(super) enum Input {
     Standard,
     File(PathBuf),
-    /// A temporary file, at its beginning, with what was read from elsewhere.
+    /// A temporary file, at its beginning, with the contents of another input.
     Spooled {
         file: File,
         name: String,
@@ -48,7 +48,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The input of this name.
+    /// The input with this name.
     pub(super) fn named(path: &Path) -> Self {
         match is_standard_input(path) {
             true => Self::Standard,
@@ -56,7 +56,7 @@ impl Input {
         }
     }
 
-    /// An error if it is not there, as far as that can be told without opening it.
+    /// Fails if it does not exist, as far as can be known without opening it.
     pub(super) fn check(&self) -> Result<(), Error> {
         let Self::File(path) = self else { return Ok(()) };
         let found = fs::metadata(path).and_then(|metadata| match metadata.is_dir() {
@@ -66,7 +66,7 @@ impl Input {
         found.map_err(|error| cannot_read(&self.name(), &error))
     }
 
-    /// How many bytes it has, if it is a file; otherwise none that are known.
+    /// Its length in bytes if it is a regular file, otherwise 0.
     pub(super) fn length(&self) -> u64 {
         let metadata = match self {
             Self::Standard => return standard_input_length(),
@@ -76,7 +76,7 @@ impl Input {
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
 
-    /// What to call it in a message.
+    /// Its name in messages.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Standard => "standard input".to_owned(),
@@ -85,7 +85,7 @@ impl Input {
         }
     }
 
-    /// Its bytes, as they are.
+    /// Its raw bytes.
     pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Standard => Box::new(io::stdin()),
@@ -95,12 +95,12 @@ impl Input {
     }
 }
 
-impl Source {
-    /// Opens an input. What has been read to see how it is compressed goes into `head`, if it is
-    /// not compressed: these are its first bytes.
+impl InputReader {
+    /// Opens an input. The bytes that were read to detect compression are put into `head` if it is
+    /// not compressed.
     pub(super) fn open(
         input: Input,
-        progress: &Progress,
+        progress: &InputProgress,
         head: &mut Vec<u8>,
     ) -> Result<Self, Error> {
         let name = input.name();
@@ -120,19 +120,19 @@ impl Source {
             };
             Ok((reader, COMPRESSED_BYTES))
         };
-        let (reader, at_once) = open().map_err(|error| cannot_read(&name, &error))?;
-        Ok(Self { name, reader, at_once, has_ended: false })
+        let (reader, min_read) = open().map_err(|error| cannot_read(&name, &error))?;
+        Ok(Self { name, reader, min_read, has_ended: false })
     }
 
-    /// What to call it in a message.
+    /// Its name in messages.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Reads some bytes; none only at the end. A pipe is not waited for longer than needed.
+    /// Reads some bytes; none only at the end. It does not wait for a pipe to fill the buffer.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
         let mut count = 0;
-        while !self.has_ended && count < buffer.len() && (count == 0 || count < self.at_once) {
+        while !self.has_ended && count < buffer.len() && (count == 0 || count < self.min_read) {
             match self.reader.read(&mut buffer[count..]) {
                 Ok(0) => self.has_ended = true,
                 Ok(more) => count += more,
@@ -144,26 +144,26 @@ impl Source {
     }
 }
 
-/// A whole input for those who take no records: its bytes, decompressed.
+/// The decompressed bytes of a whole input, for commands that do not read records.
 ///
-/// What goes wrong is an [`Error`] inside the [`io::Error`].
+/// Errors are an [`Error`] wrapped in an [`io::Error`].
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct InputBytes {
     head: Cursor<Vec<u8>>,
-    rest: Source,
+    rest: InputReader,
 }
 
-impl Text {
-    pub(crate) fn open(path: &Path, progress: &Progress) -> Result<Self, Error> {
+impl InputBytes {
+    pub(crate) fn open(path: &Path, progress: &InputProgress) -> Result<Self, Error> {
         let mut head = Vec::new();
         let input = Input::named(path);
         input.check()?;
-        let rest = Source::open(input, progress, &mut head)?;
+        let rest = InputReader::open(input, progress, &mut head)?;
         Ok(Self { head: Cursor::new(head), rest })
     }
 }
 
-impl Read for Text {
+impl Read for InputBytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.head.read(buffer)? {
             0 => self.rest.read(buffer).map_err(io::Error::other),
@@ -175,31 +175,18 @@ impl Read for Text {
 pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let advice = match error.kind() {
         ErrorKind::NotFound => "; is the path right?",
-        ErrorKind::PermissionDenied => "; may you read the file?",
+        ErrorKind::PermissionDenied => "; do you have permission to read it?",
         ErrorKind::IsADirectory => {
             return Error::new(format_args!(
-                "cannot read {name}: it is a folder; name the files in it"
+                "cannot read {name}: it is a directory; name the files in it"
             ));
         }
         _ => "",
     };
-    Error::new(format_args!("cannot read {name}: {}{advice}", plain(error)))
+    Error::new(format_args!("cannot read {name}: {}{advice}", os_message(error)))
 }
 
-/// The bytes of the file that standard input is, or none.
-fn standard_input_length() -> u64 {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-        let metadata = file.and_then(|file| file.metadata());
-        metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
-    }
-    #[cfg(not(unix))]
-    0
-}
-
-/// The first bytes, as many as it takes to know that this is not, or is, compressed.
+/// As many of the first bytes as are needed to detect compression.
 fn first_bytes(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut first = Vec::new();
     while [GZIP, ZSTD].iter().any(|magic| magic.starts_with(&first) && first.len() < magic.len()) {

@@ -1,4 +1,4 @@
-//! Records and keys, from bytes in a file to the caller.
+//! From the bytes of files to records and keys.
 
 use std::io::Write;
 
@@ -67,7 +67,7 @@ fn a_line_is_a_key_without_its_end() {
 }
 
 #[test]
-fn nothing_has_no_records() {
+fn an_empty_input_has_no_records() {
     assert!(keys(&[b""], lines()).is_empty());
     assert!(keys(&[b"", b""], csv("a")).is_empty());
 }
@@ -112,9 +112,10 @@ fn each_csv_file_has_its_own_header() {
 }
 
 #[test]
-fn a_quote_is_closed_or_told() {
-    let quote =
-        |bytes: &[u8]| layout::Layout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes);
+fn unclosed_quotes_are_found() {
+    let quote = |bytes: &[u8]| {
+        layout::RecordLayout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes)
+    };
     for closed in
         [&b""[..], b"a", b"a,", b"\"a\"", b"\"a\"\"b\"", b"\"a\"x", b"a\"b\n", b"\"\"\r", b"\r\n"]
     {
@@ -134,21 +135,24 @@ fn a_quote_that_stays_open_for_too_long_is_not_read_to_its_end() {
         let file = file(bytes.as_bytes());
         let inputs = vec![file.path().to_owned()];
         let mut chunks = InputArgs { inputs, format: csv("key") }.chunks()?;
-        chunks.longest_csv_record = limit;
+        chunks.max_csv_record = limit;
         records(chunks)
     };
-    // It is closed in the end, but a reader that waits for that may have to keep all of a file.
-    let said = with_limit(long("\""), 1 << 18).unwrap_err().to_string();
-    assert!(said.contains("line 3: a quote opens a field there and is never closed"), "{said}");
+    // It is closed in the end, but waiting for that might need memory for the whole file.
+    let message = with_limit(long("\""), 1 << 18).unwrap_err().to_string();
+    assert!(
+        message.contains("line 3: a quote opens a field there and is never closed"),
+        "{message}"
+    );
     assert_eq!(with_limit(long("\""), 1 << 22).unwrap().len(), 2);
-    // Without quotes there is no limit: what is long are the records together.
+    // Without quotes there is no limit: only the records together are long.
     assert_eq!(with_limit(long(""), 1 << 18).unwrap().len(), 1 + (1 << 20));
     let long_line = format!("key\n{}\n", "b".repeat(1 << 20));
     assert_eq!(with_limit(long_line, 1 << 18).unwrap().len(), 1);
 }
 
 #[test]
-fn files_do_not_run_into_each_other() {
+fn the_last_record_of_a_file_ends_with_the_file() {
     let records = read(&[b"a\nb", b"", b"c", b"d"], lines()).unwrap();
     let records: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
     assert_eq!(records, [&b"a\n"[..], b"b\n", b"c\n", b"d"]);
@@ -165,13 +169,13 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_files_are_read_as_they_are() {
+fn compressed_files_are_decompressed() {
     let text: Vec<u8> = (0..200_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
     let plain = keys(&[&text], lines());
     assert_eq!(plain.len(), 200_000);
     let (head, tail) = text.split_at(700_001);
     assert_eq!(keys(&[&[gzip(head), gzip(tail)].concat()], lines()), plain);
-    // A frame with another program's data stands between the two.
+    // There is a skippable frame between the two.
     let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"any"].concat();
     assert_eq!(keys(&[&[zstd(head), skippable, zstd(tail)].concat()], lines()), plain);
     assert!(keys(&[&gzip(b"")], lines()).is_empty());
@@ -195,20 +199,20 @@ fn damaged_compressed_files_are_errors() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_before_anything_is() {
-    let folder = TempDir::new().unwrap();
-    for (path, words) in [
-        (folder.path().to_owned(), "it is a folder"),
-        (folder.path().join("no such"), "is the path right?"),
+fn unreadable_inputs_fail_before_anything_is_read() {
+    let directory = TempDir::new().unwrap();
+    for (path, message) in [
+        (directory.path().to_owned(), "it is a directory"),
+        (directory.path().join("no such"), "is the path right?"),
     ] {
         let args = InputArgs { inputs: vec![path], format: lines() };
         let error = args.each_batch(KeyHasher::default(), |_| Ok(())).unwrap_err().to_string();
-        assert!(error.starts_with("cannot read ") && error.contains(words), "{error}");
+        assert!(error.starts_with("cannot read ") && error.contains(message), "{error}");
     }
 }
 
 #[test]
-fn an_error_of_the_caller_ends_the_reading() {
+fn an_error_of_the_caller_stops_reading() {
     let text = b"line\n".repeat(1_000_000);
     let text = file(&text);
     let args = InputArgs { inputs: vec![text.path().to_owned()], format: lines() };
@@ -222,7 +226,7 @@ fn an_error_of_the_caller_ends_the_reading() {
 }
 
 #[test]
-fn records_longer_than_a_chunk_come_whole() {
+fn records_longer_than_a_chunk_are_read_whole() {
     let long = vec![b'x'; 5 * chunks::CHUNK_BYTES];
     let text = [&b"a\n"[..], &long, b"\r\nb\n", &long].concat();
     assert_eq!(keys(&[&text], lines()), [b"a", &long[..], b"b", &long]);
@@ -252,7 +256,7 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: prop::test_runner::RngSeed::Fixed(5), ..Default::default() })]
 
     #[test]
-    fn records_make_up_the_input(bytes in prop::collection::vec(prop::sample::select(
+    fn records_concatenate_to_the_input(bytes in prop::collection::vec(prop::sample::select(
         &b"ab\r\n\0\t,\"\xff"[..]), 0..200), null: bool) {
         let records = read(&[&bytes], FormatArgs { null, ..lines() }).unwrap();
         let together: Vec<u8> = records.iter().flat_map(|(record, _)| record.clone()).collect();
@@ -269,12 +273,12 @@ proptest! {
         prop_assert_eq!(records.iter().map(|(_, key)| &key[..]).collect::<Vec<_>>(), expected);
     }
 
-    /// Wherever a chunk ends, the records are the same.
+    /// The records do not depend on where chunks end.
     #[test]
-    fn whole_records_can_be_told_from_any_beginning(bytes in prop::collection::vec(
+    fn whole_records_are_found_in_any_prefix(bytes in prop::collection::vec(
         prop::sample::select(&b"ab\r\n\r\n,\"\""[..]), 0..60), cut in 0usize..60) {
-        let layout = layout::Layout::Csv { delimiter: b',', column: 1 };
-        // What ends within quotes is refused before it gets there.
+        let layout = layout::RecordLayout::Csv { delimiter: b',', column: 1 };
+        // Input that ends within quotes is rejected earlier.
         prop_assume!(layout.unclosed_quote(&bytes).is_none());
         let collect = |bytes: &[u8]| {
             let mut records = Vec::new();

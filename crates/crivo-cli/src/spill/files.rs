@@ -1,31 +1,31 @@
-//! Temporary files: anonymous, gone with the program.
+//! Anonymous temporary files, which vanish with the process.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::{array, env, io};
 
 use super::{PARTITIONS, partition};
-use crate::outcome::{Error, plain};
+use crate::error::{Error, os_message};
 
-/// Of the buffer before each file.
+/// The buffer of each file.
 const BUFFER_BYTES: usize = 1 << 15;
 
-/// A temporary file that has no name.
+/// A temporary file without a name.
 pub(crate) fn temporary() -> Result<File, Error> {
     tempfile::tempfile().map_err(temporary_error)
 }
 
-/// For `map_err`: a temporary file could not be made, written or read.
+/// For `map_err`: a temporary file could not be created, written or read.
 pub(crate) fn temporary_error(error: io::Error) -> Error {
     Error::new(format_args!(
-        "cannot use a temporary file in {}: {}; make room, or set TMPDIR to a folder with more",
+        "cannot use a temporary file in {}: {}; make room, or set TMPDIR to a directory with more",
         env::temp_dir().display(),
-        plain(&error)
+        os_message(&error)
     ))
 }
 
-/// Bytes that are first written, then read from the beginning. What was never written to has no
-/// file.
+/// Bytes that are first written, then read from the beginning. The file is created by the first
+/// write.
 #[derive(Debug, Default)]
 pub(crate) struct Spool {
     file: Option<BufWriter<File>>,
@@ -40,7 +40,7 @@ impl Spool {
         file.write_all(bytes).map_err(temporary_error)
     }
 
-    /// The file, at its beginning.
+    /// The file at its beginning; `None` if nothing was written.
     pub(crate) fn into_file(self) -> Result<Option<File>, Error> {
         let Some(file) = self.file else { return Ok(None) };
         let rewound = || {
@@ -52,54 +52,54 @@ impl Spool {
     }
 }
 
-/// Entries of a fixed size in files, by the bits of a digest.
+/// Entries of a fixed size, partitioned into files by bits of a digest.
 #[derive(Debug)]
 pub(super) struct Partitions<const SIZE: usize> {
-    files: [Entries<SIZE>; PARTITIONS],
+    files: [EntryFile<SIZE>; PARTITIONS],
     level: u32,
 }
 
 impl<const SIZE: usize> Partitions<SIZE> {
-    /// Files by the bits of this level.
+    /// Files chosen by the bits of this level.
     pub(super) fn new(level: u32) -> Self {
-        Self { files: array::from_fn(|_| Entries::default()), level }
+        Self { files: array::from_fn(|_| EntryFile::default()), level }
     }
 
     pub(super) fn push(&mut self, digest: u128, entry: [u8; SIZE]) -> Result<(), Error> {
         self.files[partition(digest, self.level)].push(entry)
     }
 
-    pub(super) fn into_files(self) -> [Entries<SIZE>; PARTITIONS] {
+    pub(super) fn into_files(self) -> [EntryFile<SIZE>; PARTITIONS] {
         self.files
     }
 }
 
 /// Entries of a fixed size in a file.
 #[derive(Debug, Default)]
-pub(super) struct Entries<const SIZE: usize>(Spool);
+pub(super) struct EntryFile<const SIZE: usize>(Spool);
 
-impl<const SIZE: usize> Entries<SIZE> {
+impl<const SIZE: usize> EntryFile<SIZE> {
     pub(super) fn push(&mut self, entry: [u8; SIZE]) -> Result<(), Error> {
         self.0.write(&entry)
     }
 
-    /// Ends the writing.
+    /// Ends writing.
     pub(super) fn written(self) -> Result<WrittenEntries<SIZE>, Error> {
         Ok(WrittenEntries(self.0.into_file()?))
     }
 }
 
-/// Entries that can be read, several times.
+/// Entries that can be read several times.
 #[derive(Debug)]
 pub(super) struct WrittenEntries<const SIZE: usize>(Option<File>);
 
 impl<const SIZE: usize> WrittenEntries<SIZE> {
-    /// Whether there is none.
+    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Visits them in the order of writing.
+    /// Visits the entries in the order of writing.
     pub(super) fn each(
         &mut self,
         mut visit: impl FnMut([u8; SIZE]) -> Result<(), Error>,
@@ -118,7 +118,7 @@ impl<const SIZE: usize> WrittenEntries<SIZE> {
     }
 }
 
-/// The bytes of a record's number and its digest.
+/// The bytes of a record's number and digest.
 pub(super) const NUMBERED: usize = 24;
 
 pub(super) fn numbered(number: u64, digest: u128) -> [u8; NUMBERED] {

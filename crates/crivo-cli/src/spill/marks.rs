@@ -1,15 +1,15 @@
-//! Which records are marked, told in the order of the input.
+//! Marked records, queried in the order of the input.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::files::{Spool, temporary_error};
-use crate::outcome::Error;
+use crate::error::Error;
 
-/// How many records are looked at together: a bit for each.
+/// How many records are loaded together: one bit each.
 const WINDOW: u64 = 1 << 20;
 
-/// How many numbers of a list are read together.
+/// How many numbers of a list are read at once.
 const PIECE: u64 = 1 << 10;
 
 const NUMBER_BYTES: u64 = 8;
@@ -19,7 +19,7 @@ const NUMBER_BYTES: u64 = 8;
 pub(super) struct MarkLists {
     numbers: Spool,
     count: u64,
-    /// Where each list ends.
+    /// The end of each list.
     ends: Vec<u64>,
 }
 
@@ -37,41 +37,41 @@ impl MarkLists {
         }
     }
 
-    /// All marks, for being asked.
-    pub(super) fn into_marks(self) -> Result<Marks, Error> {
+    /// All marks, for queries.
+    pub(super) fn into_marks(self) -> Result<MarkedRecords, Error> {
         let mut start = 0;
         let mut lists = Vec::with_capacity(self.ends.len());
         for end in self.ends {
-            lists.push(List { next: start, end, piece: Vec::new() });
+            lists.push(MarkList { next: start, end, piece: Vec::new() });
             start = end;
         }
         let file = self.numbers.into_file()?;
         let bits = vec![0; (WINDOW / 64) as usize];
-        Ok(Marks { file, lists, window: None, bits })
+        Ok(MarkedRecords { file, lists, window: None, bits })
     }
 }
 
-/// Answers for one record after another whether it is marked.
+/// The marked records, queried in ascending order.
 #[derive(Debug)]
-pub(crate) struct Marks {
+pub(crate) struct MarkedRecords {
     file: Option<File>,
-    lists: Vec<List>,
-    /// The number of the first record that `bits` are about.
+    lists: Vec<MarkList>,
+    /// The number of the first record in `bits`.
     window: Option<u64>,
     bits: Vec<u64>,
 }
 
 #[derive(Debug)]
-struct List {
+struct MarkList {
     /// The next number that has not been read from the file.
     next: u64,
     end: u64,
-    /// Numbers that have been read, the next one last.
+    /// Numbers that have been read, the next one at the end.
     piece: Vec<u64>,
 }
 
-impl Marks {
-    /// Whether this record is marked. Numbers must ascend from one question to the next.
+impl MarkedRecords {
+    /// Whether this record is marked. Numbers must ascend from query to query.
     pub(crate) fn is_marked(&mut self, number: u64) -> Result<bool, Error> {
         let start = number - number % WINDOW;
         if self.window != Some(start) {
@@ -88,7 +88,7 @@ impl Marks {
     }
 }
 
-impl List {
+impl MarkList {
     /// Sets the bits of the numbers in the window that begins at `start`.
     fn set_bits(&mut self, file: &mut File, start: u64, bits: &mut [u64]) -> std::io::Result<()> {
         loop {
@@ -96,7 +96,7 @@ impl List {
                 if number >= start + WINDOW {
                     return Ok(());
                 }
-                // Windows that nobody asked about are passed over.
+                // Skip windows that were not queried.
                 if let Some(bit) = number.checked_sub(start) {
                     bits[(bit / 64) as usize] |= 1 << (bit % 64);
                 }

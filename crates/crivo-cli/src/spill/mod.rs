@@ -1,51 +1,51 @@
 //! Exact answers about more records than memory holds.
 //!
-//! A record is remembered by 128 bits of hash ([`RecordHasher`]), about 20 bytes in a
-//! [`DigestSet`]. When a set has taken all the memory it may, it is closed, and whatever is not in
-//! it goes to files, 64 of them, chosen by bits of the digest: equal records meet in the same file,
-//! and each file is small enough to be settled in memory by itself. One that is not is treated in
-//! the same way again, by other bits.
+//! A record is represented by a 128-bit hash ([`RecordHasher`]), which takes about 20 bytes in a
+//! [`RecordSet`]. When a set has used its memory, it is closed, and records that are not in it go to
+//! one of 64 files, chosen by bits of the digest: equal records meet in the same file, and each file
+//! is small enough to be processed in memory. A file that is not is partitioned again, by other bits.
 //!
 //! ```text
-//!   records ──▶ set, until it is full ──▶ settled at once
+//!   records ──▶ set, until it is full ──▶ decided at once
 //!                     └──▶ 64 files by digest ──▶ a set for each ──▶ numbers of records, ascending
 //! ```
 //!
-//! [`Sieve`] finds first occurrences, [`Join`] what two inputs have in common. Files settle records
-//! out of order, so that each writes down their numbers, and [`marks`] answers about them in the
-//! order of the input. All files are anonymous: they are gone when the program is, however it ends.
+//! [`Deduplicator`] finds first occurrences, [`SemiJoin`] what two inputs have in common. Files are
+//! processed out of the order of the input; the numbers of their records are written down, and
+//! [`marks`] returns them in the order of the input. All files are anonymous: they vanish with the
+//! process, however it ends.
 //!
 //! # How exact is exact?
 //!
-//! Two of n different records share their 128 bits with probability n²/2^129: for a million million
-//! records, 1.5e-15. The hash is seeded anew at random in each run, so that records which
-//! collide under one seed, known to somebody, are of no use. It is no cryptographic hash all the same.
+//! Two of n distinct records share their 128 bits with probability n²/2^129: for 10^12 records,
+//! 1.5e-15. The hash has a random seed in each run, so that records that collide under a known seed
+//! are useless to an attacker. It is not a cryptographic hash, however.
 
+mod dedup;
 mod files;
 mod join;
 mod marks;
 mod set;
-mod sieve;
 
 use std::hash::{BuildHasher, RandomState};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+pub(crate) use dedup::{Deduplicator, Occurrence};
 pub(crate) use files::{Spool, temporary, temporary_error};
-pub(crate) use join::Join;
-pub(crate) use set::DigestSet;
-pub(crate) use sieve::{Sieve, Sifted};
+pub(crate) use join::SemiJoin;
+pub(crate) use set::RecordSet;
 
-/// How many files a set that is full spreads the rest over, as a power of two.
+/// The number of files over which a full set spreads the rest, as a power of two.
 const PARTITION_BITS: u32 = 6;
 const PARTITIONS: usize = 1 << PARTITION_BITS;
 
-/// Which file a digest goes to. Sets place digests by their high bits; files take the low ones.
+/// The file of a digest. Sets place digests by their high bits; files are chosen by the low ones.
 fn partition(digest: u128, level: u32) -> usize {
     digest.rotate_right(level * PARTITION_BITS) as usize % PARTITIONS
 }
 
-/// Turns keys into 128 bits, differently in each run.
+/// Hashes keys to 128 bits, differently in each run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordHasher {
     seed: u64,
@@ -54,7 +54,7 @@ pub(crate) struct RecordHasher {
 impl RecordHasher {
     /// A hasher with a random seed.
     pub(crate) fn new() -> Self {
-        // The standard library's own source of randomness, with which it keys its maps.
+        // The source of randomness with which the standard library keys its maps.
         Self { seed: RandomState::new().hash_one(0) }
     }
 

@@ -1,7 +1,11 @@
-//! `crivo insert`, `remove` and `merge`: files that change, and never break.
+//! `crivo insert`, `remove` and `merge`: changes of filter files.
 
 use std::fs;
 use std::io::Write;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::process::Child;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -9,296 +13,327 @@ use std::time::Duration;
 use crivo::codec;
 use crivo::filter::{AnyFilter, Filter};
 
-use crate::support::{Folder, KINDS, Ran};
+#[cfg(target_os = "linux")]
+use crate::signals::{interruptible, send};
+use crate::support::{Finished, KINDS, TestDir};
 
 #[test]
 fn insertion_adds_keys_in_place() {
-    let folder = Folder::new();
-    folder.numbers("first", 0..1_000);
-    folder.numbers("more", 500..2_000);
+    let dir = TestDir::new();
+    dir.numbers("first", 0..1_000);
+    dir.numbers("more", 500..2_000);
     for kind in KINDS.into_iter().filter(|&kind| kind != "fuse") {
-        folder.ok(&format!("build -o f --kind {kind} --keys 5000 first"));
-        let said = folder.ok("insert f more");
-        assert!(said.out.is_empty() && said.err.contains("f: inserted"), "{said:?}");
-        let filter = folder.load("f");
+        dir.ok(&format!("build -o f --kind {kind} --keys 5000 first"));
+        let finished = dir.ok("insert f more");
+        assert!(finished.out.is_empty() && finished.err.contains("f: inserted"), "{finished:?}");
+        let filter = dir.load("f");
         assert!((0..2_000u32).all(|key| filter.contains(&key.to_string())), "{kind}");
         let keys = filter.key_count();
         match kind {
-            // They skip what seems to be there: 500 keys, and at most 1% of the others.
+            // They skip keys that seem present: 500, and at most 1% of the others.
             "bloom" | "blocked" | "growing" | "growing-blocked" => {
                 assert!((1_970..=2_000).contains(&keys), "{kind}");
             }
             _ => assert_eq!(keys, 2_500, "{kind}"),
         }
-        let facts = folder.run_with("insert --json f", b"new\nnew\n").json();
+        let facts = dir.run_with("insert --json f", b"new\nnew\n").json();
         assert_eq!((&facts["input_keys"], &facts["distinct_keys"]), (&2.into(), &1.into()));
         assert_eq!(facts["inserted"], if kind == "counting" { 2 } else { 1 });
     }
 }
 
 #[test]
-fn insertion_past_the_capacity_warns_with_the_rate() {
-    let folder = Folder::new();
-    folder.numbers("first", 0..1_000);
-    folder.numbers("more", 1_000..3_000);
+fn insertion_past_the_capacity_warns_with_the_fpr() {
+    let dir = TestDir::new();
+    dir.numbers("first", 0..1_000);
+    dir.numbers("more", 1_000..3_000);
     for kind in ["bloom", "blocked", "counting"] {
-        folder.ok(&format!("build -o f --kind {kind} first"));
-        let said = folder.ok("insert f more");
+        dir.ok(&format!("build -o f --kind {kind} first"));
+        let finished = dir.ok("insert f more");
         assert!(
-            said.err.contains("warning") && said.err.contains("made for 1,000 keys"),
-            "{said:?}"
+            finished.err.contains("warning") && finished.err.contains("made for 1,000 keys"),
+            "{finished:?}"
         );
-        let rate = said.err.split("is now ").nth(1).unwrap().split('%').next().unwrap();
-        assert!(rate.parse::<f64>().unwrap() > 10.0, "{kind}: {said:?}");
+        let fpr = finished.err.split("is now ").nth(1).unwrap().split('%').next().unwrap();
+        assert!(fpr.parse::<f64>().unwrap() > 10.0, "{kind}: {finished:?}");
     }
-    folder.ok("build -o f --kind growing first");
-    assert!(!folder.ok("insert f more").err.contains("warning"));
+    dir.ok("build -o f --kind growing first");
+    assert!(!dir.ok("insert f more").err.contains("warning"));
 }
 
 #[test]
-fn a_full_filter_stays_as_it_was() {
-    let folder = Folder::new();
-    folder.numbers("first", 0..1_000);
-    folder.numbers("more", 1_000..3_000);
+fn inserting_into_a_full_filter_changes_nothing() {
+    let dir = TestDir::new();
+    dir.numbers("first", 0..1_000);
+    dir.numbers("more", 1_000..3_000);
     for kind in ["cuckoo", "quotient"] {
-        folder.ok(&format!("build -o f --kind {kind} first"));
-        let before = folder.read("f");
-        folder.fails("insert f more", &["no place", "as it was"]);
-        assert_eq!(folder.read("f"), before, "{kind}");
-        assert_eq!(folder.names(), ["f", "first", "more"]);
+        dir.ok(&format!("build -o f --kind {kind} first"));
+        let before = dir.read("f");
+        dir.fails("insert f more", &["no place", "unchanged"]);
+        assert_eq!(dir.read("f"), before, "{kind}");
+        assert_eq!(dir.names(), ["f", "first", "more"]);
     }
 }
 
 #[test]
-fn what_cannot_be_done_is_said_with_those_who_can() {
-    let folder = Folder::new();
-    folder.write("words", "ana\n");
-    folder.ok("build -o f --kind fuse words");
+fn unsupported_operations_name_the_kinds_that_support_them() {
+    let dir = TestDir::new();
+    dir.write("words", "ana\n");
+    dir.ok("build -o f --kind fuse words");
     let can = "bloom, blocked, counting, cuckoo, quotient, growing and growing-blocked";
-    folder.fails("insert f words", &["fuse filter", can]);
+    dir.fails("insert f words", &["fuse filter", can]);
     for kind in ["bloom", "blocked", "fuse", "growing", "growing-blocked"] {
-        folder.ok(&format!("build -o f --kind {kind} words"));
-        folder.fails("remove f words", &[kind, "counting, cuckoo and quotient filters"]);
+        dir.ok(&format!("build -o f --kind {kind} words"));
+        dir.fails("remove f words", &[kind, "counting, cuckoo and quotient filters"]);
     }
 }
 
-/// Keys that seem to be there are left out, so that the number of keys says too little of a filter
-/// that is overfilled; its bits tell.
+/// Keys that seem present are not inserted, so that the key count of an overfilled filter is too low;
+/// the FPR follows from its bits.
 #[test]
-fn an_overfilled_filter_tells_its_rate() {
-    let folder = Folder::new();
-    folder.numbers("first", 0..500);
-    folder.numbers("more", 500..20_000);
-    folder.numbers("strangers", 1_000_000..1_010_000);
+fn an_overfilled_filter_reports_its_fpr() {
+    let dir = TestDir::new();
+    dir.numbers("first", 0..500);
+    dir.numbers("more", 500..20_000);
+    dir.numbers("strangers", 1_000_000..1_010_000);
     for kind in ["bloom", "blocked"] {
-        folder.ok(&format!("build -o f --kind {kind} --keys 1000 first"));
-        let said = folder.ok("insert f more");
-        assert!(said.err.contains("is now 100% instead of"), "{said:?}");
-        let told = folder.ok("inspect --json f").json()["expected_rate"].as_f64().unwrap();
-        let seen: f64 = folder.ok("query -c f strangers").out.trim().parse().unwrap();
-        assert!((told - seen / 10_000.0).abs() < 0.02, "{kind}: {told} told, {seen} seen");
+        dir.ok(&format!("build -o f --kind {kind} --keys 1000 first"));
+        let finished = dir.ok("insert f more");
+        assert!(finished.err.contains("is now 100% instead of"), "{finished:?}");
+        let expected = dir.ok("inspect --json f").json()["expected_fpr"].as_f64().unwrap();
+        let positives: f64 = dir.ok("query -c f strangers").out.trim().parse().unwrap();
+        assert!((expected - positives / 10_000.0).abs() < 0.02, "{kind}: {expected}, {positives}");
     }
 }
 
 #[test]
-fn what_is_inserted_again_is_left_out() {
-    let folder = Folder::new();
-    folder.numbers("keys", 0..500);
+fn present_keys_are_not_inserted_again() {
+    let dir = TestDir::new();
+    dir.numbers("keys", 0..500);
     for kind in ["bloom", "blocked", "growing", "growing-blocked"] {
-        folder.ok(&format!("build -o f --kind {kind} keys"));
-        assert_eq!(folder.ok("insert --json f keys").json()["inserted"], 0, "{kind}");
+        dir.ok(&format!("build -o f --kind {kind} keys"));
+        assert_eq!(dir.ok("insert --json f keys").json()["inserted"], 0, "{kind}");
     }
 }
 
 #[test]
-fn removal_takes_out_what_was_inserted() {
-    let folder = Folder::new();
-    folder.numbers("keys", 0..1_000);
-    folder.numbers("half", 0..500);
-    folder.write("twice", "7\n7\n");
+fn removal_removes_what_was_inserted() {
+    let dir = TestDir::new();
+    dir.numbers("keys", 0..1_000);
+    dir.numbers("half", 0..500);
+    dir.write("twice", "7\n7\n");
     for kind in ["counting", "cuckoo", "quotient"] {
-        folder.ok(&format!("build -o f --kind {kind} --rate 1e-6 keys"));
-        let said = folder.ok("remove f half");
-        assert!(said.err.contains("removed 500 keys"), "{said:?}");
-        let filter = folder.load("f");
+        dir.ok(&format!("build -o f --kind {kind} --fpr 1e-6 keys"));
+        let finished = dir.ok("remove f half");
+        assert!(finished.err.contains("removed 500 keys"), "{finished:?}");
+        let filter = dir.load("f");
         assert_eq!(filter.key_count(), 500);
         assert!((500..1_000u32).all(|key| filter.contains(&key.to_string())), "{kind}");
-        // At a rate of 1e-6, that one of 500 is found has a chance of 1 in 2,000; seeds are fixed.
+        // At an FPR of 1e-6, one of 500 is found with probability 1 in 2,000; seeds are fixed.
         assert!((0..500u32).all(|key| !filter.contains(&key.to_string())), "{kind}");
-        // Nothing is left to remove: status 1, and not a byte changes.
-        let before = folder.read("f");
-        let none = folder.run("remove f half");
+        // Nothing is left to remove: status 1, and the file is unchanged.
+        let before = dir.read("f");
+        let none = dir.run("remove f half");
         assert_eq!(none.status, 1, "{none:?}");
-        assert!(none.err.contains("500 were not there"), "{none:?}");
-        assert_eq!(folder.read("f"), before);
-        assert_eq!(folder.run("remove --json f half").json()["absent"], 500);
-        // Copies count only where they are counted.
-        folder.ok("insert f twice");
-        let copies = folder.run("remove --json f twice").json();
+        assert!(none.err.contains("500 were not present"), "{none:?}");
+        assert_eq!(dir.read("f"), before);
+        assert_eq!(dir.run("remove --json f half").json()["absent"], 500);
+        // Only a counting filter counts copies.
+        dir.ok("insert f twice");
+        let copies = dir.run("remove --json f twice").json();
         assert_eq!(copies["removed"], if kind == "counting" { 2 } else { 1 }, "{kind}");
     }
 }
 
 #[test]
-fn many_insertions_at_once_lose_nothing() {
+fn concurrent_insertions_lose_nothing() {
     const AT_ONCE: u32 = 8;
     const EACH: u32 = 500;
-    let folder = Folder::new();
-    folder.write("none", "");
-    folder.ok("build -o f --kind cuckoo --keys 5000 none");
+    let dir = TestDir::new();
+    dir.write("none", "");
+    dir.ok("build -o f --kind cuckoo --keys 5000 none");
     let children: Vec<_> = (0..AT_ONCE)
         .map(|child| {
             let name = format!("part-{child}");
-            folder.numbers(&name, child * EACH..(child + 1) * EACH);
-            let mut command = folder.crivo(&format!("insert f {name}"));
+            dir.numbers(&name, child * EACH..(child + 1) * EACH);
+            let mut command = dir.crivo(&format!("insert f {name}"));
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
     for child in children {
-        let ran = Ran::of(child.wait_with_output().unwrap());
-        assert_eq!(ran.status, 0, "{ran:?}");
+        let finished = Finished::of(child.wait_with_output().unwrap());
+        assert_eq!(finished.status, 0, "{finished:?}");
     }
-    let filter = folder.load("f");
+    let filter = dir.load("f");
     assert_eq!(filter.key_count(), u64::from(AT_ONCE * EACH));
     assert!((0..AT_ONCE * EACH).all(|key| filter.contains(&key.to_string())));
-    assert!(!folder.names().iter().any(|name| name.ends_with(".tmp")));
+    assert!(!dir.names().iter().any(|name| name.ends_with(".tmp")));
 }
 
+/// Kills commands at different moments. When exactly depends on the machine; the file must be whole at
+/// each of them.
 #[test]
 fn a_killed_command_leaves_the_old_file_or_the_new_one() {
-    let folder = Folder::new();
-    folder.numbers("keys", 0..50_000);
-    folder.numbers("more", 50_000..60_000);
+    let dir = TestDir::new();
+    dir.numbers("keys", 0..50_000);
+    dir.numbers("more", 50_000..60_000);
     // 8 MB, so that writing takes its time.
-    folder.ok("build -o f --keys 7M keys");
-    let mut changed = 0;
+    dir.ok("build -o f --keys 7M keys");
     for round in 0..12 {
-        let before = folder.load("f").key_count();
         let arguments = if round % 2 == 0 { "insert f more" } else { "build -o f --keys 7M keys" };
-        let mut child = folder.crivo(arguments).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = dir.crivo(arguments).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(Duration::from_millis(3 * round));
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = child.kill();
         child.wait().unwrap();
-        codec::verify(folder.path("f")).unwrap();
-        // At most what the last one left, and where files can be nameless not even that.
-        let leftovers = folder.names().into_iter().filter(|name| name.ends_with(".tmp")).count();
-        assert!(leftovers <= 1, "{:?}", folder.names());
-        let filter = folder.load("f");
+        codec::verify(dir.path("f")).unwrap();
+        // At most one: the next command removes it. Where files can be nameless, none.
+        let leftovers = dir.names().into_iter().filter(|name| name.ends_with(".tmp")).count();
+        assert!(leftovers <= 1, "{:?}", dir.names());
+        let filter = dir.load("f");
         assert!((0..50_000u32).all(|key| filter.contains(&key.to_string())));
-        changed += u32::from(filter.key_count() != before);
     }
-    // Not asserted, for it hangs on the clock; it only says what was seen.
-    println!("{changed} of 12 had an effect");
 }
 
-/// What a signal ends leaves nothing behind: while a file is written it has no name. (Elsewhere
-/// than on Linux the next command removes what was left.)
+/// Waits until a command is writing its output; returns false if it ends first. On Linux the
+/// unfinished file has no name, but is among the open files of the process.
 #[cfg(target_os = "linux")]
-#[test]
-fn an_interrupted_command_leaves_no_temporary_file() {
-    let folder = Folder::new();
-    folder.numbers("keys", 0..1_000);
-    folder.ok("build -o f --keys 50M keys");
-    let before = folder.read("f");
-    // 60 MB: the command is ended at different moments of writing them.
-    for signal in ["INT", "TERM"] {
-        for hundredths in 1..=5 {
-            folder.shell(&format!(
-                "\"$CRIVO\" build -o f --keys 50M keys 2> words & sleep 0.0{hundredths}; kill -{signal} $!; wait $!"
-            ));
-            let leftovers: Vec<_> =
-                folder.names().into_iter().filter(|name| name.ends_with(".tmp")).collect();
-            assert!(leftovers.is_empty(), "{leftovers:?}");
+fn wait_until_writing(child: &mut Child, dir: &TestDir) -> bool {
+    let open_files = format!("/proc/{}/fd", child.id());
+    let dir = fs::canonicalize(dir.path(".")).unwrap();
+    let is_unfinished = |file: PathBuf| {
+        let target = fs::read_link(file).unwrap_or_default();
+        target.starts_with(&dir) && target.to_string_lossy().ends_with(" (deleted)")
+    };
+    while child.try_wait().unwrap().is_none() {
+        let files = fs::read_dir(&open_files).into_iter().flatten().flatten();
+        if files.map(|file| file.path()).any(is_unfinished) {
+            return true;
         }
     }
-    assert!(folder.read("f") == before);
+    false
+}
+
+/// An unfinished file has no name. (Elsewhere than on Linux it has one, and the next command removes
+/// it.)
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_while_writing_leaves_the_old_file_and_no_temporary_file() {
+    use std::os::unix::process::ExitStatusExt;
+    let dir = TestDir::new();
+    dir.numbers("keys", 0..1_000);
+    dir.numbers("others", 1_000..2_000);
+    // 60 MB, so that writing takes its time.
+    dir.ok("build -o f --keys 50M keys");
+    let before = dir.read("f");
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGKILL] {
+        // A command that ends before the signal arrives is repeated.
+        let was_interrupted = (0..100).any(|_| {
+            let mut command = dir.crivo("build -o f --keys 50M others");
+            let mut child = interruptible(&mut command).stderr(Stdio::null()).spawn().unwrap();
+            if wait_until_writing(&mut child, &dir) {
+                send(signal, &child);
+            }
+            let status = child.wait().unwrap();
+            let was_interrupted = status.signal() == Some(signal);
+            assert!(was_interrupted || status.success(), "{status}");
+            if !was_interrupted {
+                dir.ok("build -o f --keys 50M keys");
+            }
+            was_interrupted
+        });
+        assert!(was_interrupted, "signal {signal}");
+        assert!(dir.read("f") == before, "signal {signal}");
+        assert_eq!(dir.names(), ["f", "keys", "others"], "signal {signal}");
+    }
 }
 
 #[test]
-fn a_command_killed_while_it_reads_has_changed_nothing() {
-    let folder = Folder::new();
-    folder.write("words", "ana\n");
-    folder.ok("build -o f words");
-    let before = folder.read("f");
+fn a_command_killed_while_reading_changes_nothing() {
+    let dir = TestDir::new();
+    dir.write("words", "ana\n");
+    dir.ok("build -o f words");
+    let before = dir.read("f");
+    // More than a pipe holds: when all of it is written, the command has read some.
+    let keys = b"rui\neva\n".repeat(100_000);
     for arguments in ["insert f", "build -o f", "build -o new"] {
-        let mut command = folder.crivo(arguments);
+        let mut command = dir.crivo(arguments);
         let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        child.stdin.as_mut().unwrap().write_all(b"rui\neva\n").unwrap();
+        child.stdin.as_mut().unwrap().write_all(&keys).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(folder.read("f"), before);
+        assert_eq!(dir.read("f"), before);
     }
-    assert_eq!(folder.names(), ["f", "words"]);
+    assert_eq!(dir.names(), ["f", "words"]);
 }
 
 #[cfg(unix)]
 #[test]
-fn modes_are_kept_and_links_are_followed() {
+fn permissions_are_kept_and_links_are_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let folder = Folder::new();
-    folder.write("words", "ana\n");
-    folder.write("more", "rui\n");
-    folder.ok("build -o f --kind cuckoo --keys 100 words");
-    fs::set_permissions(folder.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
-    symlink(folder.path("f"), folder.path("link")).unwrap();
-    folder.ok("insert link more");
-    folder.ok("remove link words");
-    folder.ok("build -o link --keys 100 words");
-    folder.ok("insert link more");
-    assert!(fs::symlink_metadata(folder.path("link")).unwrap().is_symlink());
-    assert_eq!(fs::metadata(folder.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
-    assert!(folder.load("f").contains("rui"));
+    let dir = TestDir::new();
+    dir.write("words", "ana\n");
+    dir.write("more", "rui\n");
+    dir.ok("build -o f --kind cuckoo --keys 100 words");
+    fs::set_permissions(dir.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(dir.path("f"), dir.path("link")).unwrap();
+    dir.ok("insert link more");
+    dir.ok("remove link words");
+    dir.ok("build -o link --keys 100 words");
+    dir.ok("insert link more");
+    assert!(fs::symlink_metadata(dir.path("link")).unwrap().is_symlink());
+    assert_eq!(fs::metadata(dir.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(dir.load("f").contains("rui"));
 }
 
 #[test]
-fn merging_unites() {
-    let folder = Folder::new();
-    folder.numbers("a", 0..1_000);
-    folder.numbers("b", 1_000..2_000);
-    folder.numbers("c", 2_000..3_000);
+fn merging_gives_the_union() {
+    let dir = TestDir::new();
+    dir.numbers("a", 0..1_000);
+    dir.numbers("b", 1_000..2_000);
+    dir.numbers("c", 2_000..3_000);
     for kind in ["bloom", "blocked", "counting", "cuckoo", "quotient"] {
         for name in ["a", "b", "c"] {
-            folder.ok(&format!("build -o {name}.f --kind {kind} --keys 5000 {name}"));
+            dir.ok(&format!("build -o {name}.f --kind {kind} --keys 5000 {name}"));
         }
-        let said = folder.ok("merge -o all.f a.f b.f c.f");
-        assert!(said.err.contains(&format!("3 {kind} filters merged")), "{said:?}");
-        let all = folder.load("all.f");
+        let finished = dir.ok("merge -o all.f a.f b.f c.f");
+        assert!(finished.err.contains(&format!("3 {kind} filters merged")), "{finished:?}");
+        let all = dir.load("all.f");
         assert_eq!((all.kind().name(), all.key_count()), (kind, 3_000));
         assert!((0..3_000u32).all(|key| all.contains(&key.to_string())), "{kind}");
         // The output may be an input.
-        folder.ok("merge -o a.f a.f b.f");
-        assert_eq!(folder.ok("merge -o all.f a.f c.f --json").json()["keys"], 3_000);
+        dir.ok("merge -o a.f a.f b.f");
+        assert_eq!(dir.ok("merge -o all.f a.f c.f --json").json()["keys"], 3_000);
     }
 }
 
 #[test]
-fn what_cannot_be_merged_says_why() {
-    let folder = Folder::new();
-    folder.write("words", "ana\n");
-    folder.ok("build -o a --keys 100 words");
-    let alike = "--keys, --rate and --seed";
+fn incompatible_filters_are_not_merged() {
+    let dir = TestDir::new();
+    dir.write("words", "ana\n");
+    dir.ok("build -o a --keys 100 words");
+    let advice = "--keys, --fpr and --seed";
     for (arguments, difference) in [
         ("--keys 200", "size in bits"),
-        ("--keys 100 --rate 0.1", "size in bits"),
+        ("--keys 100 --fpr 0.1", "size in bits"),
         ("--keys 100 --seed 5", "hash function is xxh3 with seed 0 in one and xxh3 with seed 5"),
         ("--keys 100 --kind blocked", "kind is bloom in one and blocked in the other"),
     ] {
-        folder.ok(&format!("build -o b {arguments} words"));
-        folder.fails("merge -o c a b", &["a and b: ", difference, alike]);
+        dir.ok(&format!("build -o b {arguments} words"));
+        dir.fails("merge -o c a b", &["a and b: ", difference, advice]);
     }
     for kind in ["fuse", "growing"] {
-        folder.ok(&format!("build -o f --kind {kind} words"));
-        folder.fails("merge -o c f f", &[kind, "bloom, blocked, counting, cuckoo and quotient"]);
+        dir.ok(&format!("build -o f --kind {kind} words"));
+        dir.fails("merge -o c f f", &[kind, "bloom, blocked, counting, cuckoo and quotient"]);
     }
-    folder.numbers("many", 0..1_000);
-    folder.ok("build -o q --kind quotient many");
-    folder.fails("merge -o c q q", &["2000 keys", "made for 1000", "larger --keys"]);
-    folder.fails("merge -o c a", &["2"]);
-    assert!(!folder.names().contains(&"c".to_owned()));
-    // Past the capacity it warns.
-    folder.ok("build -o m many");
-    let said = folder.ok("merge -o c m m");
-    assert!(said.err.contains("warning"), "{said:?}");
-    assert!(matches!(folder.load("c"), AnyFilter::Bloom(_)));
+    dir.numbers("many", 0..1_000);
+    dir.ok("build -o q --kind quotient many");
+    dir.fails("merge -o c q q", &["2000 keys", "made for 1000", "larger --keys"]);
+    dir.fails("merge -o c a", &["2"]);
+    assert!(!dir.names().contains(&"c".to_owned()));
+    // Past the capacity there is a warning.
+    dir.ok("build -o m many");
+    let finished = dir.ok("merge -o c m m");
+    assert!(finished.err.contains("warning"), "{finished:?}");
+    assert!(matches!(dir.load("c"), AnyFilter::Bloom(_)));
 }

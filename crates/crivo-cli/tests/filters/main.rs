@@ -1,7 +1,13 @@
-//! The commands about filter files, on the real binary.
+//! The commands about filter files.
 
 mod bad_input;
 mod build;
 mod change;
+#[cfg(target_os = "linux")]
+#[path = "../common/signals.rs"]
+mod signals;
 mod support;
 mod tell;
+#[cfg(unix)]
+#[path = "../common/unprivileged.rs"]
+mod unprivileged;

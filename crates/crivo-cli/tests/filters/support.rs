@@ -1,4 +1,4 @@
-//! A folder of its own for every test, and the command in it.
+//! A temporary directory for every test, and the command in it.
 
 use std::fs;
 use std::io::Write;
@@ -13,30 +13,30 @@ use tempfile::TempDir;
 pub const KINDS: [&str; 8] =
     ["bloom", "blocked", "counting", "cuckoo", "quotient", "fuse", "growing", "growing-blocked"];
 
-/// A folder in which commands run.
-pub struct Folder {
-    folder: TempDir,
+/// A temporary directory in which commands run.
+pub struct TestDir {
+    dir: TempDir,
 }
 
-/// What came of a command.
+/// A finished command.
 #[derive(Debug)]
-pub struct Ran {
+pub struct Finished {
     pub status: i32,
     pub out: String,
     pub err: String,
 }
 
-impl Folder {
+impl TestDir {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        fs::write(self.path(name), bytes).expect("a file in a temporary folder");
+        fs::write(self.path(name), bytes).expect("a file in a temporary directory");
     }
 
     pub fn read(&self, name: &str) -> Vec<u8> {
@@ -50,7 +50,7 @@ impl Folder {
     }
 
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.path()).expect("the folder");
+        let entries = fs::read_dir(self.dir.path()).expect("the directory");
         let mut names: Vec<_> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -61,54 +61,54 @@ impl Folder {
         AnyFilter::load(self.path(name)).expect("a filter, whole and undamaged")
     }
 
-    /// `crivo` with these arguments, which have spaces between them and none within.
+    /// `crivo` with these arguments, separated by spaces.
     pub fn crivo(&self, arguments: &str) -> Command {
-        self.in_folder(env!("CARGO_BIN_EXE_crivo"), &arguments.split(' ').collect::<Vec<_>>())
+        self.in_dir(env!("CARGO_BIN_EXE_crivo"), &arguments.split(' ').collect::<Vec<_>>())
     }
 
-    pub fn in_folder(&self, program: &str, arguments: &[&str]) -> Command {
+    pub fn in_dir(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
             command.env_remove(variable);
         }
         command
     }
 
-    pub fn run(&self, arguments: &str) -> Ran {
-        Ran::of(self.crivo(arguments).output().expect("the command runs"))
+    pub fn run(&self, arguments: &str) -> Finished {
+        Finished::of(self.crivo(arguments).output().expect("the command runs"))
     }
 
     /// With something on standard input.
-    pub fn run_with(&self, arguments: &str, input: &[u8]) -> Ran {
+    pub fn run_with(&self, arguments: &str, input: &[u8]) -> Finished {
         let mut command = self.crivo(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the command runs");
-        // A command that stops early reads no further.
+        // A command that stops early does not read all of it.
         let _ = child.stdin.take().expect("a pipe").write_all(input);
-        Ran::of(child.wait_with_output().expect("the command ends"))
+        Finished::of(child.wait_with_output().expect("the command ends"))
     }
 
     /// A shell script, in which `$CRIVO` is the command.
-    pub fn shell(&self, script: &str) -> Ran {
-        let mut command = self.in_folder("sh", &["-c", script]);
-        Ran::of(command.env("CRIVO", env!("CARGO_BIN_EXE_crivo")).output().expect("a shell"))
+    pub fn shell(&self, script: &str) -> Finished {
+        let mut command = self.in_dir("sh", &["-c", script]);
+        Finished::of(command.env("CRIVO", env!("CARGO_BIN_EXE_crivo")).output().expect("a shell"))
     }
 
     /// A command that must succeed.
-    pub fn ok(&self, arguments: &str) -> Ran {
-        let ran = self.run(arguments);
-        assert_eq!(ran.status, 0, "crivo {arguments}: {ran:?}");
-        ran
+    pub fn ok(&self, arguments: &str) -> Finished {
+        let finished = self.run(arguments);
+        assert_eq!(finished.status, 0, "crivo {arguments}: {finished:?}");
+        finished
     }
 
-    /// A command that must fail with status 2 and say all of this, and nothing on standard output.
-    pub fn fails(&self, arguments: &str, words: &[&str]) {
-        self.run(arguments).failed(arguments, words);
+    /// A command that must fail with status 2, with all of these in its message and no output.
+    pub fn fails(&self, arguments: &str, messages: &[&str]) {
+        self.run(arguments).failed(arguments, messages);
     }
 }
 
-impl Ran {
+impl Finished {
     pub fn of(output: Output) -> Self {
         Self {
             status: output.status.code().unwrap_or(-1),
@@ -117,11 +117,11 @@ impl Ran {
         }
     }
 
-    pub fn failed(&self, what: &str, words: &[&str]) {
+    pub fn failed(&self, what: &str, messages: &[&str]) {
         assert_eq!(self.status, 2, "{what}: {self:?}");
         assert!(self.out.is_empty(), "{what}: {self:?}");
-        for word in words {
-            assert!(self.err.contains(word), "{what}: {word:?} is not in {:?}", self.err);
+        for message in messages {
+            assert!(self.err.contains(message), "{what}: {message:?} is not in {:?}", self.err);
         }
         assert!(!self.err.contains("panicked"), "{what}: {self:?}");
     }

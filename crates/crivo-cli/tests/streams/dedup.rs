@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::{Bench, lines};
+use super::{TestDir, lines};
 
 /// Every line once, by a set of the standard library.
 fn naive(bytes: &[u8]) -> Vec<u8> {
@@ -17,111 +17,111 @@ fn naive(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn drops_what_has_come_before() {
-    let bench = Bench::new();
-    let ended = bench.run_with(["dedup"], b"b\na\r\nb\r\n\na\n\nc");
-    assert_eq!(ended.stderr, "crivo: 3 records dropped of 7\n");
-    assert_eq!(ended.printed(), b"b\na\r\n\nc");
-    let quiet = bench.run_with(["dedup", "--quiet"], b"a\na");
+fn repetitions_are_dropped() {
+    let dir = TestDir::new();
+    let finished = dir.run_with(["dedup"], b"b\na\r\nb\r\n\na\n\nc");
+    assert_eq!(finished.stderr, "crivo: 3 records dropped of 7\n");
+    assert_eq!(finished.printed(), b"b\na\r\n\nc");
+    let quiet = dir.run_with(["dedup", "--quiet"], b"a\na");
     assert_eq!((quiet.stderr.as_str(), &quiet.stdout[..]), ("", &b"a\n"[..]));
-    let ended = bench.run_with(["dedup", "--json"], b"a\na\n");
-    let json: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
+    let finished = dir.run_with(["dedup", "--json"], b"a\na\n");
+    let json: serde_json::Value = serde_json::from_str(&finished.stderr).unwrap();
     assert_eq!((&json["records"], &json["dropped"]), (&2.into(), &1.into()));
 }
 
 #[test]
-fn nothing_comes_of_nothing() {
-    let ended = Bench::new().run_with(["dedup"], b"");
-    assert_eq!(ended.stderr, "crivo: 0 records dropped of 0\n");
-    assert!(ended.printed().is_empty());
+fn an_empty_input_gives_an_empty_output() {
+    let finished = TestDir::new().run_with(["dedup"], b"");
+    assert_eq!(finished.stderr, "crivo: 0 records dropped of 0\n");
+    assert!(finished.printed().is_empty());
 }
 
 #[test]
-fn files_follow_each_other() {
-    let bench = Bench::new();
-    bench.file("a", "1\n2");
-    bench.file("b", "2\n3\n");
-    assert_eq!(bench.run(["dedup", "a", "b", "a"]).text(), "1\n2\n3\n");
-    assert_eq!(bench.run_with(["dedup", "a", "-"], b"0\n1").text(), "1\n2\n0\n");
+fn several_files_are_one_input() {
+    let dir = TestDir::new();
+    dir.file("a", "1\n2");
+    dir.file("b", "2\n3\n");
+    assert_eq!(dir.run(["dedup", "a", "b", "a"]).text(), "1\n2\n3\n");
+    assert_eq!(dir.run_with(["dedup", "a", "-"], b"0\n1").text(), "1\n2\n0\n");
 }
 
 #[test]
 fn keys_decide_and_records_are_printed() {
-    let bench = Bench::new();
+    let dir = TestDir::new();
     let fields = ["dedup", "--field", "1", "-d", ","];
-    assert_eq!(bench.run_with(fields, b"a,1\nb,2\na,3\n").text(), "a,1\nb,2\n");
+    assert_eq!(dir.run_with(fields, b"a,1\nb,2\na,3\n").text(), "a,1\nb,2\n");
     let csv = ["dedup", "--csv", "--column", "k"];
     let input = b"v,k\r\n1,a\r\n2,\"a\"\r\n3,\"x\r\ny\"\r\n4,\"x\r\ny\"";
-    assert_eq!(bench.run_with(csv, input).text(), "v,k\r\n1,a\r\n3,\"x\r\ny\"\r\n");
-    // A blank line is no record of CSV, and is not printed between two that are.
+    assert_eq!(dir.run_with(csv, input).text(), "v,k\r\n1,a\r\n3,\"x\r\ny\"\r\n");
+    // A blank line is not a CSV record and is not printed.
     let input = b"v,k\n\n1,a\n\n\n2,b\n3,a\n4,c\n\n5,d\n";
-    assert_eq!(bench.run_with(csv, input).text(), "v,k\n1,a\n2,b\n4,c\n5,d\n");
+    assert_eq!(dir.run_with(csv, input).text(), "v,k\n1,a\n2,b\n4,c\n5,d\n");
 }
 
 #[test]
 fn little_memory_changes_nothing() {
-    let bench = Bench::new();
+    let dir = TestDir::new();
     // 400,000 lines, 300,000 of them different: beyond 1 MB after about 50,000.
     let text = lines((0..400_000).map(|number| number * 7 % 300_007));
     let expected = naive(text.as_bytes());
-    bench.file("input", &text);
+    dir.file("input", &text);
     // With 137 kB the set is full before the first chunk ends, though a larger one would be allowed.
     for memory in ["1GB", "1MB", "137KB", "0"] {
-        let ended = bench.run(["dedup", "--memory", memory, "input"]);
-        assert_eq!(ended.stderr, "crivo: 99,993 records dropped of 400,000\n");
-        assert!(ended.printed() == expected, "--memory {memory}");
+        let finished = dir.run(["dedup", "--memory", memory, "input"]);
+        assert_eq!(finished.stderr, "crivo: 99,993 records dropped of 400,000\n");
+        assert!(finished.printed() == expected, "--memory {memory}");
     }
 }
 
 #[test]
-fn a_rate_drops_a_few_wrongly_and_says_how_many() {
-    let bench = Bench::new();
-    bench.file("input", lines((0..200_000).map(|number| number % 100_000)));
+fn fpr_drops_a_few_wrongly_and_reports_how_many() {
+    let dir = TestDir::new();
+    dir.file("input", lines((0..200_000).map(|number| number % 100_000)));
     for (more, at_least) in
-        [(&["--rate", "0.01"][..], 0.0), (&["--rate", "0.01", "--keys", "100_000"], 100.0)]
+        [(&["--fpr", "0.01"][..], 0.0), (&["--fpr", "0.01", "--keys", "100_000"], 100.0)]
     {
         let args = [&["dedup", "--json", "input"], more].concat();
-        let ended = bench.run(args);
-        let json: serde_json::Value = serde_json::from_str(&ended.stderr).unwrap();
+        let finished = dir.run(args);
+        let json: serde_json::Value = serde_json::from_str(&finished.stderr).unwrap();
         let expected = json["expected_wrongly_dropped"].as_f64().unwrap();
         let wrongly = json["dropped"].as_f64().unwrap() - 100_000.0;
-        // Below 1% of 100,000. Poisson, about: six standard deviations are one in 500 million.
+        // Below 1% of 100,000. Roughly Poisson: six standard deviations are one in 500 million.
         assert!((at_least..1_000.0).contains(&expected), "{expected}");
         assert!((wrongly - expected).abs() < 6.0 * expected.sqrt() + 30.0, "{wrongly}, {expected}");
-        let printed = ended.text();
+        let printed = finished.text();
         let printed: HashSet<&str> = printed.lines().collect();
         assert_eq!(printed.len(), (100_000.0 - wrongly) as usize);
     }
-    let few = bench.run(["dedup", "--rate", "0.01", "--keys", "1000", "input"]);
+    let few = dir.run(["dedup", "--fpr", "0.01", "--keys", "1000", "input"]);
     assert!(few.stderr.contains("warning") && few.stderr.contains("--keys"), "{}", few.stderr);
 }
 
 #[test]
-fn a_rate_must_be_one() {
-    let bench = Bench::new();
-    for rate in ["0", "1", "-0.1", "2", "nan", "much"] {
-        let rate = format!("--rate={rate}");
-        let error = bench.run_with(["dedup", &rate], b"a\n").error();
-        assert!(error.to_lowercase().contains("rate"), "{error}");
+fn fpr_must_be_between_0_and_1() {
+    let dir = TestDir::new();
+    for fpr in ["0", "1", "-0.1", "2", "nan", "much"] {
+        let fpr = format!("--fpr={fpr}");
+        let error = dir.run_with(["dedup", &fpr], b"a\n").error();
+        assert!(error.contains("strictly between 0 and 1"), "{error}");
     }
-    let error = bench.run_with(["dedup", "--keys", "10"], b"").error();
-    assert!(error.contains("--rate"), "{error}");
+    let error = dir.run_with(["dedup", "--keys", "10"], b"").error();
+    assert!(error.contains("--fpr"), "{error}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, rng_seed: prop::test_runner::RngSeed::Fixed(1), ..Default::default() })]
 
     #[test]
-    fn as_the_naive_way(bytes in prop::collection::vec(
+    fn dedup_agrees_with_a_hash_set(bytes in prop::collection::vec(
         prop::sample::select(&b"ab\r\n\n\xff"[..]), 0..2_000)) {
-        let printed = Bench::new().run_with(["dedup", "--memory", "0"], &bytes).printed();
+        let printed = TestDir::new().run_with(["dedup", "--memory", "0"], &bytes).printed();
         prop_assert_eq!(printed, naive(&bytes));
     }
 
     #[test]
-    fn as_the_naive_way_beyond_memory(numbers in prop::collection::vec(0u64..6_000, 0..12_000)) {
+    fn dedup_beyond_memory_agrees_with_a_hash_set(numbers in prop::collection::vec(0u64..6_000, 0..12_000)) {
         let text = lines(numbers);
-        let printed = Bench::new().run_with(["dedup", "--memory", "0"], text.as_bytes()).printed();
+        let printed = TestDir::new().run_with(["dedup", "--memory", "0"], text.as_bytes()).printed();
         prop_assert_eq!(printed, naive(text.as_bytes()));
     }
 }

@@ -1,9 +1,12 @@
-//! `query`, `dedup`, `diff` and `common`, as the real command runs them.
+//! `query`, `dedup`, `diff` and `common`.
 
 mod bad_input;
 mod compare;
 mod dedup;
 mod query;
+#[cfg(unix)]
+#[path = "../common/unprivileged.rs"]
+mod unprivileged;
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -13,25 +16,25 @@ use std::thread;
 
 use tempfile::TempDir;
 
-/// A folder that is gone after the test, and the command in it.
-pub(crate) struct Bench {
-    folder: TempDir,
+/// A temporary directory, and the command in it.
+pub(crate) struct TestDir {
+    dir: TempDir,
 }
 
-/// How the command ended.
-pub(crate) struct Ended {
+/// A finished command.
+pub(crate) struct Finished {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-impl Bench {
+impl TestDir {
     pub(crate) fn new() -> Self {
-        Self { folder: TempDir::new().unwrap() }
+        Self { dir: TempDir::new().unwrap() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.dir.path().join(name)
     }
 
     /// A file with these bytes.
@@ -41,16 +44,16 @@ impl Bench {
         path
     }
 
-    /// The command, to be run in the folder.
+    /// The command, to be run in the directory.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crivo"));
-        command.args(args).current_dir(&self.folder);
+        command.args(args).current_dir(&self.dir);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Runs the command with no input.
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ended {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Finished {
         self.run_with(args, b"")
     }
 
@@ -59,49 +62,49 @@ impl Bench {
         &self,
         args: impl IntoIterator<Item = S>,
         input: &[u8],
-    ) -> Ended {
+    ) -> Finished {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A command that does not read all of it has had enough.
+        // A command that stops early does not read all of it.
         let writer = thread::spawn(move || drop(stdin.write_all(&input)));
-        let ended = Ended::from(child.wait_with_output().unwrap());
+        let finished = Finished::from(child.wait_with_output().unwrap());
         writer.join().unwrap();
-        ended
+        finished
     }
 
     /// A filter of these lines, by `crivo build`.
     pub(crate) fn filter(&self, name: &str, lines: &str, more: &[&str]) -> PathBuf {
         let path = self.path(name);
         let args = [&["build", "-o", name], more].concat();
-        let ended = self.run_with(args, lines.as_bytes());
-        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let finished = self.run_with(args, lines.as_bytes());
+        assert_eq!(finished.status, Some(0), "{}", finished.stderr);
         path
     }
 }
 
-impl From<Output> for Ended {
+impl From<Output> for Finished {
     fn from(output: Output) -> Self {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         Self { status: output.status.code(), stdout: output.stdout, stderr }
     }
 }
 
-impl Ended {
-    /// What was printed, after success.
+impl Finished {
+    /// The output of a successful command.
     #[track_caller]
     pub(crate) fn printed(self) -> Vec<u8> {
         assert_eq!(self.status, Some(0), "{}", self.stderr);
         self.stdout
     }
 
-    /// What was printed, as text, after success.
+    /// The output of a successful command, as text.
     #[track_caller]
     pub(crate) fn text(self) -> String {
         String::from_utf8(self.printed()).unwrap()
     }
 
-    /// The words of an error, with status 2 and nothing printed.
+    /// The message of a failed command, with status 2.
     #[track_caller]
     pub(crate) fn error(self) -> String {
         assert_eq!(self.status, Some(2), "{}", self.stderr);
@@ -115,7 +118,7 @@ pub(crate) fn lines(range: impl IntoIterator<Item = u64>) -> String {
     range.into_iter().map(|number| format!("line {number}\n")).collect()
 }
 
-/// Whether a folder is empty.
-pub(crate) fn is_empty(folder: &Path) -> bool {
-    folder.read_dir().unwrap().next().is_none()
+/// Whether a directory is empty.
+pub(crate) fn is_empty(directory: &Path) -> bool {
+    directory.read_dir().unwrap().next().is_none()
 }

@@ -1,4 +1,8 @@
-//! `crivo sync` and `crivo join`, as two real processes.
+//! `crivo sync` and `crivo join`, as two processes.
+
+#[cfg(unix)]
+#[path = "../common/signals.rs"]
+mod signals;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,18 +21,21 @@ fn command(args: &[&str], file: &Path) -> Command {
     command
 }
 
-/// A process that listens, and where.
+/// A listening process, and its address.
 fn listen(args: &[&str], file: &Path) -> (Child, String) {
-    let mut child = command(&[&["--listen", "127.0.0.1:0"], args].concat(), file).spawn().unwrap();
+    let mut command = command(&[&["--listen", "127.0.0.1:0"], args].concat(), file);
+    #[cfg(unix)]
+    signals::interruptible(&mut command);
+    let mut child = command.spawn().unwrap();
     let address = address_of(&mut child);
     (child, address)
 }
 
-/// Where a process that listens does so.
+/// The address of a listening process.
 fn address_of(child: &mut Child) -> String {
     let mut line = String::new();
     let stderr = child.stderr.as_mut().unwrap();
-    // Byte by byte: what comes after this line is read by others.
+    // Byte by byte: what follows this line is read by others.
     while !line.ends_with('\n') {
         let mut byte = [0];
         stderr.read_exact(&mut byte).unwrap();
@@ -39,22 +46,22 @@ fn address_of(child: &mut Child) -> String {
 }
 
 struct Files {
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Files {
     fn new() -> Self {
-        Self { folder: TempDir::new().unwrap() }
+        Self { dir: TempDir::new().unwrap() }
     }
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.folder.path().join(name);
+        let path = self.dir.path().join(name);
         fs::write(&path, bytes).unwrap();
         path
     }
 
     fn names(&self) -> BTreeSet<String> {
-        let names = fs::read_dir(self.folder.path()).unwrap();
+        let names = fs::read_dir(self.dir.path()).unwrap();
         names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 }
@@ -78,7 +85,7 @@ fn signed(sign: char, numbers: impl Iterator<Item = u32>) -> impl Iterator<Item 
 }
 
 #[test]
-fn two_hosts_find_what_differs_and_take_it() {
+fn two_hosts_find_and_exchange_their_difference() {
     let files = Files::new();
     // Repeated lines, and a last one without its line feed.
     let a = files.write("a", lines((0..5_000).chain(0..10)));
@@ -89,9 +96,9 @@ fn two_hosts_find_what_differs_and_take_it() {
         let (listener, address) = listen(args, &b);
         let connecting = command(&[args, &["--connect", &address]].concat(), &a).output().unwrap();
         let listening = listener.wait_with_output().unwrap();
-        for ended in [&connecting, &listening] {
-            assert_eq!(ended.status.code(), Some(0), "{}", stderr(ended));
-            assert!(stderr(ended).contains("sent "), "{}", stderr(ended));
+        for finished in [&connecting, &listening] {
+            assert_eq!(finished.status.code(), Some(0), "{}", stderr(finished));
+            assert!(stderr(finished).contains("sent "), "{}", stderr(finished));
         }
         let [only_a, only_b] = [0..40, 5_000..5_020];
         let at_a: BTreeSet<String> =
@@ -119,20 +126,20 @@ fn two_hosts_find_what_differs_and_take_it() {
 }
 
 #[test]
-fn a_command_such_as_ssh_carries_it() {
+fn a_command_carries_the_exchange() {
     let files = Files::new();
     let a = files.write("a", "ana\nrui\n\n");
     let b = files.write("b", "rui\neva");
-    let log = files.folder.path().join("log");
+    let log = files.dir.path().join("log");
     let remote = format!(
         "'{}' sync --stdio --apply --output '{}' '{}'",
         env!("CARGO_BIN_EXE_crivo"),
         log.display(),
         b.display()
     );
-    let ended = command(&["--apply", "--run", &remote], &a).output().unwrap();
-    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
-    assert_eq!(ended.stdout, b"+eva\n-ana\n-\n");
+    let finished = command(&["--apply", "--run", &remote], &a).output().unwrap();
+    assert_eq!(finished.status.code(), Some(0), "{}", stderr(&finished));
+    assert_eq!(finished.stdout, b"+eva\n-ana\n-\n");
     assert_eq!(fs::read(&a).unwrap(), b"ana\nrui\n\neva\n");
     assert_eq!(
         fs::read_to_string(&b).unwrap().lines().collect::<BTreeSet<_>>(),
@@ -142,8 +149,8 @@ fn a_command_such_as_ssh_carries_it() {
     assert_eq!(log.lines().collect::<BTreeSet<_>>(), BTreeSet::from(["+ana", "+", "-eva"]));
 }
 
-/// Two processes whose bytes pass through this one. After `limit` bytes from the first, it is killed.
-/// The bytes that both sent, and how the second ended.
+/// Relays the bytes of two processes, and kills the first after it has sent `limit` bytes. Returns
+/// the number of bytes that both sent, and the output of the second.
 fn relay(first: &mut Command, second: &mut Command, limit: usize) -> (usize, Output) {
     let mut first = first.stdin(Stdio::piped()).spawn().unwrap();
     let mut second = second.stdin(Stdio::piped()).spawn().unwrap();
@@ -162,8 +169,8 @@ fn relay(first: &mut Command, second: &mut Command, limit: usize) -> (usize, Out
         (first.stdout.take().unwrap(), second.stdin.take().unwrap());
     let (mut total, mut buffer) = (0, [0; 4096]);
     while total < limit {
-        let most = buffer.len().min(limit - total);
-        match from_first.read(&mut buffer[..most]) {
+        let max = buffer.len().min(limit - total);
+        match from_first.read(&mut buffer[..max]) {
             Ok(count @ 1..) => {
                 total += count;
                 let _ = to_second.write_all(&buffer[..count]);
@@ -176,131 +183,137 @@ fn relay(first: &mut Command, second: &mut Command, limit: usize) -> (usize, Out
     }
     drop(to_second);
     first.wait().unwrap();
-    let ended = second.wait_with_output().unwrap();
-    (total + back.join().unwrap(), ended)
+    let finished = second.wait_with_output().unwrap();
+    (total + back.join().unwrap(), finished)
 }
 
 #[test]
-fn a_peer_that_is_killed_half_way_leaves_the_other_with_an_error_and_its_file_as_it_was() {
+fn a_killed_peer_is_an_error_and_leaves_the_file_unchanged() {
     let files = Files::new();
     let a = files.write("a", lines(0..60_000));
     let b = files.write("b", lines(300..60_200));
     let peer = |file: &Path, apply: bool| {
         command(if apply { &["--stdio", "--apply"] } else { &["--stdio"] }, file)
     };
-    // How long it takes undisturbed: 500 lines of 17 bytes, and less than 60 bytes for each.
-    let (whole, ended) = relay(&mut peer(&a, false), &mut peer(&b, false), usize::MAX);
-    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
+    // The undisturbed traffic: 500 lines of 17 bytes, and less than 60 bytes for each.
+    let (whole, finished) = relay(&mut peer(&a, false), &mut peer(&b, false), usize::MAX);
+    assert_eq!(finished.status.code(), Some(0), "{}", stderr(&finished));
     assert!(whole < 500 * (17 + 60), "{whole}");
     let before = fs::read(&b).unwrap();
     for limit in [0, 10, 25, 60, 1_000, 4_000] {
-        let (_, ended) = relay(&mut peer(&a, true), &mut peer(&b, true), limit);
-        assert_eq!(ended.status.code(), Some(2), "{limit}");
-        let words = stderr(&ended);
-        assert!(words.contains("the peer went away before the exchange was complete"), "{words}");
+        let (_, finished) = relay(&mut peer(&a, true), &mut peer(&b, true), limit);
+        assert_eq!(finished.status.code(), Some(2), "{limit}");
+        let message = stderr(&finished);
+        assert!(
+            message.contains("the peer disconnected before the exchange was complete"),
+            "{message}"
+        );
         assert_eq!(fs::read(&b).unwrap(), before);
     }
     assert_eq!(files.names(), BTreeSet::from(["a".to_owned(), "b".to_owned()]));
 }
 
 #[test]
-fn a_silent_peer_and_a_stranger_are_errors() {
+fn a_silent_peer_and_a_foreign_protocol_are_errors() {
     let files = Files::new();
     let a = files.write("a", "ana\n");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let ended = command(&["--timeout", "1", "--connect", &address], &a).output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(stderr(&ended).contains("the peer has said nothing for 1 s"), "{}", stderr(&ended));
+    let finished = command(&["--timeout", "1", "--connect", &address], &a).output().unwrap();
+    assert_eq!(finished.status.code(), Some(2));
+    assert!(
+        stderr(&finished).contains("the peer has sent nothing for 1 s"),
+        "{}",
+        stderr(&finished)
+    );
 
     let (listener, address) = listen(&[], &a);
     let mut stranger = TcpStream::connect(address).unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\nHost: crivo.example\r\n\r\n").unwrap();
-    let ended = listener.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(stderr(&ended).contains("does not speak this protocol"), "{}", stderr(&ended));
+    let finished = listener.wait_with_output().unwrap();
+    assert_eq!(finished.status.code(), Some(2));
+    assert!(stderr(&finished).contains("does not speak this protocol"), "{}", stderr(&finished));
 
-    // A message that claims to be longer than any is refused before memory is asked for.
+    // A message with an excessive length is rejected before memory is allocated.
     let (listener, address) = listen(&[], &a);
     let mut hostile = TcpStream::connect(address).unwrap();
     hostile.write_all(b"crivo-x\n\x01random number 16\xff\xff\xff\xff").unwrap();
-    let ended = listener.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(stderr(&ended).contains("is too long"), "{}", stderr(&ended));
+    let finished = listener.wait_with_output().unwrap();
+    assert_eq!(finished.status.code(), Some(2));
+    assert!(stderr(&finished).contains("is too long"), "{}", stderr(&finished));
 }
 
 #[test]
-fn whoever_waits_in_vain_gives_up_or_can_be_interrupted() {
+fn a_listener_gives_up_or_can_be_interrupted() {
     let files = Files::new();
     let a = files.write("a", "ana\n");
     let (listener, _) = listen(&["--wait", "1", "--apply"], &a);
-    let ended = listener.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    let words = stderr(&ended);
-    assert!(words.contains("no peer came") && words.contains("within 1 s"), "{words}");
+    let finished = listener.wait_with_output().unwrap();
+    assert_eq!(finished.status.code(), Some(2));
+    let message = stderr(&finished);
+    assert!(message.contains("no peer connected") && message.contains("within 1 s"), "{message}");
 
-    // --wait is about --listen alone.
-    let ended = command(&["--wait", "1", "--stdio"], &a).output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(stderr(&ended).contains("cannot be used with"), "{}", stderr(&ended));
+    // --wait is for --listen only.
+    let finished = command(&["--wait", "1", "--stdio"], &a).output().unwrap();
+    assert_eq!(finished.status.code(), Some(2));
+    assert!(stderr(&finished).contains("cannot be used with"), "{}", stderr(&finished));
 
     #[cfg(unix)]
-    {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        use std::os::unix::process::ExitStatusExt;
         let (listener, _) = listen(&["--apply"], &a);
-        // Not SIGINT, which shells let programs in the background ignore.
-        let sent = Command::new("kill").args(["-TERM", &listener.id().to_string()]).status();
-        assert!(sent.unwrap().success());
-        assert!(!listener.wait_with_output().unwrap().status.success());
+        signals::send(signal, &listener);
+        assert_eq!(listener.wait_with_output().unwrap().status.signal(), Some(signal));
     }
     assert_eq!(fs::read(&a).unwrap(), b"ana\n");
     assert_eq!(files.names(), BTreeSet::from(["a".to_owned()]));
 }
 
 #[test]
-fn compressed_files_are_refused_before_anyone_waits() {
+fn compressed_files_are_rejected_before_listening() {
     let files = Files::new();
     for (name, first) in
         [("gzip", &b"\x1f\x8b\x08\0 and so on"[..]), ("zstd", b"\x28\xb5\x2f\xfd and so on")]
     {
         let file = files.write(name, first);
-        let ended = command(&["--listen", "127.0.0.1:0"], &file).output().unwrap();
-        assert_eq!(ended.status.code(), Some(2));
-        let words = stderr(&ended);
-        assert!(words.contains(&format!("is compressed by {name}")), "{words}");
-        assert!(words.contains("decompress it first"), "{words}");
+        let finished = command(&["--listen", "127.0.0.1:0"], &file).output().unwrap();
+        assert_eq!(finished.status.code(), Some(2));
+        let message = stderr(&finished);
+        assert!(message.contains(&format!("is compressed with {name}")), "{message}");
+        assert!(message.contains("decompress it first"), "{message}");
     }
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named() {
+fn unusable_files_are_named() {
     let files = Files::new();
     for path in ["no-such-file", "."] {
-        let path = files.folder.path().join(path);
-        let ended = command(&["--connect", "127.0.0.1:1"], &path).output().unwrap();
-        assert_eq!(ended.status.code(), Some(2));
-        assert!(stderr(&ended).contains("cannot read"), "{}", stderr(&ended));
+        let path = files.dir.path().join(path);
+        let finished = command(&["--connect", "127.0.0.1:1"], &path).output().unwrap();
+        assert_eq!(finished.status.code(), Some(2));
+        assert!(stderr(&finished).contains("cannot read"), "{}", stderr(&finished));
     }
     let a = files.write("a", "ana\n");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let free = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let ended = command(&["--connect", &free], &a).output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(stderr(&ended).contains("does the peer listen?"), "{}", stderr(&ended));
+    let finished = command(&["--connect", &free], &a).output().unwrap();
+    assert_eq!(finished.status.code(), Some(2));
+    assert!(stderr(&finished).contains("is the peer listening?"), "{}", stderr(&finished));
     let neither = command(&[], &a).output().unwrap();
     assert_eq!(neither.status.code(), Some(2));
 }
 
 #[test]
-fn the_help_says_that_tcp_is_not_authenticated() {
+fn the_help_warns_that_tcp_is_not_authenticated() {
     let help = Command::new(env!("CARGO_BIN_EXE_crivo")).args(["sync", "--help"]).output().unwrap();
-    let words = String::from_utf8(help.stdout).unwrap();
-    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("nobody is authenticated and nothing is encrypted"), "{words}");
+    let message = String::from_utf8(help.stdout).unwrap();
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("there is no authentication and no encryption"), "{message}");
 }
 
 #[test]
-fn a_join_prints_the_records_that_have_a_partner() {
+fn a_join_prints_the_matching_records() {
     let files = Files::new();
     let customers: String = (0..20_000)
         .map(|i| format!("{i},\"name \"\"{i}\"\"\",a long address in a city\n"))
@@ -312,21 +325,21 @@ fn a_join_prints_the_records_that_have_a_partner() {
         env!("CARGO_BIN_EXE_crivo"),
         b.display()
     );
-    let ended = Command::new(env!("CARGO_BIN_EXE_crivo"))
+    let finished = Command::new(env!("CARGO_BIN_EXE_crivo"))
         .args(["join", "--csv", "--column", "customer", "--run", &remote])
         .arg(&a)
         .output()
         .unwrap();
-    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
+    assert_eq!(finished.status.code(), Some(0), "{}", stderr(&finished));
     assert_eq!(
-        String::from_utf8(ended.stdout.clone()).unwrap(),
+        String::from_utf8(finished.stdout.clone()).unwrap(),
         "id,name,address\n\
          7,\"name \"\"7\"\"\",a long address in a city\n\
          19999,\"name \"\"19999\"\"\",a long address in a city\n"
     );
-    assert!(stderr(&ended).contains("of 20,000 records came"), "{}", stderr(&ended));
+    assert!(stderr(&finished).contains("of 20,000 records received"), "{}", stderr(&finished));
 
-    // Both ask: neither waits for ever.
+    // If both ask, neither waits forever.
     let (listener, address) = {
         let mut child = Command::new(env!("CARGO_BIN_EXE_crivo"))
             .args(["join", "--timeout", "1", "--listen", "127.0.0.1:0"])
@@ -338,11 +351,11 @@ fn a_join_prints_the_records_that_have_a_partner() {
         let address = address_of(&mut child);
         (child, address)
     };
-    let ended = Command::new(env!("CARGO_BIN_EXE_crivo"))
+    let finished = Command::new(env!("CARGO_BIN_EXE_crivo"))
         .args(["join", "--timeout", "1", "--connect", &address])
         .arg(&a)
         .output()
         .unwrap();
-    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(finished.status.code(), Some(2));
     assert_eq!(listener.wait_with_output().unwrap().status.code(), Some(2));
 }

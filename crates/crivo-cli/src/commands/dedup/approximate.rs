@@ -1,40 +1,39 @@
-//! A few bits per record, and a few records too few.
+//! Deduplication by a filter: a few bits per record, and a few records wrongly dropped.
 
 use crivo::Digest;
 use crivo::filter::{Blocked, Bloom, DynamicFilter, Growing};
 
-use super::{Summary, sift_chunks};
-use crate::commands::records::Printer;
+use super::summary::DedupSummary;
+use crate::commands::records::{Printer, each_hashed_chunk};
+use crate::error::Error;
 use crate::human;
 use crate::input::{InputArgs, Pieces};
-use crate::outcome::Error;
 use crate::output;
 
-/// How many records are asked about together.
+/// How many records are looked up together.
 const BATCH: usize = 256;
 
-/// The capacity that a growing filter begins with: less than a megabyte, and few filters in the
-/// chain for millions of records.
+/// The first capacity of a growing filter: less than a megabyte, and few stages for millions of
+/// records.
 const FIRST_CAPACITY: u64 = 1 << 18;
 
-/// Below this rate a filter in blocks of a cache line is larger than a classic one by a fifth.
-const LEAST_BLOCKED_RATE: f64 = 0.0005;
+/// Below this FPR a blocked filter is larger than a classic one by a fifth.
+const MIN_BLOCKED_FPR: f64 = 0.0005;
 
-/// Prints what is new to a filter of this rate, for this many records if that is known.
-pub(super) fn dedup(input: &InputArgs, rate: f64, keys: Option<u64>) -> Result<Summary, Error> {
+/// Prints the records that are new to a filter with this FPR, and with this capacity if it is given.
+pub(super) fn dedup(input: &InputArgs, fpr: f64, keys: Option<u64>) -> Result<DedupSummary, Error> {
     match keys {
-        None => dedup_with(input, Growing::new(FIRST_CAPACITY, rate)?, Growing::fill_fpr),
+        None => dedup_with(input, Growing::new(FIRST_CAPACITY, fpr)?, Growing::fill_fpr),
         Some(keys) => {
             let keys = keys.max(1);
-            let summary = match rate < LEAST_BLOCKED_RATE {
-                true => dedup_with(input, Bloom::new(keys, rate)?, Bloom::fill_fpr)?,
-                false => dedup_with(input, Blocked::new(keys, rate)?, Blocked::fill_fpr)?,
+            let summary = match fpr < MIN_BLOCKED_FPR {
+                true => dedup_with(input, Bloom::new(keys, fpr)?, Bloom::fill_fpr)?,
+                false => dedup_with(input, Blocked::new(keys, fpr)?, Blocked::fill_fpr)?,
             };
             let inserted = summary.records - summary.dropped;
             if inserted > keys {
-                output::warn(format_args!(
-                    "there were more than the {} of --keys; the rate of wrongly dropped ones rose \
-                     above --rate",
+                output::print_warning(format_args!(
+                    "there were more than the {} of --keys; the false-positive rate rose above --fpr",
                     human::counted(keys, "record")
                 ));
             }
@@ -47,24 +46,24 @@ fn dedup_with<F: DynamicFilter>(
     input: &InputArgs,
     mut filter: F,
     fill_fpr: fn(&F) -> f64,
-) -> Result<Summary, Error> {
+) -> Result<DedupSummary, Error> {
     let mut printer = Printer::new();
     let mut hits = [false; BATCH];
     let mut digests = Vec::with_capacity(BATCH);
     let mut kept = Pieces::default();
     let mut wrongly = WronglyDropped::default();
-    let mut summary = Summary::default();
-    sift_chunks(input.chunks_to_print()?, |chunk, hashed| {
+    let mut summary = DedupSummary::default();
+    each_hashed_chunk(input.chunks_to_print()?, |chunk, hashed| {
         kept.clear();
         let mut kept_count = 0;
         for (whole, records) in hashed.digests.chunks(BATCH).zip(hashed.records.chunks(BATCH)) {
             digests.clear();
-            // Half of a good hash is a good hash.
+            // The filter uses half of the 128 bits.
             digests.extend(whole.iter().map(|digest| Digest::new(*digest as u64)));
             let hits = &mut hits[..digests.len()];
             filter.contains_batch(&digests, hits);
             for ((digest, record), hit) in digests.iter().zip(records).zip(&*hits) {
-                // What was new to the filter may have come earlier in the same batch.
+                // A record that was new to the filter may be a repetition within the batch.
                 if !hit && !filter.contains_digest(*digest) {
                     filter.insert_digest(*digest)?;
                     kept.push(record.clone());
@@ -82,11 +81,11 @@ fn dedup_with<F: DynamicFilter>(
     Ok(summary)
 }
 
-/// How many new records are to be expected to have been dropped.
+/// The expected number of new records that were dropped.
 ///
-/// While the filter's rate is f, a new record is dropped with probability f, and inserted with
-/// probability 1 − f: for each that was inserted, f/(1 − f) were dropped. This sums up over the
-/// filling filter, by the trapezoidal rule in steps of less than a hundredth of its keys.
+/// While the filter's FPR is f, a new record is dropped with probability f and inserted with
+/// probability 1 − f: for each one inserted, f/(1 − f) are dropped. This is integrated over the
+/// filling filter by the trapezoidal rule, in steps of less than a hundredth of its keys.
 #[derive(Debug, Default)]
 struct WronglyDropped {
     expected: f64,
@@ -95,8 +94,8 @@ struct WronglyDropped {
 }
 
 impl WronglyDropped {
-    /// In a filter that is past its capacity only those keys were inserted that found a free place,
-    /// which sets more bits than theory supposes for so many: there the bits are counted.
+    /// Past the capacity, only keys that set a new bit were inserted, so that more bits are set than
+    /// theory expects for that number of keys: there the bits are counted.
     fn count_up_to<F: DynamicFilter>(
         &mut self,
         filter: &F,
@@ -107,8 +106,8 @@ impl WronglyDropped {
         let step = keys - self.keys;
         if step > keys / 128 || is_last {
             let is_past = keys > filter.capacity();
-            let rate = if is_past { fill_fpr(filter) } else { filter.expected_fpr() };
-            let odds = rate / (1.0 - rate);
+            let fpr = if is_past { fill_fpr(filter) } else { filter.expected_fpr() };
+            let odds = fpr / (1.0 - fpr);
             self.expected += step as f64 * (self.odds + odds) / 2.0;
             (self.keys, self.odds) = (keys, odds);
         }
@@ -121,11 +120,11 @@ mod tests {
     use crivo::KeyHasher;
     use crivo::filter::Filter;
 
-    /// Twenty filters of 20,000 records at 1%, each dropping about 38 wrongly: the total of 760
-    /// has a standard deviation below 35 (more than that of independent drops, because the filters'
-    /// own rates scatter). Five of them: fails by chance once in a million times.
+    /// Twenty filters of 20,000 records at 1%, each wrongly dropping about 38: the total of 760 has a
+    /// standard deviation below 35 (more than that of independent drops, because the filters' own
+    /// rates vary). Within five of them: fails by chance once in a million times.
     #[test]
-    fn as_many_are_dropped_as_expected() {
+    fn the_expected_number_is_dropped() {
         let (mut dropped, mut expected) = (0.0, 0.0);
         for seed in 0..20 {
             let mut filter = Growing::with_hasher(1_024, 0.01, KeyHasher::xxh3(seed)).unwrap();
@@ -145,9 +144,9 @@ mod tests {
         assert!(f64::abs(dropped - expected) < 175.0, "{dropped} instead of {expected}");
     }
 
-    /// Four times as many records as it is made for: about 60% of them are dropped wrongly.
+    /// Eight times the capacity: about 60% of the records are wrongly dropped.
     #[test]
-    fn past_the_capacity_the_bits_tell() {
+    fn past_the_capacity_the_bits_are_counted() {
         let mut filter = Blocked::with_hasher(5_000, 0.01, KeyHasher::xxh3(1)).unwrap();
         let (mut wrongly, mut dropped) = (WronglyDropped::default(), 0.0);
         for key in 0..40_000u64 {

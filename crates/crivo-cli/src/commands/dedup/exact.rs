@@ -1,52 +1,54 @@
-//! Exactly once, whatever the number of records.
+//! Exact deduplication of any number of records.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::{Summary, sift_chunks};
-use crate::commands::records::Printer;
+use super::summary::DedupSummary;
+use crate::commands::records::{Printer, each_hashed_chunk};
+use crate::error::Error;
 use crate::input::{InputArgs, Pieces};
-use crate::outcome::Error;
-use crate::spill::{Sieve, Sifted, Spool, temporary_error};
+use crate::spill::{Deduplicator, Occurrence, Spool, temporary_error};
 
-/// How much of the records put aside is read at once.
+/// The buffer for reading deferred records.
 const READ_BYTES: usize = 1 << 18;
 
-/// Prints first occurrences, with the digests of records in this much memory.
-pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
+/// Prints first occurrences, with the hashes of records in this much memory.
+pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<DedupSummary, Error> {
     let mut printer = Printer::new();
     let mut kept = Pieces::default();
     let mut left_out = Vec::new();
-    let mut sieve = Sieve::with_memory(memory);
-    let mut aside = Aside::default();
-    let mut summary = Summary::default();
+    let mut deduplicator = Deduplicator::with_memory(memory);
+    let mut deferred = DeferredRecords::default();
+    let mut summary = DedupSummary::default();
     let chunks = input.chunks_to_print()?;
     let length = chunks.length();
-    sift_chunks(chunks, |chunk, hashed| {
+    each_hashed_chunk(chunks, |chunk, hashed| {
         left_out.clear();
-        sieve.sift(&hashed.digests, |index, sifted| {
-            match sifted {
-                Sifted::First => return Ok(()),
-                Sifted::Repeated => summary.dropped += 1,
-                Sifted::Later => aside.push(&chunk.bytes()[hashed.records[index].clone()])?,
+        deduplicator.insert_all(&hashed.digests, |index, occurrence| {
+            match occurrence {
+                Occurrence::First => return Ok(()),
+                Occurrence::Repeated => summary.dropped += 1,
+                Occurrence::Undecided => {
+                    deferred.push(&chunk.bytes()[hashed.records[index].clone()])?
+                }
             }
             left_out.push(index);
             Ok(())
         })?;
         hashed.without(&left_out, &mut kept);
         if summary.records == 0 {
-            // If the rest is as the beginning: so many.
+            // Extrapolate from the first chunk.
             let new = hashed.digests.len() as u64 - summary.dropped;
             let share = length / chunk.bytes().len().max(1) as u64;
-            sieve.expect(new.saturating_mul(share));
+            deduplicator.expect(new.saturating_mul(share));
         }
         summary.records += hashed.digests.len() as u64;
         printer.print(chunk, &kept)
     })?;
 
-    // Everything that was put aside comes after everything that was not.
-    let mut marks = sieve.finish()?;
-    aside.replay(|number, record| match marks.is_marked(number)? {
+    // All deferred records come after all others.
+    let mut marks = deduplicator.finish()?;
+    deferred.replay(|number, record| match marks.is_marked(number)? {
         true => printer.write(record),
         false => {
             summary.dropped += 1;
@@ -57,19 +59,19 @@ pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<Summary, Error> {
     Ok(summary)
 }
 
-/// Records that are put aside, in a file: before each its length.
+/// Records whose fate is decided at the end, in a file: each is preceded by its length.
 #[derive(Default)]
-struct Aside {
+struct DeferredRecords {
     spool: Spool,
 }
 
-impl Aside {
+impl DeferredRecords {
     fn push(&mut self, record: &[u8]) -> Result<(), Error> {
         self.spool.write(&(record.len() as u64).to_le_bytes())?;
         self.spool.write(record)
     }
 
-    /// Visits them in order, numbered from 0 on.
+    /// Visits them in order, numbered from 0.
     fn replay(self, mut visit: impl FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let Some(file) = self.spool.into_file()? else { return Ok(()) };
         let mut file = BufReader::with_capacity(READ_BYTES, file);
@@ -83,7 +85,7 @@ impl Aside {
     }
 }
 
-/// Reads the next record: whether there is one.
+/// Reads the next record. Returns whether there is one.
 fn read_record(file: &mut BufReader<File>, record: &mut Vec<u8>) -> io::Result<bool> {
     if file.fill_buf()?.is_empty() {
         return Ok(false);

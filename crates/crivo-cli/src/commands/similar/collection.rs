@@ -13,47 +13,46 @@ use crivo_sketch::{
 };
 use serde::Serialize;
 
-use super::{Found, Pair};
-use crate::input::{Chunks, Format, Progress, in_parallel};
-use crate::outcome::Error;
+use crate::error::Error;
+use crate::input::{Chunks, InputProgress, RecordFormat, in_parallel};
 
 /// Texts with an index of their signatures.
 pub(super) struct Collection {
     maker: Maker,
     /// Whether sets are compared, or only signatures.
     is_exact: bool,
-    /// Whether the words of lines are kept: to be compared, or to be shown.
-    keeps_words: bool,
+    /// Whether the text of lines is kept, to be compared or printed.
+    keeps_text: bool,
     paths: Vec<PathBuf>,
-    texts: Vec<Text>,
-    /// How many texts had no shingle at all.
+    texts: Vec<Document>,
+    /// The number of texts without shingles.
     empty: u64,
     index: SimilarityIndex,
-    /// The first text with some set: copies are paired with it, and not indexed again.
+    /// The first text with each set: copies are paired with it and not indexed.
     first: HashMap<Digest, usize>,
-    /// Each copy with the first.
+    /// Each copy with its first text.
     copies: Vec<(usize, usize)>,
 }
 
 /// A text that has shingles.
-struct Text {
-    /// Which file.
+struct Document {
+    /// The index of its file.
     file: usize,
-    /// Which line of it; none for a whole file.
-    line: Option<Line>,
-    /// The shingles of a file. Those of a line are made again where they are needed.
+    /// The line; `None` for a whole file.
+    line: Option<DocumentLine>,
+    /// The shingles of a file. Those of a line are recomputed when needed.
     set: Option<DigestSet>,
 }
 
 /// A line of a file.
-struct Line {
+struct DocumentLine {
     /// Counted from 1.
     number: u64,
-    /// Its words, where they are needed again.
-    words: Option<String>,
+    /// Its text, if it is needed again.
+    text: Option<String>,
 }
 
-/// Makes sets and signatures. It goes to every core.
+/// Computes sets and signatures. Every worker has a copy.
 #[derive(Clone, Copy)]
 struct Maker {
     shingles: Shingles,
@@ -66,7 +65,7 @@ impl Maker {
         self.shingles.set(text, &self.sketcher.hasher())
     }
 
-    /// What the index needs to know of a set, unless it is empty.
+    /// The sketch of a set, unless it is empty.
     fn sketch(&self, set: &DigestSet) -> Option<Sketch> {
         let whole = self.sketcher.sketch(set.digests().iter().copied())?;
         let bytes: Vec<u8> =
@@ -76,16 +75,16 @@ impl Maker {
     }
 }
 
-/// What stands for a text.
+/// The identity and the signature of a text.
 struct Sketch {
-    /// The same for equal sets.
+    /// Equal for equal sets.
     identity: Digest,
     signature: Signature,
 }
 
-/// Where a text stands, for people and programs.
+/// The position of a text, for messages and JSON.
 #[derive(Serialize)]
-pub(super) struct Place<'a> {
+pub(super) struct Location<'a> {
     file: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
@@ -93,9 +92,9 @@ pub(super) struct Place<'a> {
     text: Option<&'a str>,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A name must not look like two columns or two lines.
+        // Control characters must not break the output into more columns or lines.
         for character in self.file.chars() {
             match character.is_control() {
                 true => write!(f, "{}", character.escape_default())?,
@@ -106,6 +105,23 @@ impl fmt::Display for Place<'_> {
     }
 }
 
+/// The result of a search.
+pub(super) struct SearchResult {
+    /// The most similar first; of equals, in the order of the input.
+    pub(super) pairs: Vec<SimilarPair>,
+    /// How many pairs were compared.
+    pub(super) candidates: u64,
+}
+
+/// Two texts, by their numbers in the order of the input.
+pub(super) struct SimilarPair {
+    pub(super) similarity: f64,
+    /// `None` if the similarity is exact.
+    pub(super) standard_error: Option<f64>,
+    pub(super) one: usize,
+    pub(super) other: usize,
+}
+
 impl Collection {
     /// No texts yet.
     pub(super) fn new(
@@ -114,12 +130,12 @@ impl Collection {
         bits: SignatureBits,
         banding: Banding,
         is_exact: bool,
-        shows_words: bool,
+        shows_text: bool,
     ) -> Result<Self, Error> {
         Ok(Self {
             maker: Maker { shingles, sketcher, bits },
             is_exact,
-            keeps_words: is_exact || shows_words,
+            keeps_text: is_exact || shows_text,
             paths: Vec::new(),
             texts: Vec::new(),
             empty: 0,
@@ -130,7 +146,11 @@ impl Collection {
     }
 
     /// Takes every file as one text.
-    pub(super) fn read_files(&mut self, paths: &[PathBuf], format: &Format) -> Result<(), Error> {
+    pub(super) fn read_files(
+        &mut self,
+        paths: &[PathBuf],
+        format: &RecordFormat,
+    ) -> Result<(), Error> {
         self.each_file(paths, format, |collection, file, chunks| {
             let mut bytes = Vec::new();
             in_parallel(
@@ -144,12 +164,16 @@ impl Collection {
             let set = collection.maker.set(&String::from_utf8_lossy(&bytes));
             let sketch = collection.maker.sketch(&set);
             let set = Some(set).filter(|_| collection.is_exact);
-            collection.add(Text { file, line: None, set }, sketch)
+            collection.add(Document { file, line: None, set }, sketch)
         })
     }
 
     /// Takes every line of every file as a text.
-    pub(super) fn read_lines(&mut self, paths: &[PathBuf], format: &Format) -> Result<(), Error> {
+    pub(super) fn read_lines(
+        &mut self,
+        paths: &[PathBuf],
+        format: &RecordFormat,
+    ) -> Result<(), Error> {
         self.each_file(paths, format, |collection, file, chunks| {
             let maker = collection.maker;
             let mut number = 0;
@@ -166,9 +190,9 @@ impl Collection {
                 |_, made| {
                     for (text, sketch) in made.drain(..) {
                         number += 1;
-                        let words = Some(text).filter(|_| collection.keeps_words);
-                        let line = Some(Line { number, words });
-                        collection.add(Text { file, line, set: None }, sketch)?;
+                        let text = Some(text).filter(|_| collection.keeps_text);
+                        let line = Some(DocumentLine { number, text });
+                        collection.add(Document { file, line, set: None }, sketch)?;
                     }
                     Ok(ControlFlow::Continue(()))
                 },
@@ -179,21 +203,21 @@ impl Collection {
     fn each_file(
         &mut self,
         paths: &[PathBuf],
-        format: &Format,
+        format: &RecordFormat,
         mut read: impl FnMut(&mut Self, usize, Chunks) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        // All must be there before any is read.
-        Chunks::open(paths, format.clone(), Progress::NONE)?;
+        // All files must exist before any is read.
+        Chunks::open(paths, format.clone(), InputProgress::NONE)?;
         for path in paths {
             let one = std::slice::from_ref(path);
-            let chunks = Chunks::open(one, format.clone(), Progress::over(one))?;
+            let chunks = Chunks::open(one, format.clone(), InputProgress::over(one))?;
             self.paths.push(path.clone());
             read(self, self.paths.len() - 1, chunks)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, text: Text, sketch: Option<Sketch>) -> Result<(), Error> {
+    fn add(&mut self, text: Document, sketch: Option<Sketch>) -> Result<(), Error> {
         let Some(Sketch { identity, signature }) = sketch else {
             self.empty += 1;
             return Ok(());
@@ -210,31 +234,31 @@ impl Collection {
         Ok(())
     }
 
-    /// How many texts there are, without empty ones.
+    /// The number of texts that are not empty.
     pub(super) fn text_count(&self) -> u64 {
         self.texts.len() as u64
     }
 
-    /// How many had no shingle, and are left out.
+    /// The number of texts without shingles, which are left out.
     pub(super) fn empty_count(&self) -> u64 {
         self.empty
     }
 
-    /// Where a text stands.
-    pub(super) fn place(&self, number: usize) -> Place<'_> {
-        let Text { file, line, .. } = &self.texts[number];
-        Place {
+    /// The position of a text.
+    pub(super) fn location(&self, number: usize) -> Location<'_> {
+        let Document { file, line, .. } = &self.texts[number];
+        Location {
             file: self.paths[*file].to_string_lossy(),
             line: line.as_ref().map(|line| line.number),
-            text: line.as_ref().and_then(|line| line.words.as_deref()),
+            text: line.as_ref().and_then(|line| line.text.as_deref()),
         }
     }
 
-    /// The pairs that are at least so similar.
-    pub(super) fn pairs_from(&self, threshold: f64) -> Found {
+    /// The pairs whose similarity is at least the threshold.
+    pub(super) fn pairs_from(&self, threshold: f64) -> SearchResult {
         let shared = self.index.pairs().map(|(one, other)| (one as usize, other as usize));
         let mut candidates = 0;
-        let mut pairs: Vec<Pair> = self
+        let mut pairs: Vec<SimilarPair> = self
             .copies
             .iter()
             .copied()
@@ -244,34 +268,34 @@ impl Collection {
             .filter(|pair| pair.similarity >= threshold)
             .collect();
         pairs.sort_by(|a, b| {
-            let by_place = (a.one, a.other).cmp(&(b.one, b.other));
-            b.similarity.total_cmp(&a.similarity).then(by_place)
+            let by_position = (a.one, a.other).cmp(&(b.one, b.other));
+            b.similarity.total_cmp(&a.similarity).then(by_position)
         });
-        Found { pairs, candidates }
+        SearchResult { pairs, candidates }
     }
 
-    /// How similar two texts are: exactly, or by their signatures. Copies are not in the index, and
-    /// are what they are.
-    fn compare(&self, one: usize, other: usize) -> Option<Pair> {
+    /// The similarity of two texts: exact, or estimated from their signatures. Copies, which are not
+    /// in the index, have similarity 1.
+    fn compare(&self, one: usize, other: usize) -> Option<SimilarPair> {
         if self.is_exact {
             let similarity = self.set(one).jaccard(&self.set(other));
-            return Some(Pair { similarity, standard_error: None, one, other });
+            return Some(SimilarPair { similarity, standard_error: None, one, other });
         }
         let Some(theirs) = self.index.get(other as u64) else {
-            return Some(Pair { similarity: 1.0, standard_error: Some(0.0), one, other });
+            return Some(SimilarPair { similarity: 1.0, standard_error: Some(0.0), one, other });
         };
         let estimate = self.index.get(one as u64)?.estimate(&theirs).ok()?;
         let standard_error = Some(estimate.standard_error);
-        Some(Pair { similarity: estimate.jaccard, standard_error, one, other })
+        Some(SimilarPair { similarity: estimate.jaccard, standard_error, one, other })
     }
 
-    /// The shingles of a text: kept, or made again.
+    /// The shingles of a text: kept or recomputed.
     fn set(&self, number: usize) -> Cow<'_, DigestSet> {
         let text = &self.texts[number];
-        match (&text.set, text.line.as_ref().and_then(|line| line.words.as_ref())) {
+        match (&text.set, text.line.as_ref().and_then(|line| line.text.as_ref())) {
             (Some(set), _) => Cow::Borrowed(set),
-            (None, Some(words)) => Cow::Owned(self.maker.set(words)),
-            // What has kept neither is only compared by signatures.
+            (None, Some(text)) => Cow::Owned(self.maker.set(text)),
+            // If neither was kept, only signatures are compared.
             (None, None) => Cow::Owned(DigestSet::default()),
         }
     }

@@ -1,4 +1,4 @@
-//! A file as a set of lines: read more than once, and replaced in one step.
+//! A file as a set of lines, which is read several times and replaced atomically.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -8,13 +8,13 @@ use crivo_exchange::{ExchangeKey, Id, IdSet};
 use memchr::memchr_iter;
 use tempfile::NamedTempFile;
 
+use crate::error::Error;
 use crate::input::compression_of;
-use crate::outcome::Error;
 
-/// How much is read at once.
+/// The size of read buffers in bytes.
 const BUFFER: usize = 1 << 18;
 
-/// Visits every line, without its line feed. The last one may lack it.
+/// Visits every line, without its line feed. The last line may lack one.
 pub(super) fn each_line(
     reader: impl Read,
     mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
@@ -33,7 +33,7 @@ pub(super) fn each_line(
 #[derive(Debug)]
 pub(super) struct LineFile {
     path: PathBuf,
-    /// As it was when the exchange began.
+    /// At the beginning of the exchange.
     metadata: Metadata,
 }
 
@@ -42,16 +42,16 @@ impl LineFile {
         let metadata = fs::metadata(path).map_err(Error::reading(path))?;
         if !metadata.is_file() {
             return Err(Error::new(format_args!(
-                "cannot read {}: it is read more than once, and must be a regular file",
+                "cannot read {}: it is read several times and must be a regular file",
                 path.display()
             )));
         }
-        // So that an error comes before anyone is kept waiting.
+        // Errors must come before a peer is kept waiting.
         let file = File::open(path).map_err(Error::reading(path))?;
         if let Some(compression) = compression_of(file).map_err(Error::reading(path))? {
             return Err(Error::new(format_args!(
-                "{} is compressed by {compression}, and only plain lines can be compared and added \
-                 to; decompress it first",
+                "{} is compressed with {compression}, and only plain files can be synchronized; \
+                 decompress it first",
                 path.display()
             )));
         }
@@ -67,7 +67,7 @@ impl LineFile {
         each_line(self.reader()?, visit)
     }
 
-    /// The ids of all lines. They are counted first, so that memory is asked for once.
+    /// The ids of all lines. The lines are counted first, so that memory is allocated once.
     pub(super) fn ids(&self, key: ExchangeKey) -> Result<IdSet, Error> {
         let mut ids: Vec<Id> = Vec::with_capacity(self.count_lines()?);
         let mut bytes = 0;
@@ -93,22 +93,22 @@ impl LineFile {
         }
     }
 
-    /// Adds lines at the end, in one step: whoever reads the file, and whatever fails, finds it as
-    /// it was or as it will be.
+    /// Appends lines atomically: readers see the old file or the new one, and an error changes
+    /// nothing.
     pub(super) fn append(&self, lines: impl Read) -> Result<(), Error> {
         let cannot = Error::changing(&self.path);
-        // A link is followed: the file behind it is what changes.
+        // A link is followed: its target is replaced.
         let path = fs::canonicalize(&self.path).map_err(&cannot)?;
         let now = fs::metadata(&path).map_err(&cannot)?;
         let modified = |metadata: &Metadata| metadata.modified().ok();
         if now.len() != self.metadata.len() || modified(&now) != modified(&self.metadata) {
             return Err(Error::new(format_args!(
-                "{} has changed since the exchange began, and is left as it is; run it again",
+                "{} has changed since the exchange began, and was not updated; run the command again",
                 self.path.display()
             )));
         }
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut new = NamedTempFile::new_in(folder).map_err(&cannot)?;
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let mut new = NamedTempFile::new_in(directory).map_err(&cannot)?;
         append_to(&mut new, self.reader()?, lines).map_err(&cannot)?;
         new.as_file().set_permissions(now.permissions()).map_err(&cannot)?;
         new.as_file().sync_all().map_err(&cannot)?;
@@ -117,7 +117,7 @@ impl LineFile {
     }
 }
 
-/// The old lines, then the new ones.
+/// Writes the old lines, then the new ones.
 fn append_to(new: &mut NamedTempFile, mut old: File, mut lines: impl Read) -> io::Result<()> {
     io::copy(&mut old, new)?;
     if old.metadata()?.len() > 0 {
@@ -131,13 +131,13 @@ fn append_to(new: &mut NamedTempFile, mut old: File, mut lines: impl Read) -> io
     io::copy(&mut lines, new).map(drop)
 }
 
-/// Lines that have come, in a temporary file, until it is known that they may be used.
+/// Received lines, in a temporary file until the exchange has succeeded.
 #[derive(Debug)]
-pub(super) struct Spool {
+pub(super) struct ReceivedLines {
     file: BufWriter<File>,
 }
 
-impl Spool {
+impl ReceivedLines {
     pub(super) fn new() -> Result<Self, Error> {
         let file = tempfile::tempfile().map_err(cannot_spool)?;
         Ok(Self { file: BufWriter::new(file) })
@@ -146,13 +146,13 @@ impl Spool {
     pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Error> {
         if line.contains(&b'\n') {
             return Err(Error::new(
-                "the peer sent a line with a line feed in it; nothing is taken",
+                "the peer sent a line that contains a line feed; nothing was changed",
             ));
         }
         self.file.write_all(line).and_then(|()| self.file.write_all(b"\n")).map_err(cannot_spool)
     }
 
-    /// All lines from the first on.
+    /// Reads all lines from the beginning.
     pub(super) fn reader(&mut self) -> Result<&File, Error> {
         self.file.flush().map_err(cannot_spool)?;
         self.file.get_mut().rewind().map_err(cannot_spool)?;
@@ -161,6 +161,6 @@ impl Spool {
 }
 
 fn cannot_spool(error: io::Error) -> Error {
-    let folder = std::env::temp_dir();
-    Error::new(format_args!("cannot keep lines in {}: {error}; set TMPDIR", folder.display()))
+    let directory = std::env::temp_dir();
+    Error::new(format_args!("cannot store lines in {}: {error}; set TMPDIR", directory.display()))
 }

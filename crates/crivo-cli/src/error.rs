@@ -1,7 +1,6 @@
-//! How a command ends: what it found, or why it could not do its work.
+//! Why a command failed, in a sentence for the user.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::{fmt, io};
 
 use crivo::codec::{CodecError, DecodeError, FileError};
@@ -9,56 +8,46 @@ use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
 use crivo_hyphen::{ReadError, UnknownLanguage};
 
-/// What a command that did its work found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// All is done: exit status 0.
-    Done,
-    /// There was nothing: `query` printed no record, `remove` removed no key. Exit status 1.
-    Nothing,
-}
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::SUCCESS,
-            Outcome::Nothing => Self::from(1),
-        }
-    }
-}
-
-/// Why a command could not do its work.
-#[derive(Debug)]
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// What was wrong and what to do, in a sentence for a person. Exit status 2.
+    /// What went wrong and what to do about it. Exit status 2.
+    #[error("{0}")]
     Message(String),
-    /// Whoever read the output has had enough, as `head` has: no error. Exit status 0.
+    /// The reader of the output has closed it, as `head` does. This is no error: exit status 0.
+    #[error("the output was closed by its reader")]
     BrokenPipe,
 }
 
 impl Error {
-    /// What was wrong and what to do.
+    /// What went wrong and what to do about it.
     pub(crate) fn new(message: impl fmt::Display) -> Self {
         Self::Message(message.to_string())
     }
 
     /// For `map_err`: a file could not be read.
     pub(crate) fn reading(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
-        move |error| Self::new(format_args!("cannot read {}: {}", path.display(), plain(&error)))
+        Self::at("read", path)
     }
 
     /// For `map_err`: a file could not be written.
     pub(crate) fn writing(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
-        move |error| Self::new(format_args!("cannot write {}: {}", path.display(), plain(&error)))
+        Self::at("write", path)
     }
 
     /// For `map_err`: a file could not be changed.
     pub(crate) fn changing(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
-        move |error| Self::new(format_args!("cannot change {}: {}", path.display(), plain(&error)))
+        Self::at("change", path)
     }
 
-    /// For `map_err`: standard output could not be written to, or what was to be copied there could
-    /// not be read, which is an error of ours within the other.
+    fn at<'a>(action: &'a str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
+        move |error| {
+            Self::new(format_args!("cannot {action} {}: {}", path.display(), os_message(&error)))
+        }
+    }
+
+    /// For `map_err`: standard output could not be written. If the input that was being copied
+    /// there could not be read, the error wraps one of ours, which is returned as it is.
     pub(crate) fn output(error: io::Error) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(ours) => return ours,
@@ -67,37 +56,26 @@ impl Error {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::BrokenPipe
         } else {
-            Self::new(format_args!("cannot write to standard output: {}", plain(&error)))
+            Self::new(format_args!("cannot write to standard output: {}", os_message(&error)))
         }
     }
 }
 
-/// The system's words for an error, without its number.
-pub(crate) fn plain(error: &io::Error) -> String {
+/// The system's message for an error, without its number.
+pub(crate) fn os_message(error: &io::Error) -> String {
     without_number(error, error.to_string())
 }
 
-/// Words about an error, without the number that the system has for it.
-fn without_number(error: &io::Error, words: String) -> String {
+/// A message about an error, without the system's number for it.
+fn without_number(error: &io::Error, message: String) -> String {
     match error.raw_os_error() {
-        Some(number) => words.replace(&format!(" (os error {number})"), ""),
-        None => words,
+        Some(number) => message.replace(&format!(" (os error {number})"), ""),
+        None => message,
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Message(message) => f.write_str(message),
-            Self::BrokenPipe => f.write_str("nobody reads the output any more"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// The library's errors say what was wrong and what to do; a person reads them as they are.
-macro_rules! said_by_the_library {
+/// Errors of the library whose message is shown to the user unchanged.
+macro_rules! from_library_error {
     ($($error:ty),*) => {
         $(
             impl From<$error> for Error {
@@ -109,7 +87,7 @@ macro_rules! said_by_the_library {
     };
 }
 
-said_by_the_library!(BuildError, Full, ParameterError, PlanError, ReadError, UnknownLanguage);
+from_library_error!(BuildError, Full, ParameterError, PlanError, ReadError, UnknownLanguage);
 
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {
@@ -123,7 +101,7 @@ impl From<FileError> for Error {
             CodecError::Decode(cause) => format!("{error}{}", advice(cause)),
             CodecError::Io(cause) if cause.kind() == io::ErrorKind::IsADirectory => {
                 format!(
-                    "cannot {} {}: it is a folder; name a file",
+                    "cannot {} {}: it is a directory; name a file",
                     error.action,
                     error.path.display()
                 )
@@ -134,7 +112,7 @@ impl From<FileError> for Error {
     }
 }
 
-/// What helps.
+/// What the user can do about it.
 fn advice(error: &DecodeError) -> &'static str {
     match error {
         DecodeError::KeyNeeded => ": --key-file FILE",
@@ -145,7 +123,7 @@ fn advice(error: &DecodeError) -> &'static str {
         | DecodeError::HeaderChecksum
         | DecodeError::PayloadChecksum
         | DecodeError::Parameter(_)
-        | DecodeError::Inconsistent(_) => "; fetch the file again, or build it anew",
+        | DecodeError::Inconsistent(_) => "; fetch the file again, or rebuild it",
         _ => "",
     }
 }
@@ -156,7 +134,7 @@ mod tests {
     use crivo::codec::Header;
 
     #[test]
-    fn a_broken_pipe_is_told_from_a_full_disk() {
+    fn a_broken_pipe_is_distinguished_from_a_full_disk() {
         let broken = Error::output(io::ErrorKind::BrokenPipe.into());
         assert!(matches!(broken, Error::BrokenPipe));
         let full = Error::output(io::Error::from_raw_os_error(28)).to_string();
@@ -165,11 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn the_system_is_quoted_without_its_numbers() {
+    fn messages_of_the_system_lose_their_numbers() {
         let missing = Header::load("no/such.crivo").unwrap_err();
         assert!(missing.to_string().contains("os error"), "{missing}");
-        let words = Error::from(missing).to_string();
-        assert!(words.starts_with("cannot read no/such.crivo: "), "{words}");
-        assert!(words.ends_with("; is the path right?") && !words.contains("os error"), "{words}");
+        let message = Error::from(missing).to_string();
+        assert!(message.starts_with("cannot read no/such.crivo: "), "{message}");
+        assert!(
+            message.ends_with("; is the path right?") && !message.contains("os error"),
+            "{message}"
+        );
     }
 }

@@ -1,0 +1,118 @@
+//! First occurrences of records.
+
+use super::RecordSet;
+use super::files::{EntryFile, NUMBERED, Partitions, from_numbered, numbered};
+use super::marks::{MarkLists, MarkedRecords};
+use super::set::InsertResult;
+use crate::error::Error;
+
+/// Distinguishes first occurrences of records from repetitions.
+///
+/// While there is memory it decides at once. Then it returns [`Occurrence::Undecided`] for records that
+/// are not in its set. The caller defers these in order, and [`finish`](Self::finish) decides which of
+/// them are first occurrences.
+#[derive(Debug)]
+pub(crate) struct Deduplicator {
+    set: RecordSet,
+    memory: u64,
+    /// The number of undecided records.
+    undecided_count: u64,
+    undecided: Option<Box<Partitions<NUMBERED>>>,
+}
+
+/// Whether a record is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occurrence {
+    /// It is new.
+    First,
+    /// It is a repetition.
+    Repeated,
+    /// This is decided at the end.
+    Undecided,
+}
+
+impl Deduplicator {
+    /// A deduplicator that uses about this much memory.
+    pub(crate) fn with_memory(bytes: u64) -> Self {
+        let set = RecordSet::with_memory(bytes);
+        Self { set, memory: bytes, undecided_count: 0, undecided: None }
+    }
+
+    /// Prepares for this many distinct records, within limits.
+    pub(crate) fn expect(&mut self, count: u64) {
+        self.set.expect(count);
+    }
+
+    /// Inserts records in order, and calls `visit` with each index and result.
+    #[inline]
+    pub(crate) fn insert_all(
+        &mut self,
+        digests: &[u128],
+        mut visit: impl FnMut(usize, Occurrence) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Self { set, undecided_count, undecided, .. } = self;
+        set.insert_all(digests, |index, inserted| {
+            let occurrence = match inserted {
+                InsertResult::New => Occurrence::First,
+                InsertResult::Known => Occurrence::Repeated,
+                InsertResult::Full => {
+                    let files = undecided.get_or_insert_with(|| Box::new(Partitions::new(0)));
+                    files.push(digests[index], numbered(*undecided_count, digests[index]))?;
+                    *undecided_count += 1;
+                    Occurrence::Undecided
+                }
+            };
+            visit(index, occurrence)
+        })
+    }
+
+    /// Decides the undecided records, which are numbered from 0 in their order: first occurrences
+    /// are marked.
+    pub(crate) fn finish(self) -> Result<MarkedRecords, Error> {
+        let Self { set, memory, undecided, .. } = self;
+        // The sets of the partitions need its memory.
+        drop(set);
+        let mut lists = MarkLists::default();
+        if let Some(undecided) = undecided {
+            decide_all(*undecided, memory, 1, &mut lists)?;
+        }
+        lists.into_marks()
+    }
+}
+
+fn decide_all(
+    undecided: Partitions<NUMBERED>,
+    memory: u64,
+    level: u32,
+    lists: &mut MarkLists,
+) -> Result<(), Error> {
+    undecided.into_files().into_iter().try_for_each(|file| decide(file, memory, level, lists))
+}
+
+/// Decides the records of one file, whose numbers ascend.
+fn decide(
+    file: EntryFile<NUMBERED>,
+    memory: u64,
+    level: u32,
+    lists: &mut MarkLists,
+) -> Result<(), Error> {
+    let mut file = file.written()?;
+    if file.is_empty() {
+        return Ok(());
+    }
+    let mut set = RecordSet::with_memory(memory);
+    let mut undecided = None;
+    file.each(|entry| {
+        let (number, digest) = from_numbered(entry);
+        match set.insert(digest) {
+            InsertResult::New => lists.push(number),
+            InsertResult::Known => Ok(()),
+            InsertResult::Full => undecided
+                .get_or_insert_with(|| Box::new(Partitions::new(level)))
+                .push(digest, entry),
+        }
+    })?;
+    lists.end_list();
+    drop((set, file));
+    undecided.map_or(Ok(()), |undecided| decide_all(*undecided, memory, level + 1, lists))
+}
