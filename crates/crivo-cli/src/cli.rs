@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, Subcommand};
 
+#[cfg(feature = "study")]
 use crate::commands::study;
 use crate::commands::{
     build, common, completions, dedup, diff, insert, inspect, join, man, merge, query, remove,
     similar, size, sync,
 };
+#[cfg(feature = "hyphen")]
 use crate::commands::{hyphenate, languages};
 use crate::error::Error;
 use crate::output;
@@ -60,10 +62,13 @@ enum Command {
     Dedup(dedup::DedupArgs),
     Diff(diff::DiffArgs),
     Common(common::CommonArgs),
+    #[cfg(feature = "hyphen")]
     Hyphenate(hyphenate::HyphenateArgs),
+    #[cfg(feature = "hyphen")]
     Languages(languages::LanguagesArgs),
     Sync(sync::SyncArgs),
     Join(join::JoinArgs),
+    #[cfg(feature = "study")]
     Study(study::StudyArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -83,10 +88,13 @@ impl Command {
             Self::Dedup(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Common(args) => args.run(),
+            #[cfg(feature = "hyphen")]
             Self::Hyphenate(args) => args.run(),
+            #[cfg(feature = "hyphen")]
             Self::Languages(args) => args.run(),
             Self::Sync(args) => args.run(),
             Self::Join(args) => args.run(),
+            #[cfg(feature = "study")]
             Self::Study(args) => args.run(),
             Self::Completions(args) => args.run(Cli::command()),
             Self::Man(args) => args.run(Cli::command()),

@@ -6,7 +6,6 @@ use std::{fmt, io};
 use crivo::codec::{CodecError, DecodeError, FileError};
 use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
-use crivo_hyphen::{ReadError, UnknownLanguage};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +86,7 @@ macro_rules! from_library_error {
     };
 }
 
-from_library_error!(BuildError, Full, ParameterError, PlanError, ReadError, UnknownLanguage);
+from_library_error!(BuildError, Full, ParameterError, PlanError);
 
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {

@@ -7,10 +7,12 @@ mod compare;
 pub(crate) mod completions;
 pub(crate) mod dedup;
 pub(crate) mod diff;
+#[cfg(feature = "hyphen")]
 pub(crate) mod hyphenate;
 pub(crate) mod insert;
 pub(crate) mod inspect;
 pub(crate) mod join;
+#[cfg(feature = "hyphen")]
 pub(crate) mod languages;
 pub(crate) mod man;
 pub(crate) mod merge;
@@ -19,5 +21,6 @@ mod records;
 pub(crate) mod remove;
 pub(crate) mod similar;
 pub(crate) mod size;
+#[cfg(feature = "study")]
 pub(crate) mod study;
 pub(crate) mod sync;

@@ -127,7 +127,7 @@ impl QueryArgs {
         in_parallel(
             chunks,
             move |chunk, answers: &mut QueryAnswers| {
-                answers.find(chunk, &filter, prints_present, prints)
+                answers.find(chunk, &filter, prints_present, prints);
             },
             |chunk, answers| {
                 records += answers.digests.len() as u64;

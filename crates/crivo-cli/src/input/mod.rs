@@ -22,6 +22,8 @@
 //! records, and [`pipeline`] distributes them over the cores. Memory is bounded by a few chunks,
 //! unless a single record is longer than that.
 
+#[cfg(feature = "hyphen")]
+mod bytes;
 mod chunks;
 mod compressed;
 mod layout;
@@ -38,12 +40,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use crivo::{Digest, KeyHasher};
 
+#[cfg(feature = "hyphen")]
+pub(crate) use bytes::InputBytes;
 pub(crate) use chunks::{Chunk, Chunks, Pieces};
 pub(crate) use layout::RecordFormat;
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::InputProgress;
 pub(crate) use replay::Replay;
-pub(crate) use source::{InputBytes, compression_of};
+pub(crate) use source::compression_of;
 
 use self::standard::STANDARD_INPUT;
 use crate::error::Error;

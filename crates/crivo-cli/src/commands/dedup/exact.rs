@@ -29,7 +29,7 @@ pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<DedupSummary, Erro
                 Occurrence::First => return Ok(()),
                 Occurrence::Repeated => summary.dropped += 1,
                 Occurrence::Undecided => {
-                    deferred.push(&chunk.bytes()[hashed.records[index].clone()])?
+                    deferred.push(&chunk.bytes()[hashed.records[index].clone()])?;
                 }
             }
             left_out.push(index);
