@@ -30,28 +30,79 @@ mod anonymous;
 /// # Errors
 /// Those of `write` and of the system. The old file is still there.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    replace_with(path, None, write)
+}
+
+/// [`replace`], with these permissions instead of those of the old file.
+///
+/// # Errors
+/// Those of `write` and of the system. The old file is still there.
+pub fn replace_with_permissions(
+    path: &Path,
+    permissions: Permissions,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    replace_with(path, Some(permissions), write)
+}
+
+fn replace_with(
+    path: &Path,
+    permissions: Option<Permissions>,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     // A link that leads nowhere is replaced itself, as if there were no file.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let old = match fs::metadata(&target) {
+    let permissions = match fs::metadata(&target) {
         Ok(old) if !old.is_file() => {
             return write(&mut OpenOptions::new().write(true).open(&target)?);
         }
-        Ok(old) => Some(old.permissions()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Ok(old) => permissions.or(Some(old.permissions())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => permissions,
         Err(error) => return Err(error),
     };
-    let directory = match target.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
-    };
-    let mut temporary = Temporary::create(directory, old.as_ref())?;
+    let directory = directory_of(&target);
+    let mut temporary = Temporary::create(directory, permissions.as_ref())?;
     write(&mut temporary.file)?;
-    if let Some(permissions) = old {
+    if let Some(permissions) = permissions {
         temporary.file.set_permissions(permissions)?;
     }
     temporary.file.sync_all()?;
     temporary.take_name(directory, &target)?;
     sync_directory(directory)
+}
+
+/// Writes a file by `write`, like [`replace`], unless there is a file of this name already. `write`
+/// may also read what it has written.
+///
+/// ```
+/// use std::io::{ErrorKind, Write};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("a.txt");
+/// crivo_core::file::create_new(&path, |file| file.write_all(b"first"))?;
+/// let second = crivo_core::file::create_new(&path, |file| file.write_all(b"second"));
+/// assert_eq!(second.unwrap_err().kind(), ErrorKind::AlreadyExists);
+/// assert_eq!(std::fs::read(&path)?, b"first");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of `write` and of the system; [`AlreadyExists`](io::ErrorKind::AlreadyExists) if there is a
+/// file, which is unchanged.
+pub fn create_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let directory = directory_of(path);
+    let mut temporary = Temporary::create(directory, None)?;
+    write(&mut temporary.file)?;
+    temporary.file.sync_all()?;
+    temporary.take_new_name(path)?;
+    sync_directory(directory)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
 }
 
 /// A new file, which is removed again unless it took another name.
@@ -66,7 +117,7 @@ struct Temporary {
 impl Temporary {
     fn create(directory: &Path, permissions: Option<&Permissions>) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.write(true);
+        options.read(true).write(true);
         // From the beginning no more open to others than the file that it will replace.
         #[cfg(unix)]
         if let Some(permissions) = permissions {
@@ -111,6 +162,17 @@ impl Temporary {
             Err(_) => self.path = Some(path),
         }
         renamed
+    }
+
+    /// Becomes the file of this name, if there is none yet.
+    fn take_new_name(self, target: &Path) -> io::Result<()> {
+        match &self.path {
+            // The temporary name is removed on drop.
+            Some(path) => fs::hard_link(path, target)?,
+            None => anonymous::link(&self.file, target)?,
+        }
+        drop(self.file.unlock());
+        Ok(())
     }
 }
 
@@ -290,6 +352,23 @@ mod tests {
         assert_eq!(temporary.path.is_none(), directory.names().is_empty());
     }
 
+    #[test]
+    fn a_file_is_created_only_if_there_is_none() {
+        let directory = Directory::new();
+        let path = directory.file("a");
+        create_new(&path, |_| Err(io::Error::other("stop"))).unwrap_err();
+        assert!(directory.names().is_empty());
+        create_new(&path, |file| file.write_all(b"first")).unwrap();
+        let mut other = named(&directory);
+        other.file.write_all(b"second").unwrap();
+        let error = other.take_new_name(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        fs::remove_file(&path).unwrap();
+        named(&directory).take_new_name(&path).unwrap();
+        assert_eq!(directory.names(), ["a"]);
+    }
+
     #[cfg(unix)]
     #[test]
     fn permissions_are_kept_and_links_are_followed() {
@@ -303,6 +382,9 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let private = fs::Permissions::from_mode(0o600);
+        replace_with_permissions(&path, private, |file| file.write_all(b"private")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[cfg(target_os = "linux")]

@@ -107,21 +107,10 @@ pub(super) fn write(store: &Path, filter: &GuardFilter, stamp: Stamp) -> io::Res
     }
     head.extend(HASHER.digest(&head).get().to_le_bytes());
 
-    let path = path(store);
-    let directory = match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
-    };
     // The same users may read the store and its guard.
     let permissions = fs::metadata(store)?.permissions();
-    let mut file = tempfile::Builder::new()
-        .prefix(".crivo-")
-        .suffix(".tmp")
-        .permissions(permissions)
-        .tempfile_in(directory)?;
-    file.write_all(&head)?;
-    filter.filter().write_to(file.as_file_mut())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    crivo_core::file::replace_with_permissions(&path(store), permissions, |file| {
+        file.write_all(&head)?;
+        filter.filter().write_to(file)
+    })
 }

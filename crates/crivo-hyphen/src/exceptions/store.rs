@@ -209,47 +209,33 @@ impl<T: ReadableTable<&'static str, &'static [u8]>> AllWords for T {
 /// Creates an empty store atomically: a process that is killed meanwhile leaves no incomplete
 /// database, which could not be opened later.
 fn create(path: &Path) -> Result<(), StoreErrorKind> {
-    let directory = match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".crivo-").suffix(".tmp");
-    // With the permissions of any new file, not those of a private temporary one.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(directory)?;
-    {
-        let database = Database::builder().create_file(file.reopen()?)?;
-        let transaction = database.begin_write()?;
-        {
-            transaction.open_table(WORDS)?;
-            let mut state = transaction.open_table(STATE)?;
-            for (name, value) in [(FORMAT, FORMAT_1), (GENERATION, 0), (FINGERPRINT, 0)] {
-                state.insert(name, value)?;
-            }
-        }
-        transaction.commit()?;
-    }
-    match file.persist_noclobber(path) {
+    let mut refused = None;
+    let created = crivo_core::file::create_new(path, |file| {
+        write_empty(file.try_clone()?).map_err(|error| {
+            refused = Some(error);
+            io::Error::other("the database was not written")
+        })
+    });
+    match created {
         // Another process has created it meanwhile, which is just as good.
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error.error.into()),
-        Ok(_) => Ok(sync_directory(directory)?),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(refused.unwrap_or(error.into())),
+        Ok(()) => Ok(()),
     }
 }
 
-/// Makes the name of a new store survive a power failure, where directories can be synchronised.
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    use io::ErrorKind::{InvalidInput, Unsupported};
-    if !cfg!(unix) {
-        return Ok(());
+/// Writes an empty database.
+fn write_empty(file: File) -> Result<(), StoreErrorKind> {
+    let database = Database::builder().create_file(file)?;
+    let transaction = database.begin_write()?;
+    {
+        transaction.open_table(WORDS)?;
+        let mut state = transaction.open_table(STATE)?;
+        for (name, value) in [(FORMAT, FORMAT_1), (GENERATION, 0), (FINGERPRINT, 0)] {
+            state.insert(name, value)?;
+        }
     }
-    let Ok(directory) = File::open(directory) else { return Ok(()) };
-    match directory.sync_all() {
-        Err(error) if !matches!(error.kind(), InvalidInput | Unsupported) => Err(error),
-        _ => Ok(()),
-    }
+    Ok(transaction.commit()?)
 }
 
 /// Records a change: the next generation and the new fingerprint.

@@ -6,22 +6,10 @@ use std::path::Path;
 
 use crate::StudyError;
 
-/// Writes a temporary file next to `path`, then renames it.
+/// Replaces a file atomically.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
-    let failed = |error| StudyError::Write { path: path.to_path_buf(), error };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut options = tempfile::Builder::new();
-    // With the permissions of any new file; those of a temporary file are for the owner only.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        options.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = options.prefix(".crivo-").tempfile_in(directory).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|refused| failed(refused.error))?;
-    Ok(())
+    crivo_core::file::replace(path, |file| file.write_all(bytes))
+        .map_err(|error| StudyError::Write { path: path.to_path_buf(), error })
 }
 
 /// Creates the directory if needed, and checks that it can be written to.
