@@ -117,7 +117,7 @@ fn every_verdict_follows_from_the_data() {
     });
     differs("big-small-fpr", "big-small", "runs", &|row| multiply(row, &["members_found"], 0.9));
     differs("big-small-fpr", "big-small", "runs", &|row| {
-        row["false_positives"] = row["queries"].clone()
+        row["false_positives"] = row["queries"].clone();
     });
     differs("counting-values", "counting", "values", &|row| {
         if row["value"] == 1 {
