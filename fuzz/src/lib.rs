@@ -1,6 +1,6 @@
 //! What the fuzz targets share.
 
-use crivo::codec::Save;
+use crivo::codec::{self, LoadOptions, Persist};
 use crivo::filter::{DynamicFilter, RemovableFilter};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -8,26 +8,35 @@ use xxhash_rust::xxh3::xxh3_64;
 /// version, lengths and checksums. Kind, hash, key count, parameters and payload are the fuzzer's.
 ///
 /// ```text
-///   input:  kind, family, parameter count, hash value (8), key count (8), parameters, payload
+///   input:  kind, family, version and metadata length, parameter count,
+///           hash value (8), key count (8), parameters, metadata, payload
 /// ```
 ///
-/// Kind, family and count are reduced to numbers that exist. If a length is given, the payload is
-/// repeated or cut to have it. `None` if the input is too short.
+/// Kind, family, version and counts are reduced to numbers that exist. If a length is given, the
+/// payload is repeated or cut to have it. `None` if the input is too short.
 pub fn envelope(input: &[u8], length: Option<usize>) -> Option<Vec<u8>> {
-    let (&[kind, family, count], rest) = input.split_first_chunk()?;
+    let (&[kind, family, version, count], rest) = input.split_first_chunk()?;
     let (hash_and_keys, rest) = rest.split_first_chunk::<16>()?;
     let count = count % 8;
-    let (parameters, payload) = rest.split_at_checked(8 * usize::from(count))?;
+    let (parameters, rest) = rest.split_at_checked(8 * usize::from(count))?;
+    let (version, metadata_length) = (1 + version % 2, version / 2 % 32);
+    let metadata_length = if version == 1 { 0 } else { metadata_length };
+    let (metadata, payload) = rest.split_at_checked(usize::from(metadata_length))?;
     let length = length.unwrap_or(payload.len() / 8 * 8);
     let pattern = if payload.is_empty() { &[0] } else { payload };
     let payload: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();
 
-    let mut bytes = b"\x89crivo\r\n\x01\x00".to_vec();
-    bytes.extend([1 + kind % 8, 1 + family % 5, count, 0, 0, 0]);
+    let mut bytes = b"\x89crivo\r\n".to_vec();
+    bytes.extend([version, 0, 1 + kind % 9, 1 + family % 5, count, 0, 0, 0]);
     bytes.extend(hash_and_keys);
     bytes.extend((payload.len() as u64).to_le_bytes());
     bytes.extend(xxh3_64(&payload).to_le_bytes());
+    if version == 2 {
+        bytes.extend(u64::from(metadata_length).to_le_bytes());
+    }
     bytes.extend(parameters);
+    bytes.extend(metadata);
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
     bytes.extend(xxh3_64(&bytes).to_le_bytes());
     bytes.resize(bytes.len().next_multiple_of(64), 0);
     bytes.extend(payload);
@@ -35,7 +44,7 @@ pub fn envelope(input: &[u8], length: Option<usize>) -> Option<Vec<u8>> {
 }
 
 /// Inserts one of 256 keys for each byte of the input, and asks after each step for all of them.
-pub fn insert<F: DynamicFilter + Save>(filter: F, input: &[u8]) {
+pub fn insert<F: DynamicFilter + Persist>(filter: F, input: &[u8]) {
     let mut tried = Tried::new(filter);
     for &key in input {
         tried.insert(key);
@@ -45,7 +54,7 @@ pub fn insert<F: DynamicFilter + Save>(filter: F, input: &[u8]) {
 }
 
 /// As [`insert`], with removals: two bytes of the input are one step.
-pub fn insert_and_remove<F: RemovableFilter + Save>(filter: F, input: &[u8]) {
+pub fn insert_and_remove<F: RemovableFilter + Persist>(filter: F, input: &[u8]) {
     let mut tried = Tried::new(filter);
     for &[step, key] in input.as_chunks().0 {
         if step % 2 == 0 {
@@ -64,16 +73,16 @@ struct Tried<F> {
     copies: [u64; 256],
 }
 
-impl<F: DynamicFilter + Save> Tried<F> {
+impl<F: DynamicFilter + Persist> Tried<F> {
     fn new(filter: F) -> Self {
         Self { filter, copies: [0; 256] }
     }
 
     fn insert(&mut self, key: u8) {
-        let before = self.filter.to_bytes();
+        let before = codec::to_bytes(&self.filter);
         match self.filter.insert(&key) {
             Ok(()) => self.copies[usize::from(key)] += 1,
-            Err(_) => assert!(self.filter.to_bytes() == before, "a failed insertion changed it"),
+            Err(_) => assert!(codec::to_bytes(&self.filter) == before, "a failed insertion changed it"),
         }
     }
 
@@ -86,14 +95,14 @@ impl<F: DynamicFilter + Save> Tried<F> {
 
     /// A filter that was written and read is the same.
     fn check_written(self) {
-        let bytes = self.filter.to_bytes();
-        let filter = F::from_bytes(&bytes).expect("it was just written");
-        assert!(filter.to_bytes() == bytes);
+        let bytes = codec::to_bytes(&self.filter);
+        let filter = LoadOptions::new().from_bytes::<F>(&bytes).expect("it was just written");
+        assert!(codec::to_bytes(&filter) == bytes);
         Self { filter, ..self }.check();
     }
 }
 
-impl<F: RemovableFilter + Save> Tried<F> {
+impl<F: RemovableFilter + Persist> Tried<F> {
     /// Only what was inserted may be removed.
     fn remove(&mut self, key: u8) {
         let copies = &mut self.copies[usize::from(key)];

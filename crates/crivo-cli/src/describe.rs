@@ -1,6 +1,6 @@
 //! What the commands report about a filter.
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, CountingBloom, Filter};
 use crivo::theory::estimate::cardinality;

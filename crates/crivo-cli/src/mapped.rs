@@ -9,13 +9,13 @@
 use std::fs;
 use std::path::Path;
 
-use crivo::codec::Open;
+use crivo::codec::LoadOptions;
 use crivo::filter::AnyFilter;
 
 use crate::error::Error;
 
 /// Maps a filter. Only its header has been verified.
-pub(crate) fn map(open: &Open, path: &Path) -> Result<AnyFilter, Error> {
+pub(crate) fn map(options: &LoadOptions, path: &Path) -> Result<AnyFilter, Error> {
     let cannot = |why: &str| Err(Error::new(format_args!("cannot map {}: {why}", path.display())));
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => return cannot("it is a directory; name a file"),
@@ -27,6 +27,6 @@ pub(crate) fn map(open: &Open, path: &Path) -> Result<AnyFilter, Error> {
     }
     // SAFETY: the user has promised that the file is not changed in place: see above, and the help of
     // `--no-verify`.
-    let mapped = unsafe { open.map::<AnyFilter>(path) }?;
+    let mapped = unsafe { options.map::<AnyFilter>(path) }?;
     Ok(mapped.into_filter())
 }

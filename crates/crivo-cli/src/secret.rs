@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use crivo::KeyHasher;
-use crivo::codec::{DecodeError, Header, Open};
+use crivo::codec::{DecodeError, Header, LoadOptions};
 use crivo::hash::SecretKey;
 
 use crate::error::Error;
@@ -20,11 +20,11 @@ pub(crate) struct KeyFileArgs {
 }
 
 impl KeyFileArgs {
-    /// How to open filters: with the key, if one is given.
-    pub(crate) fn open(&self) -> Result<Open, Error> {
+    /// How to load filters: with the key, if one is given.
+    pub(crate) fn options(&self) -> Result<LoadOptions, Error> {
         Ok(match &self.key_file {
-            Some(path) => Open::with_key(read_key(path)?),
-            None => Open::new(),
+            Some(path) => LoadOptions::new().secret_key(read_key(path)?),
+            None => LoadOptions::new(),
         })
     }
 

@@ -14,7 +14,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crivo::codec::{Open, Save};
+use crivo::codec::LoadOptions;
 use crivo::filter::AnyFilter;
 
 use crate::error::{Error, os_message};
@@ -24,11 +24,11 @@ use crate::output;
 /// that it changed; if there are none, nothing is written.
 pub(crate) fn update(
     path: &Path,
-    open: Open,
+    options: LoadOptions,
     change: impl FnOnce(&mut AnyFilter) -> Result<u64, Error>,
 ) -> Result<(AnyFilter, u64), Error> {
     let _lock = lock(path)?;
-    let mut filter: AnyFilter = open.load(path)?;
+    let mut filter: AnyFilter = options.load(path)?;
     let changed = change(&mut filter)?;
     if changed > 0 {
         filter.save(path)?;

@@ -20,7 +20,6 @@
 
 use super::wire;
 use super::{ExchangeError, ExchangeKey, Id, IdSet};
-use crivo::codec::Save;
 use crivo::filter::{AnyFilter, Bloom, Filter, FuseOptions};
 use crivo::hash::reduce;
 use crivo::theory::bloom;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use std::{env, fs};
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 use crivo_hyphen::{Exception, Hyphenator, Language};
 

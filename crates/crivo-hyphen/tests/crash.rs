@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, thread};
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 use crivo_hyphen::{Exception, Exceptions};
 

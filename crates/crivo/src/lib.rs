@@ -27,6 +27,7 @@ mod bits {
 mod memory {
     pub(crate) use crivo_core::memory::{ask_for_huge_pages, prefetch};
 }
+mod persist;
 
 pub mod codec;
 pub mod filter;

@@ -4,7 +4,7 @@
 //! batches answer like single questions; a failed operation changes nothing; counts are right; and
 //! the observed rate of wrong yeses is that of theory.
 
-use crivo::codec::{CodecError, DecodeError, Mapped, Open, Save};
+use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse,
     FuseOptions, Growing, GrowingBlocked, Quotient, RemovableFilter,
@@ -73,14 +73,14 @@ fn batches_answer_like_single_questions<F: Filter>(build: impl Build<F>) {
     }
 }
 
-fn survives_a_file<F: Filter + Save + Clone + Into<AnyFilter>>(build: impl Build<F>) {
+fn survives_a_file<F: Filter + Persist + Clone + Into<AnyFilter>>(build: impl Build<F>) {
     for (n, hasher) in
         [(1, KeyHasher::xxh3(3)), (1_000, KeyHasher::farm(4)), (20_000, KeyHasher::murmur3(5))]
     {
         let keys = digests(hasher, 0, n);
         let filter = build(n, 0.01, hasher, &keys);
-        let bytes = filter.to_bytes();
-        let read = F::from_bytes(&bytes).unwrap();
+        let bytes = codec::to_bytes(&filter);
+        let read = LoadOptions::new().from_bytes::<F>(&bytes).unwrap();
         assert_all_found(&read, &keys);
         let asked = digests(hasher, n, n + 10_000);
         let any = AnyFilter::from_bytes(&bytes).unwrap();
@@ -91,7 +91,7 @@ fn survives_a_file<F: Filter + Save + Clone + Into<AnyFilter>>(build: impl Build
         assert_eq!(read.key_count(), filter.key_count());
         assert_eq!(read.size_in_bits(), filter.size_in_bits());
         assert_eq!(read.expected_fpr(), filter.expected_fpr());
-        assert_eq!(read.to_bytes(), bytes);
+        assert_eq!(codec::to_bytes(&read), bytes);
         assert_eq!(any.to_bytes(), bytes);
         assert_eq!(filter.into().to_bytes(), bytes);
     }
@@ -100,14 +100,14 @@ fn survives_a_file<F: Filter + Save + Clone + Into<AnyFilter>>(build: impl Build
 /// From the file itself; the first change copies what it needs, and leaves the file as it is.
 #[allow(unsafe_code)]
 /// On a machine of the other byte order it says that it cannot.
-fn answers_from_a_mapped_file<F: Filter + Save + Clone>(build: impl Build<F>, name: &str) {
+fn answers_from_a_mapped_file<F: Filter + Persist + Clone>(build: impl Build<F>, name: &str) {
     let hasher = KeyHasher::xxh3(11);
     let keys = digests(hasher, 0, 3_000);
     let filter = build(3_000, 0.01, hasher, &keys);
     let path = std::env::temp_dir().join(format!("crivo-{}-{name}.crivo", std::process::id()));
-    filter.save(&path).unwrap();
+    codec::save(&filter, &path).unwrap();
     // SAFETY: nobody else knows the file, and it is not changed while it is mapped.
-    let mapped = unsafe { Mapped::<F>::open(&path) };
+    let mapped = unsafe { LoadOptions::new().map::<F>(&path) };
     if cfg!(target_endian = "big") {
         let error = mapped.err().unwrap();
         assert!(matches!(error.cause, CodecError::Decode(DecodeError::BigEndian)), "{error}");
@@ -120,34 +120,40 @@ fn answers_from_a_mapped_file<F: Filter + Save + Clone>(build: impl Build<F>, na
     for key in digests(hasher, 3_000, 6_000) {
         assert_eq!(mapped.contains_digest(key), filter.contains_digest(key));
     }
-    assert_eq!(mapped.into_filter().to_bytes(), filter.to_bytes());
+    assert_eq!(codec::to_bytes(&mapped.into_filter()), codec::to_bytes(&filter));
     std::fs::remove_file(path).unwrap();
 }
 
-fn keeps_its_secret<F: Filter + Save + Clone>(build: impl Build<F>) {
+fn keeps_its_secret<F: Filter + Persist + Clone>(build: impl Build<F>) {
     let hasher = KeyHasher::sip24(SecretKey::new(*b"not in the file!"));
-    let bytes = build(100, 0.01, hasher, &digests(hasher, 0, 100)).to_bytes();
+    let bytes = codec::to_bytes(&build(100, 0.01, hasher, &digests(hasher, 0, 100)));
     assert!(!bytes.windows(16).any(|window| window == b"not in the file!"));
-    assert!(F::from_bytes(&bytes).is_err());
-    assert!(Open::with_key(SecretKey::new([0; 16])).from_bytes::<F>(&bytes).is_err());
+    assert!(LoadOptions::new().from_bytes::<F>(&bytes).is_err());
+    assert!(
+        LoadOptions::new().secret_key(SecretKey::new([0; 16])).from_bytes::<F>(&bytes).is_err()
+    );
     let key = SecretKey::new(*b"not in the file!");
-    let read: F = Open::with_key(key).from_bytes(&bytes).unwrap();
+    let read: F = LoadOptions::new().secret_key(key).from_bytes(&bytes).unwrap();
     assert_all_found(&read, &digests(hasher, 0, 100));
 }
 
 /// Three times as many keys as it is made for: it takes them, or it refuses them and stays as it is.
-fn past_its_capacity<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+fn past_its_capacity<F: DynamicFilter + Persist>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
     for capacity in [1, 10, 500] {
         let hasher = KeyHasher::xxh3(6);
         let mut filter = empty(capacity, 0.01, hasher);
         assert!(filter.capacity() >= capacity);
         let mut inside = Vec::new();
         for &key in &digests(hasher, 0, 3 * capacity + 100) {
-            let before = filter.to_bytes();
+            let before = codec::to_bytes(&filter);
             match filter.insert_digest(key) {
                 Ok(()) => inside.push(key),
                 Err(full) => {
-                    assert_eq!(filter.to_bytes(), before, "a failed insertion changed something");
+                    assert_eq!(
+                        codec::to_bytes(&filter),
+                        before,
+                        "a failed insertion changed something"
+                    );
                     assert_eq!(full.key_count, inside.len() as u64);
                     assert!(!full.to_string().is_empty());
                 }
@@ -160,7 +166,7 @@ fn past_its_capacity<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHasher
 }
 
 /// 2,000 copies of one key, with others already inside.
-fn one_key_many_times<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+fn one_key_many_times<F: DynamicFilter + Persist>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
     let hasher = KeyHasher::xxh3(7);
     let mut filter = empty(3_000, 0.01, hasher);
     let others = digests(hasher, 1, 900);
@@ -170,10 +176,10 @@ fn one_key_many_times<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHashe
     let copy = hasher.digest(&0u64);
     let mut copies = 0;
     for _ in 0..2_000 {
-        let before = filter.to_bytes();
+        let before = codec::to_bytes(&filter);
         match filter.insert_digest(copy) {
             Ok(()) => copies += 1,
-            Err(_) => assert_eq!(filter.to_bytes(), before),
+            Err(_) => assert_eq!(codec::to_bytes(&filter), before),
         }
     }
     assert!(copies > 0);
@@ -182,10 +188,10 @@ fn one_key_many_times<F: DynamicFilter + Save>(empty: impl Fn(u64, f64, KeyHashe
     assert_all_found(&filter, &others);
 }
 
-fn gives_keys_back<F: RemovableFilter + Save>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+fn gives_keys_back<F: RemovableFilter + Persist>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
     let hasher = KeyHasher::xxh3(8);
     let mut filter = empty(2_000, 0.01, hasher);
-    let fresh = filter.to_bytes();
+    let fresh = codec::to_bytes(&filter);
     let (leaving, staying) = (digests(hasher, 0, 1_000), digests(hasher, 1_000, 2_000));
     for &key in leaving.iter().chain(&staying) {
         filter.insert_digest(key).unwrap();
@@ -198,18 +204,18 @@ fn gives_keys_back<F: RemovableFilter + Save>(empty: impl Fn(u64, f64, KeyHasher
     assert_eq!(filter.key_count(), 1_000);
     for key in digests(hasher, 5_000, 6_000) {
         if !filter.contains_digest(key) {
-            let before = filter.to_bytes();
+            let before = codec::to_bytes(&filter);
             assert!(filter.remove_digest(key).is_err());
-            assert_eq!(filter.to_bytes(), before);
+            assert_eq!(codec::to_bytes(&filter), before);
         }
     }
     for &key in &staying {
         filter.remove_digest(key).unwrap();
     }
-    assert_eq!(filter.to_bytes(), fresh, "what was put in was taken out, and nothing else");
+    assert_eq!(codec::to_bytes(&filter), fresh, "what was put in was taken out, and nothing else");
 }
 
-fn a_union_holds_both<F: DynamicFilter + Save>(
+fn a_union_holds_both<F: DynamicFilter + Persist>(
     empty: impl Fn(u64, f64, KeyHasher) -> F,
     union: impl Fn(&mut F, &F) -> Result<(), String>,
 ) {
@@ -223,13 +229,13 @@ fn a_union_holds_both<F: DynamicFilter + Save>(
     assert_all_found(&both, &right);
     assert!(both.key_count() >= 900);
 
-    let before = both.to_bytes();
+    let before = codec::to_bytes(&both);
     let seed = KeyHasher::xxh3(10);
     let error = union(&mut both, &build(1_000, 0.01, seed, &digests(seed, 0, 10))).unwrap_err();
     assert!(error.contains("hash"), "{error}");
     let error = union(&mut both, &build(5_000, 0.01, hasher, &[])).unwrap_err();
     assert!(!error.is_empty());
-    assert_eq!(both.to_bytes(), before, "a refused union changed something");
+    assert_eq!(codec::to_bytes(&both), before, "a refused union changed something");
 }
 
 /// How many cells there are in all the tests of rates below, with room to spare.
@@ -440,7 +446,7 @@ mod fuse {
         let once = build(0, 0.01, hasher, &keys);
         let twice = build(0, 0.01, hasher, &[keys.clone(), keys.clone()].concat());
         assert_eq!(twice.key_count(), 10_000);
-        assert_eq!(twice.to_bytes(), once.to_bytes());
+        assert_eq!(codec::to_bytes(&twice), codec::to_bytes(&once));
     }
 }
 

@@ -7,25 +7,38 @@ use std::fs;
 use std::path::Path;
 
 use crivo::KeyHasher;
-use crivo::codec::{Header, Open};
+use crivo::codec::{Header, LoadOptions};
 use crivo::filter::{AnyFilter, Filter};
 use crivo::hash::SecretKey;
 
 struct File {
+    version: u64,
     kind: u8,
     parameters: Vec<u64>,
+    /// Name, value, name, value …
+    metadata: Vec<String>,
     words: Vec<u64>,
 }
 
 impl File {
     fn parse(bytes: &[u8]) -> Self {
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let version = word(8) & 0xffff;
         let parameter_count = (word(8) >> 32) as usize;
-        let payload = (56 + 8 * parameter_count).next_multiple_of(64);
+        let (parameters, metadata_length) = match version {
+            1 => (48, 0),
+            2 => (56, word(48) as usize),
+            _ => panic!("the document knows no version {version}"),
+        };
+        let metadata = parameters + 8 * parameter_count;
+        let checksum = (metadata + metadata_length).next_multiple_of(8);
+        let payload = (checksum + 8).next_multiple_of(64);
         assert_eq!(bytes.len(), payload + word(32) as usize);
         File {
+            version,
             kind: bytes[10],
-            parameters: (0..parameter_count).map(|i| word(48 + 8 * i)).collect(),
+            parameters: (0..parameter_count).map(|i| word(parameters + 8 * i)).collect(),
+            metadata: texts(&bytes[metadata..metadata + metadata_length]),
             words: (payload..bytes.len()).step_by(8).map(word).collect(),
         }
     }
@@ -44,6 +57,20 @@ impl File {
             other => panic!("the document knows no kind {other}"),
         }
     }
+}
+
+/// Texts, each with its length before it.
+fn texts(mut bytes: &[u8]) -> Vec<String> {
+    let mut texts = Vec::new();
+    while !bytes.is_empty() {
+        let last = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap();
+        let (length, rest) = bytes.split_at(last + 1);
+        let length = length.iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
+        let (text, rest) = rest.split_at(length);
+        texts.push(String::from_utf8(text.to_vec()).unwrap());
+        bytes = rest;
+    }
+    texts
 }
 
 /// ⌊x · n / 2^64⌋
@@ -153,21 +180,26 @@ fn stages(file: &File) -> impl Iterator<Item = (&[u64], u64)> {
 #[test]
 fn the_document_is_enough_to_read_every_golden_file() {
     let secret = SecretKey::new([7; 16]);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut kinds = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "crivo") {
             continue;
         }
-        if !Header::load(&path).unwrap().kind().is_filter() {
+        let header = Header::load(&path).unwrap();
+        let file = File::parse(&fs::read(&path).unwrap());
+        let metadata = header.metadata().iter().flat_map(|(name, value)| [name, value]);
+        assert!(metadata.eq(file.metadata.iter().map(String::as_str)), "{}", path.display());
+        assert_eq!(u64::from(header.version()), file.version);
+        if header.filter_kind().is_none() {
             continue;
         }
+        let options = LoadOptions::new();
         let filter: AnyFilter =
-            Open::with_key(secret).load(&path).or_else(|_| Open::new().load(&path)).unwrap();
+            options.secret_key(secret).load(&path).or_else(|_| options.load(&path)).unwrap();
         let hasher: KeyHasher = filter.hasher();
-        let file = File::parse(&fs::read(&path).unwrap());
-        kinds.push(file.kind);
+        kinds.push((file.version, file.kind));
         for key in (0..filter.key_count()).chain(1_000_000..1_003_000) {
             let digest = hasher.digest(&key);
             assert_eq!(
@@ -180,5 +212,6 @@ fn the_document_is_enough_to_read_every_golden_file() {
     }
     kinds.sort_unstable();
     kinds.dedup();
-    assert_eq!(kinds, [1, 2, 3, 4, 5, 6, 7, 9], "a golden file for every kind");
+    let expected = [1, 2].map(|version| [1, 2, 3, 4, 5, 6, 7, 9].map(|kind| (version, kind)));
+    assert_eq!(kinds, expected.as_flattened(), "a golden file for every version and kind");
 }

@@ -1,4 +1,4 @@
-//! Files that were written once and must be read for ever: `tests/golden/*.crivo`.
+//! Files that were written once and must be read forever: `tests/golden/*.crivo`.
 //!
 //! For a new one, add its recipe to [`recipes`] and run
 //!
@@ -9,13 +9,16 @@
 //! which writes the files that are missing, adds them to the manifest, and touches no other. A file
 //! stays even when its recipe no longer gives the same bytes, because a filter has learnt to be
 //! built better: then the recipe goes, and the file is still read.
+//!
+//! Files whose names begin with `v2-` are of version 2 of the format, the others of version 1. Each
+//! recipe has one of either, with the same filter in it.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crivo::KeyHasher;
-use crivo::codec::{Header, Open, Save};
+use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
     FuseOptions, Growing, Quotient,
@@ -63,21 +66,48 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         ("growing-blocked.crivo", {
             filled(Growing::blocked_with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
         }),
+        ("bloom-farm-fingerprint.crivo", {
+            filled(Bloom::with_hasher(100, 0.05, KeyHasher::farm_fingerprint()).unwrap(), 100)
+                .into()
+        }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
     ]
 }
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
 fn manifest() -> String {
-    fs::read_to_string(folder().join("manifest.tsv")).unwrap()
+    fs::read_to_string(directory().join("manifest.tsv")).unwrap()
 }
 
-/// All files as they are built today.
-fn built() -> Vec<(&'static str, Vec<u8>)> {
-    recipes().into_iter().map(|(name, filter)| (name, filter.to_bytes())).collect()
+/// All files as they are built today: of version 2.
+fn built() -> Vec<(String, Vec<u8>)> {
+    let file = |(name, mut filter): (&str, AnyFilter)| {
+        filter.metadata_mut().set(Metadata::KEY_ENCODING, "u64").unwrap();
+        filter.metadata_mut().set("golden.note", "grão a grão").unwrap();
+        (format!("v2-{name}"), filter.to_bytes())
+    };
+    recipes().into_iter().map(file).collect()
+}
+
+/// Checks that what was read from a file is written as it was: of version 1, as version 2.
+fn check_written(name: &str, bytes: &[u8], filter: &AnyFilter) {
+    let today = filter.to_bytes();
+    if name.starts_with("v2-") {
+        assert!(today == bytes, "{name} is written otherwise than it is read");
+        return;
+    }
+    // The table is the same, and all that the header says but for the version.
+    let [old, new] = [bytes, &today].map(|bytes| Header::from_bytes(bytes).unwrap());
+    assert_eq!((old.version(), new.version()), (1, 2));
+    let facts = |header: &Header| {
+        (header.kind(), header.hash(), header.key_count(), header.parameters().to_vec())
+    };
+    assert_eq!(facts(&old), facts(&new));
+    let table = |bytes: &[u8], header: &Header| bytes[header.payload_offset() as usize..].to_vec();
+    assert!(table(bytes, &old) == table(&today, &new), "{name} has another table now");
 }
 
 /// The file names in the manifest, each with its line.
@@ -90,10 +120,13 @@ fn listed(manifest: &str) -> Vec<(&str, &str)> {
 fn line_for(name: &str, bytes: &[u8]) -> String {
     let header = Header::from_bytes(bytes).unwrap();
     let hash = header.hash();
-    let open = if hash.family() == Family::Sip24 { Open::with_key(SECRET) } else { Open::new() };
-    let filter: AnyFilter = open.from_bytes(bytes).unwrap();
+    let options = match hash.family() {
+        Family::Sip24 => LoadOptions::new().secret_key(SECRET),
+        _ => LoadOptions::new(),
+    };
+    let filter: AnyFilter = options.from_bytes(bytes).unwrap();
     assert!((0..filter.key_count()).all(|key| filter.contains(&key)), "{name} lost a key");
-    assert!(filter.to_bytes() == bytes, "{name} is written otherwise than it is read");
+    check_written(name, bytes, &filter);
     let yeses = (1_000_000..1_010_000u64).filter(|key| filter.contains(key)).count();
     let (kind, keys) = (filter.kind(), filter.key_count());
     format!("{name}\t{kind}\t{hash}\t{keys}\t{yeses}")
@@ -103,7 +136,7 @@ fn line_for(name: &str, bytes: &[u8]) -> String {
 fn every_file_is_read_and_answers_as_it_did() {
     let manifest = manifest();
     for (name, line) in listed(&manifest) {
-        let bytes = fs::read(folder().join(name)).unwrap();
+        let bytes = fs::read(directory().join(name)).unwrap();
         assert_eq!(line_for(name, &bytes), line);
     }
 }
@@ -112,7 +145,7 @@ fn every_file_is_read_and_answers_as_it_did() {
 fn every_file_is_listed() {
     let manifest = manifest();
     let listed = listed(&manifest);
-    for entry in fs::read_dir(folder()).unwrap() {
+    for entry in fs::read_dir(directory()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let known = name == "manifest.tsv" || listed.iter().any(|(file, _)| *file == name);
         assert!(known, "{name} is not in the manifest");
@@ -122,10 +155,23 @@ fn every_file_is_listed() {
     }
 }
 
+/// The table of a filter did not change with the version of the format.
+#[test]
+fn both_versions_hold_the_same_tables() {
+    let payload = |name: &str| {
+        let bytes = fs::read(directory().join(name)).unwrap();
+        bytes[Header::from_bytes(&bytes).unwrap().payload_offset() as usize..].to_vec()
+    };
+    let manifest = manifest();
+    for (name, _) in listed(&manifest).iter().filter(|(name, _)| !name.starts_with("v2-")) {
+        assert!(payload(name) == payload(&format!("v2-{name}")), "{name}");
+    }
+}
+
 #[test]
 fn everything_is_built_as_it_was() {
     for (name, today) in built() {
-        let bytes = fs::read(folder().join(name)).unwrap();
+        let bytes = fs::read(directory().join(&name)).unwrap();
         assert!(today == bytes, "{name} is built otherwise today");
     }
 }
@@ -156,11 +202,11 @@ fn keys_of_every_length_have_the_digests_they_had() {
 fn write_missing_files() {
     let mut manifest = manifest();
     for (name, bytes) in built() {
-        let path = folder().join(name);
+        let path = directory().join(&name);
         if !path.exists() {
-            writeln!(manifest, "{}", line_for(name, &bytes)).unwrap();
+            writeln!(manifest, "{}", line_for(&name, &bytes)).unwrap();
             fs::write(&path, &bytes).unwrap();
         }
     }
-    fs::write(folder().join("manifest.tsv"), manifest).unwrap();
+    fs::write(directory().join("manifest.tsv"), manifest).unwrap();
 }

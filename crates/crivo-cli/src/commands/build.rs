@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use crivo::KeyHasher;
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, Filter, Plan};
 use serde::Serialize;

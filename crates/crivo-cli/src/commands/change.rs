@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use crivo::Digest;
-use crivo::codec::{Header, Kind};
+use crivo::codec::{DecodeError, Header};
+use crivo::filter::Kind;
 use crivo::filter::{AnyFilter, Filter};
 
 use crate::distinct::{Distinct, gather};
@@ -42,6 +43,16 @@ pub(crate) struct Change {
 }
 
 impl ChangeArgs {
+    /// The header of the file, and the kind of the filter in it.
+    pub(crate) fn header(&self) -> Result<(Header, Kind), Error> {
+        let header = Header::load(&self.file)?;
+        let kind = header.filter_kind().ok_or_else(|| {
+            let error = DecodeError::NotAFilter(header.kind());
+            Error::new(format_args!("cannot change {}: {error}", self.file.display()))
+        })?;
+        Ok((header, kind))
+    }
+
     /// Calls `change` with each distinct key, and with the number of its copies if the filter counts
     /// them, otherwise 1. `change` returns the number of keys that it inserted or removed. On an
     /// error the file is unchanged.
@@ -51,8 +62,8 @@ impl ChangeArgs {
         change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
         let hasher = self.key.hasher(header)?;
-        match header.kind() {
-            Kind::Counting => self.update(header, gather::<2>(&self.input, hasher)?, change),
+        match header.filter_kind() {
+            Some(Kind::Counting) => self.update(header, gather::<2>(&self.input, hasher)?, change),
             _ => self.update(header, gather::<1>(&self.input, hasher)?, change),
         }
     }
@@ -65,8 +76,9 @@ impl ChangeArgs {
         mut change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
         let (input_keys, distinct_keys) = (keys.total, keys.distinct);
-        let (filter, changed) = update::update(&self.file, self.key.open()?, |filter| {
-            if filter.kind() != header.kind() || filter.hasher().identity() != header.hash() {
+        let (filter, changed) = update::update(&self.file, self.key.options()?, |filter| {
+            let kind = Some(filter.kind());
+            if kind != header.filter_kind() || filter.hasher().identity() != header.hash() {
                 return Err(Error::new(
                     "another process has replaced the filter meanwhile; try again",
                 ));

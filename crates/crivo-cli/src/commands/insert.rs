@@ -1,8 +1,8 @@
 //! `crivo insert`: adds keys to a filter file.
 
 use clap::Args;
-use crivo::codec::{Header, Kind};
 use crivo::filter::Filter;
+use crivo::filter::Kind;
 use crivo::filter::choose::Abilities;
 use serde::Serialize;
 
@@ -39,8 +39,7 @@ Examples:
 impl InsertArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         let ChangeArgs { file, json, .. } = &self.args;
-        let header = Header::load(file)?;
-        let kind = header.kind();
+        let (header, kind) = self.args.header()?;
         if !Abilities::of(kind).dynamic {
             return Err(Error::new(format_args!("{}: {}", file.display(), cannot_insert(kind))));
         }

@@ -1,10 +1,12 @@
 //! `crivo inspect`: describes a filter file.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anstyle::Style;
 use clap::{Args, ValueHint};
-use crivo::codec::{self, Header, Kind};
+use crivo::codec::{self, Header};
+use crivo::filter::Kind;
 use crivo::filter::{AnyFilter, DynamicFilter, Filter};
 use crivo::hash::Family;
 use serde::Serialize;
@@ -48,7 +50,7 @@ impl InspectArgs {
         let needs_key = header.hash().family() == Family::Sip24 && self.key.key_file.is_none();
         let filter = match needs_key {
             true => None,
-            false => Some(self.key.open()?.load::<AnyFilter>(&self.file)?),
+            false => Some(self.key.options()?.load::<AnyFilter>(&self.file)?),
         };
         let report = InspectReport::of(&self.file.display().to_string(), &header, filter.as_ref());
         if self.json {
@@ -72,7 +74,7 @@ impl InspectArgs {
 struct InspectReport {
     file: String,
     format_version: u16,
-    kind: &'static str,
+    kind: String,
     keys: u64,
     file_bytes: u64,
     hash: &'static str,
@@ -81,6 +83,8 @@ struct InspectReport {
     header_checksum: String,
     payload_checksum: String,
     parameters: Vec<u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
     #[serde(flatten)]
     filter: Option<FilterDetails>,
 }
@@ -114,7 +118,7 @@ impl InspectReport {
         Self {
             file: file.to_owned(),
             format_version: header.version(),
-            kind: header.kind().name(),
+            kind: header.kind().to_string(),
             keys: header.key_count(),
             file_bytes: header.file_length(),
             hash: hash.family().name(),
@@ -122,6 +126,11 @@ impl InspectReport {
             header_checksum: format!("{:016x}", header.header_checksum()),
             payload_checksum: format!("{:016x}", header.payload_checksum()),
             parameters: header.parameters().to_vec(),
+            metadata: header
+                .metadata()
+                .iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
             filter: filter.map(FilterDetails::of),
         }
     }
@@ -136,7 +145,7 @@ impl InspectReport {
         if let (Some(details), Some(filter)) = (&self.filter, filter) {
             match details.capacity {
                 None => line("capacity", "unlimited".to_owned()),
-                Some(_) if header.kind() == Kind::Fuse => {
+                Some(_) if header.filter_kind() == Some(Kind::Fuse) => {
                     line("capacity", "its own keys: it cannot be added to".to_owned());
                 }
                 Some(capacity) => line("capacity", human::count(capacity)),
@@ -146,9 +155,11 @@ impl InspectReport {
             }
             line("bits per key", format!("{:.2}", details.bits_per_key));
             let at_capacity = human::percentage(details.expected_fpr_at_capacity);
-            let later = match header.kind() {
-                Kind::Fuse => String::new(),
-                Kind::Growing | Kind::GrowingBlocked => format!("; never above {at_capacity}"),
+            let later = match header.filter_kind() {
+                Some(Kind::Fuse) => String::new(),
+                Some(Kind::Growing | Kind::GrowingBlocked) => {
+                    format!("; never above {at_capacity}")
+                }
                 _ => format!(" now; {at_capacity} at capacity"),
             };
             line("expected FPR", format!("{}{later}", human::percentage(details.expected_fpr)));
@@ -156,6 +167,9 @@ impl InspectReport {
         line("size", format!("{} in the file", human::bytes(self.file_bytes)));
         line("hash", header.hash().to_string());
         line("format", format!("version {}", self.format_version));
+        for (name, value) in &self.metadata {
+            line(&name.escape_debug().to_string(), format!("{}", value.escape_debug()));
+        }
         line("checksum", format!("{} (verified)", self.payload_checksum));
         if let (Some(details), Some(filter)) = (&self.filter, filter) {
             text.push_str(&details.bars(distinct_keys(filter)));
@@ -229,7 +243,7 @@ fn load(filter: &AnyFilter) -> Option<f64> {
             let used = filter.counters().filter(|&counter| counter > 0).count();
             share(used as u64, filter.counter_count())
         }
-        AnyFilter::Cuckoo(filter) => Some(filter.load()),
+        AnyFilter::Cuckoo(filter) => Some(filter.load_factor()),
         AnyFilter::Quotient(filter) => share(filter.key_count(), filter.slot_count()),
         _ => None,
     }

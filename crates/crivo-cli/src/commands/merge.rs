@@ -46,11 +46,11 @@ Examples:
 impl MergeArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         update::check_output(&self.output, &[])?;
-        let open = self.key.open()?;
+        let options = self.key.options()?;
         let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
-        let mut all: AnyFilter = open.load(first)?;
+        let mut all: AnyFilter = options.load(first)?;
         for path in others {
-            let other: AnyFilter = open.load(path)?;
+            let other: AnyFilter = options.load(path)?;
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
                     RebuildError::Incompatible(_) => {

@@ -156,10 +156,10 @@ impl QueryArgs {
     }
 
     fn open(&self) -> Result<AnyFilter, Error> {
-        let open = self.key_file.open()?;
+        let options = self.key_file.options()?;
         Ok(match self.no_verify {
-            true => mapped::map(&open, &self.filter)?,
-            false => open.load(&self.filter)?,
+            true => mapped::map(&options, &self.filter)?,
+            false => options.load(&self.filter)?,
         })
     }
 }

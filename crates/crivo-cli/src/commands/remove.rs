@@ -1,7 +1,6 @@
 //! `crivo remove`: removes keys from a filter file.
 
 use clap::Args;
-use crivo::codec::Header;
 use crivo::filter::Filter;
 use crivo::filter::choose::Abilities;
 use serde::Serialize;
@@ -35,8 +34,7 @@ Examples:
 impl RemoveArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         let ChangeArgs { file, json, .. } = &self.args;
-        let header = Header::load(file)?;
-        let kind = header.kind();
+        let (header, kind) = self.args.header()?;
         if !Abilities::of(kind).remove {
             return Err(Error::new(format_args!("{}: {}", file.display(), cannot_remove(kind))));
         }

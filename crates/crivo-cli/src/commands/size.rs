@@ -1,7 +1,7 @@
 //! `crivo size`: the size of every kind of filter, and a recommendation.
 
 use clap::Args;
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo::filter::choose::{Abilities, Choice, Needs, choose};
 use crivo::filter::{Filter, Plan};
 use crivo::theory::limits;

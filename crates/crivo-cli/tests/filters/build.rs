@@ -187,8 +187,8 @@ fn a_secret_key_is_needed_again_and_never_stored() {
     assert_eq!(dir.read("f"), dir.read("g"));
     assert!(!dir.read("f").windows(16).any(|bytes| bytes == key));
 
-    let open = crivo::codec::Open::with_key(SecretKey::new(key));
-    let filter: AnyFilter = open.load(dir.path("f")).unwrap();
+    let options = crivo::codec::LoadOptions::new().secret_key(SecretKey::new(key));
+    let filter: AnyFilter = options.load(dir.path("f")).unwrap();
     assert!(filter.contains("ana"));
     assert_eq!(filter.hasher().family(), Family::Sip24);
 

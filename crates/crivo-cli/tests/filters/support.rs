@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crivo::codec::Save;
 use crivo::filter::AnyFilter;
 use tempfile::TempDir;
 

@@ -19,7 +19,7 @@ fn inspect_describes_every_kind() {
             "bits per key",
             "expected FPR",
             "xxh3 with seed 7",
-            "version 1",
+            "version 2",
             "(verified)",
         ] {
             assert!(finished.out.contains(text), "{text:?}: {finished:?}");
@@ -29,7 +29,7 @@ fn inspect_describes_every_kind() {
         let facts = dir.ok("inspect --json f").json();
         assert_eq!((&facts["kind"], &facts["keys"]), (&kind.into(), &600.into()));
         assert_eq!((&facts["hash"], &facts["seed"]), (&"xxh3".into(), &7.into()));
-        assert_eq!(facts["format_version"], 1);
+        assert_eq!(facts["format_version"], 2);
         assert_eq!(facts["file_bytes"], dir.read("f").len());
         assert!(facts["expected_fpr"].as_f64() <= facts["expected_fpr_at_capacity"].as_f64());
         assert!(facts["payload_checksum"].as_str().unwrap().len() == 16);

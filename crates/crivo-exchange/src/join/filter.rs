@@ -1,6 +1,6 @@
 //! The filter of join keys, as an aggregate and a scalar function.
 
-use crivo::codec::{DecodeError, Save};
+use crivo::codec::DecodeError;
 use crivo::filter::{Bloom, DynamicFilter, Filter, Incompatible};
 use crivo::{BuildError, Key, KeyHasher};
 

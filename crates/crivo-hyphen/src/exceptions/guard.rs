@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo::filter::{AnyFilter, Filter, Plan, PlanError};
 use crivo::{Digest, KeyHasher, ParameterError};
 
@@ -19,7 +19,7 @@ use crivo::{Digest, KeyHasher, ParameterError};
 /// smallest, for a list that hardly ever changes, and cuckoo for one to which users add words.
 ///
 /// ```
-/// use crivo::codec::Kind;
+/// use crivo::filter::Kind;
 /// use crivo_hyphen::exceptions::Guard;
 ///
 /// let guard = Guard::new(Kind::Cuckoo, 0.01)?;

@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crivo::codec::{CodecError, Save};
+use crivo::codec::CodecError;
 use crivo::filter::{AnyFilter, Filter};
 
 use super::guard::{Guard, GuardFilter, HASHER};

@@ -15,7 +15,7 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// does, or for a map that is larger than the processor's caches.
 ///
 /// ```
-/// use crivo::codec::Kind;
+/// use crivo::filter::Kind;
 /// use crivo_hyphen::exceptions::{Guard, GuardedExceptions};
 /// use crivo_hyphen::Exception;
 ///

@@ -17,7 +17,7 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use crivo::codec::Kind;
+/// use crivo::filter::Kind;
 /// use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 /// use crivo_hyphen::{Exception, Hyphenator, Language};
 ///

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -8,86 +8,101 @@
 //! The tables of the bands are not written. They follow from the signatures, and what a file does
 //! not say it cannot say wrongly.
 
+use std::path::Path;
+
 use super::SimilarityIndex;
 use crate::{Banding, Form, SignatureBits, Sketcher};
-use crivo::codec::{DecodeError, Kind, Stored};
+use crivo::codec::{
+    self, Content, DecodeError, FileError, FileKind, LoadOptions, Metadata, Parts, Persist,
+};
 use crivo::{KeyHasher, ParameterError};
-use crivo_core::Words;
 
-/// An empty index with these parameters, and how many entries it should have.
-fn parse(parameters: &[u64], hasher: KeyHasher) -> Result<(SimilarityIndex, u64), DecodeError> {
-    let &[form, length, bits, bands, rows, entries] = parameters else {
-        return Err(DecodeError::Inconsistent("a similarity index has six parameters"));
-    };
-    let form = u8::try_from(form)
-        .ok()
-        .and_then(Form::from_id)
-        .ok_or(DecodeError::Inconsistent("the form of the signatures is unknown"))?;
-    // What has no place in 32 bits is out of every range, as their largest number is.
-    let [length, bits, bands, rows] =
-        [length, bits, bands, rows].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-    let sketcher = Sketcher::with_hasher(form, length, hasher)?;
-    let banding = Banding::new(bands, rows)?;
-    let bits = SignatureBits::new(bits)?;
-    Ok((SimilarityIndex::with_bits(sketcher, bits, banding)?, entries))
+/// The parameters of a file.
+pub struct Layout {
+    form: Form,
+    length: u32,
+    bits: SignatureBits,
+    banding: Banding,
+    entries: u64,
+    /// The words of an entry.
+    stride: usize,
 }
 
-impl Stored for SimilarityIndex {
-    fn stored_kind(&self) -> Kind {
-        Kind::Similarity
+impl Layout {
+    /// An empty index.
+    fn index(&self, hasher: KeyHasher) -> Result<SimilarityIndex, ParameterError> {
+        let sketcher = Sketcher::with_hasher(self.form, self.length, hasher)?;
+        SimilarityIndex::with_bits(sketcher, self.bits, self.banding)
     }
+}
 
-    fn stored_hasher(&self) -> KeyHasher {
-        self.sketcher.hasher()
-    }
+impl Persist for SimilarityIndex {
+    type Layout = Layout;
 
-    fn stored_key_count(&self) -> u64 {
-        self.entry_count() as u64
-    }
-
-    fn stored_parameters(&self) -> Vec<u64> {
+    fn parts(&self) -> Parts<'_> {
         let numbers =
             [self.sketcher.length(), self.bits.get(), self.banding.bands(), self.banding.rows()];
         let mut parameters = vec![u64::from(self.sketcher.form().id())];
         parameters.extend(numbers.map(u64::from));
         parameters.push(self.entry_count() as u64);
-        parameters
-    }
-
-    fn stored_payload(&self) -> Vec<&[u64]> {
-        self.slots.values().map(|&slot| self.row(slot)).collect()
-    }
-
-    fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError> {
-        if kind != Kind::Similarity {
-            return Err(DecodeError::WrongKind { expected: Kind::Similarity, found: kind });
+        Parts {
+            kind: Self::FILE_KIND,
+            hasher: self.sketcher.hasher(),
+            key_count: self.entry_count() as u64,
+            parameters,
+            payload: self.slots.values().map(|&slot| self.row(slot)).collect(),
         }
-        // The length does not depend on the hash function, which is not known yet.
-        let (index, entries) = parse(parameters, KeyHasher::default())?;
-        entries.checked_mul(index.stride() as u64).ok_or_else(|| {
-            ParameterError::new("entries", entries, "less than 2^64 words in all").into()
-        })
     }
 
-    fn from_stored(
-        _: Kind,
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        let (mut index, entries) = parse(parameters, hasher)?;
-        if key_count != entries {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+        Self::FILE_KIND.expect(kind)?;
+        let &[form, length, bits, bands, rows, entries] = parameters else {
+            return Err(DecodeError::Inconsistent("a similarity index has six parameters"));
+        };
+        let form = u8::try_from(form)
+            .ok()
+            .and_then(Form::from_id)
+            .ok_or(DecodeError::Inconsistent("the form of the signatures is unknown"))?;
+        // What has no place in 32 bits is out of every range, as their largest number is.
+        let [length, bits, bands, rows] =
+            [length, bits, bands, rows].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let (bits, banding) = (SignatureBits::new(bits)?, Banding::new(bands, rows)?);
+        let mut layout = Layout { form, length, bits, banding, entries, stride: 0 };
+        // The words of an entry do not depend on the hash function, which is not known yet.
+        layout.stride = layout.index(KeyHasher::default())?.stride();
+        if entries.checked_mul(layout.stride as u64).is_none() {
+            let allowed = "less than 2^64 words in all";
+            return Err(ParameterError::new("entries", entries, allowed).into());
+        }
+        Ok(layout)
+    }
+
+    fn payload_length(layout: &Layout) -> u64 {
+        layout.entries * layout.stride as u64
+    }
+
+    fn from_content(layout: Layout, content: Content) -> Result<Self, DecodeError> {
+        let Content { hasher, key_count, metadata, payload, .. } = content;
+        let mut index = layout.index(hasher)?;
+        index.metadata = metadata;
+        if key_count != layout.entries {
             return Err(DecodeError::Inconsistent("the entries are not as many as the keys"));
         }
-        let length = index.sketcher.length();
         let mut last = None;
-        for row in payload.chunks_exact(index.stride()) {
+        for row in payload.chunks_exact(layout.stride) {
             let (id, words) = (row[0], &row[1..]);
             if last.replace(id).is_some_and(|last| last >= id) {
                 return Err(DecodeError::Inconsistent("the entries are not in ascending order"));
             }
-            if !index.bits.has_clean_end(words, length) {
+            if !index.bits.has_clean_end(words, layout.length) {
                 return Err(DecodeError::Inconsistent("there is something behind a signature"));
             }
             index
@@ -98,16 +113,52 @@ impl Stored for SimilarityIndex {
     }
 }
 
+/// Saving and loading: see [`codec`].
+impl SimilarityIndex {
+    /// What a file with an index says that it contains.
+    pub const FILE_KIND: FileKind = FileKind::new(8, "similarity", "index");
+
+    /// Writes the index to a file, in one step: anybody who reads it meanwhile, and after a failure,
+    /// finds the old file or the new one, whole.
+    ///
+    /// # Errors
+    /// If the file or its directory cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        codec::save(self, path)
+    }
+
+    /// Reads an index from a file. [`LoadOptions`] can do so with a secret key.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not an index, whole and undamaged.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        LoadOptions::new().load(path)
+    }
+
+    /// The index as bytes: what [`save`](Self::save) writes to a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        codec::to_bytes(self)
+    }
+
+    /// Reads an index from its bytes.
+    ///
+    /// # Errors
+    /// If they are not an index, whole and undamaged, with nothing behind it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        LoadOptions::new().from_bytes(bytes)
+    }
+}
+
 #[cfg(feature = "serde")]
 impl serde_core::Serialize for SimilarityIndex {
     fn serialize<S: serde_core::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        crivo::codec::serde::serialize(self, to)
+        codec::serde::serialize(self, to)
     }
 }
 
 #[cfg(feature = "serde")]
 impl<'de> serde_core::Deserialize<'de> for SimilarityIndex {
     fn deserialize<D: serde_core::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        crivo::codec::serde::deserialize(from)
+        codec::serde::deserialize(from)
     }
 }

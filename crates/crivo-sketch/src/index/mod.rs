@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::banding::LEAST_BAND_BITS;
 use super::{Banding, Estimate, Signature, SignatureBits, SketchMismatch, Sketcher};
+use crivo::codec::Metadata;
 use crivo::{Digest, ParameterError};
 
 /// No slot: the end of a chain.
@@ -36,9 +37,9 @@ const NONE: u32 = u32::MAX;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// It is saved and loaded like a filter, by [`Save`](crivo::codec::Save). The file holds the
-/// signatures in the order of their numbers, and not the tables, which are built anew: the bytes
-/// depend on what is in the index, not on how it came there.
+/// It is [saved](Self::save) and loaded like a filter. The file holds the signatures in the order of
+/// their numbers, and not the tables, which are built again: the bytes depend on what is in the
+/// index, not on how it came there.
 ///
 /// An insertion and a query take one lookup for each band. A removal also walks through the other
 /// entries that share a band: in an index of very many equal sets that is long.
@@ -58,6 +59,7 @@ pub struct SimilarityIndex {
     heads: Vec<HashMap<u64, u32>>,
     /// Slots of removed entries.
     free: Vec<u32>,
+    metadata: Metadata,
 }
 
 impl SimilarityIndex {
@@ -97,6 +99,7 @@ impl SimilarityIndex {
             next: Vec::new(),
             heads: vec![HashMap::new(); banding.bands() as usize],
             free: Vec::new(),
+            metadata: Metadata::new(),
         })
     }
 
@@ -314,6 +317,7 @@ impl PartialEq for SimilarityIndex {
     fn eq(&self, other: &Self) -> bool {
         let make = |index: &Self| (index.sketcher, index.bits, index.banding);
         make(self) == make(other)
+            && self.metadata == other.metadata
             && self.slots.len() == other.slots.len()
             && self
                 .slots

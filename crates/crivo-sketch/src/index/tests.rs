@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Form;
 use crivo::KeyHasher;
-use crivo::codec::{DecodeError, Header, Kind, Save};
+use crivo::codec::{Content, DecodeError, FileKind, Header, LoadOptions, Metadata, Persist};
 use crivo::filter::AnyFilter;
 use crivo::hash::SecretKey;
 
@@ -101,17 +101,17 @@ fn a_secret_key_is_asked_for() {
     index.insert(1, &sketcher.sketch_keys(["ana"]).unwrap()).unwrap();
     let bytes = index.to_bytes();
     assert_eq!(SimilarityIndex::from_bytes(&bytes), Err(DecodeError::KeyNeeded));
-    let open = crivo::codec::Open::with_key(key);
-    assert_eq!(open.from_bytes::<SimilarityIndex>(&bytes), Ok(index));
+    let options = LoadOptions::new().secret_key(key);
+    assert_eq!(options.from_bytes::<SimilarityIndex>(&bytes), Ok(index));
 }
 
 #[test]
 fn an_index_is_no_filter_and_a_filter_no_index() {
     let bytes = filled(Form::Classic, 64, 3).to_bytes();
-    assert_eq!(Header::from_bytes(&bytes).unwrap().kind(), Kind::Similarity);
+    let header = Header::from_bytes(&bytes).unwrap();
+    assert_eq!((header.kind(), header.filter_kind()), (SimilarityIndex::FILE_KIND, None));
     let error = AnyFilter::from_bytes(&bytes).unwrap_err();
-    assert_eq!(error, DecodeError::NotAFilter(Kind::Similarity));
-    assert_eq!(error.to_string(), "this is a similarity index, not a filter");
+    assert_eq!(error, DecodeError::NotAFilter(FileKind::unnamed(8)));
     let filter = crivo::filter::Bloom::new(10, 0.1).unwrap().to_bytes();
     assert_eq!(
         SimilarityIndex::from_bytes(&filter).unwrap_err().to_string(),
@@ -143,15 +143,20 @@ fn bands_with_equal_values_are_kept_apart() {
 
 /// Parts of a file, right in all that checksums protect.
 fn decode(parameters: &[u64], key_count: u64, payload: &[u64]) -> Result<(), DecodeError> {
-    use crivo::codec::Stored;
-    let length = SimilarityIndex::stored_length(Kind::Similarity, parameters)?;
+    let layout = SimilarityIndex::parse(SimilarityIndex::FILE_KIND, parameters)?;
+    let length = SimilarityIndex::payload_length(&layout);
     if length != payload.len() as u64 {
         let (expected, found) = (length.saturating_mul(8), 8 * payload.len() as u64);
         return Err(DecodeError::PayloadLength { expected, found });
     }
-    let words = crivo_core::Words::copied(payload).unwrap();
-    let hasher = KeyHasher::default();
-    SimilarityIndex::from_stored(Kind::Similarity, hasher, key_count, parameters, words).map(|_| ())
+    let content = Content {
+        version: 2,
+        hasher: KeyHasher::default(),
+        key_count,
+        metadata: Metadata::new(),
+        payload: crivo_core::Words::copied(payload)?,
+    };
+    SimilarityIndex::from_content(layout, content).map(|_| ())
 }
 
 #[test]

@@ -6,46 +6,114 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::source::{Slice, Source, Stream};
-use super::{CodecError, DecodeError, FileAction, FileError, Kind};
+use super::{CodecError, DecodeError, FileAction, FileError, FileKind, Metadata};
+use crate::filter::Kind;
 use crate::hash::{Family, HashIdentity};
 
 /// The first eight bytes of every file. The first is no text in any encoding, and the last two are
 /// what a transfer "as text" would change.
 const MAGIC: [u8; 8] = *b"\x89crivo\r\n";
 
-/// The version of the format that is written here, and the only one that is read.
-const VERSION: u16 = 1;
+/// The version of the format that is written. This one and all before it are read.
+pub(super) const VERSION: u16 = 2;
 
-/// The bytes before the parameters.
-const FIXED: usize = 48;
-
-/// No filter has more parameters than this.
-const MOST_PARAMETERS: usize = 64;
+/// The bytes that mean the same in all versions.
+const COMMON: usize = 48;
 
 /// The payload begins at a multiple of this: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// The header with the most parameters.
-const LONGEST: usize = length_with(MOST_PARAMETERS);
+/// The shortest header of any version, with its padding.
+const SHORTEST: usize = ALIGNMENT;
 
-/// The length of a header with so many parameters: they, the checksum, and zeros to a whole line.
-const fn length_with(parameter_count: usize) -> usize {
-    (FIXED + 8 * parameter_count + 8).next_multiple_of(ALIGNMENT)
+/// How many bytes of a longer header are read at first; then as many as have arrived.
+const FIRST_PIECE: usize = 1 << 12;
+
+/// The lengths of a header's parts.
+#[derive(Clone, Copy)]
+struct Dimensions {
+    version: u16,
+    parameter_count: usize,
+    metadata_length: usize,
 }
 
-/// What a file says of itself before its payload. It can be read without any secret key.
+impl Dimensions {
+    /// The bytes before the parameters. Version 1 has no metadata.
+    const fn fixed(version: u16) -> usize {
+        if version == 1 { COMMON } else { COMMON + 8 }
+    }
+
+    /// No header of this version has more parameters.
+    const fn max_parameters(version: u16) -> usize {
+        if version == 1 { 64 } else { 65_536 }
+    }
+
+    const fn metadata_offset(self) -> usize {
+        Self::fixed(self.version) + 8 * self.parameter_count
+    }
+
+    /// The bytes before the checksum, of which it is made.
+    const fn checked(self) -> usize {
+        (self.metadata_offset() + self.metadata_length).next_multiple_of(8)
+    }
+
+    /// With the checksum, and zeros to a whole line.
+    const fn length(self) -> usize {
+        (self.checked() + 8).next_multiple_of(ALIGNMENT)
+    }
+
+    /// The dimensions of the header that begins with these bytes: [`SHORTEST`], or fewer where the
+    /// input ends.
+    fn of(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let shared = bytes.len().min(MAGIC.len());
+        if bytes[..shared] != MAGIC[..shared] {
+            return Err(DecodeError::NotCrivo);
+        }
+        if bytes.len() < SHORTEST {
+            return Err(truncated(SHORTEST as u64, bytes.len() as u64));
+        }
+        // The version first: it decides what everything behind it means.
+        let version = u16::from_le_bytes([bytes[8], bytes[9]]);
+        if !(1..=VERSION).contains(&version) {
+            return Err(DecodeError::UnknownVersion(version));
+        }
+        let parameter_count = u32_at(bytes, 12) as usize;
+        if parameter_count > Self::max_parameters(version) {
+            return Err(DecodeError::Inconsistent("the header claims too many parameters"));
+        }
+        if version == 1 {
+            return Ok(Self { version, parameter_count, metadata_length: 0 });
+        }
+        let metadata_length = u32_at(bytes, 48) as usize;
+        if metadata_length > Metadata::MAX_BYTES {
+            return Err(DecodeError::Inconsistent("the header claims too much metadata"));
+        }
+        Ok(Self { version, parameter_count, metadata_length })
+    }
+}
+
+/// What a file says of itself before its payload. It can be read without any secret key, and
+/// whatever the kind of the file.
 ///
 /// ```
 /// use crivo::codec::{DecodeError, Header};
+/// use crivo::filter::{Bloom, Kind};
 ///
+/// let bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+/// let header = Header::from_bytes(&bytes)?;
+/// assert_eq!(header.filter_kind(), Some(Kind::Bloom));
+/// assert_eq!(header.file_length(), bytes.len() as u64);
 /// assert_eq!(Header::from_bytes(b"hello"), Err(DecodeError::NotCrivo));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
-    pub(super) kind: Kind,
+    pub(super) version: u16,
+    pub(super) kind: FileKind,
     pub(super) hash: HashIdentity,
     pub(super) key_count: u64,
     pub(super) parameters: Vec<u64>,
+    pub(super) metadata: Metadata,
     pub(super) payload_length: u64,
     pub(super) payload_checksum: u64,
 }
@@ -53,12 +121,18 @@ pub struct Header {
 impl Header {
     /// The version of the format.
     pub fn version(&self) -> u16 {
-        VERSION
+        self.version
     }
 
-    /// The kind of the filter.
-    pub fn kind(&self) -> Kind {
+    /// What the file contains. Kinds that this crate does not define are
+    /// [unnamed](FileKind::unnamed).
+    pub fn kind(&self) -> FileKind {
         self.kind
+    }
+
+    /// The kind of the filter, if the file contains one.
+    pub fn filter_kind(&self) -> Option<Kind> {
+        Kind::from_id(self.kind.id())
     }
 
     /// The hash family with its seed, or with the check of a secret key.
@@ -76,6 +150,11 @@ impl Header {
         &self.parameters
     }
 
+    /// The text that is kept with the filter.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
     /// The length of the payload in bytes.
     pub fn payload_length(&self) -> u64 {
         self.payload_length
@@ -83,7 +162,7 @@ impl Header {
 
     /// Where the payload begins: the length of the header in bytes, with its padding.
     pub fn payload_offset(&self) -> u64 {
-        length_with(self.parameters.len()) as u64
+        self.dimensions().length() as u64
     }
 
     /// The length of the whole file in bytes.
@@ -130,33 +209,56 @@ impl Header {
 
     /// Reads the header, with its padding: the source then stands at the payload.
     pub(super) fn read<S: Source>(source: &mut S) -> Result<Self, S::Error> {
-        let mut bytes = [0; LONGEST];
-        let found = source.fill(&mut bytes[..FIXED])?;
-        let length = told_length(&bytes[..found])?;
-        let found = FIXED + source.fill(&mut bytes[FIXED..length])?;
-        if found < length {
-            return Err(truncated(length as u64, found as u64).into());
+        let mut bytes = vec![0; SHORTEST];
+        let found = source.fill(&mut bytes)?;
+        let dimensions = Dimensions::of(&bytes[..found])?;
+        let length = dimensions.length();
+        if let Some(remaining) = source.remaining()
+            && ((length - found) as u64) > remaining
+        {
+            return Err(truncated(length as u64, found as u64 + remaining).into());
         }
-        Ok(Self::parse(&bytes[..length])?)
+        // A stream may end at any time: memory is asked for as its bytes arrive.
+        let mut filled = found;
+        while filled < length {
+            bytes.resize(length.min(filled + filled.max(FIRST_PIECE)), 0);
+            let wanted = bytes.len() - filled;
+            let found = source.fill(&mut bytes[filled..])?;
+            filled += found;
+            if found < wanted {
+                break;
+            }
+        }
+        if filled < length {
+            return Err(truncated(length as u64, filled as u64).into());
+        }
+        Ok(Self::parse(&bytes, dimensions)?)
     }
 
     /// Takes a header apart that is as long as it says.
-    fn parse(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let parameter_count = u32_at(bytes, 12) as usize;
-        let checked = FIXED + 8 * parameter_count;
+    fn parse(bytes: &[u8], dimensions: Dimensions) -> Result<Self, DecodeError> {
+        let Dimensions { version, parameter_count, metadata_length } = dimensions;
+        let checked = dimensions.checked();
         if u64_at(bytes, checked) != xxh3_64(&bytes[..checked]) {
             return Err(DecodeError::HeaderChecksum);
         }
-        if bytes[checked + 8..].iter().any(|&byte| byte != 0) {
+        let metadata_offset = dimensions.metadata_offset();
+        let metadata_end = metadata_offset + metadata_length;
+        let reserved = &bytes[COMMON..Dimensions::fixed(version)];
+        let padding =
+            [reserved.get(4..), bytes.get(metadata_end..checked), bytes.get(checked + 8..)];
+        if padding.into_iter().flatten().flatten().any(|&byte| byte != 0) {
             return Err(DecodeError::Inconsistent("the padding of the header is not zero"));
         }
-        let kind = Kind::from_id(bytes[10]).ok_or(DecodeError::UnknownKind(bytes[10]))?;
         let family = Family::from_id(bytes[11]).ok_or(DecodeError::UnknownFamily(bytes[11]))?;
+        let parameters = &bytes[Dimensions::fixed(version)..metadata_offset];
         let header = Self {
-            kind,
+            version,
+            kind: named(bytes[10]),
             hash: HashIdentity::from_parts(family, u64_at(bytes, 16))?,
             key_count: u64_at(bytes, 24),
-            parameters: (0..parameter_count).map(|i| u64_at(bytes, FIXED + 8 * i)).collect(),
+            parameters: (0..parameter_count).map(|i| u64_at(parameters, 8 * i)).collect(),
+            metadata: Metadata::decode(&bytes[metadata_offset..metadata_end])?,
             payload_length: u64_at(bytes, 32),
             payload_checksum: u64_at(bytes, 40),
         };
@@ -166,20 +268,37 @@ impl Header {
         Ok(header)
     }
 
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            version: self.version,
+            parameter_count: self.parameters.len(),
+            metadata_length: self.metadata.size_in_bytes(),
+        }
+    }
+
     /// The bytes that the header's checksum is made of.
     fn checked_bytes(&self) -> Vec<u8> {
-        debug_assert!(self.parameters.len() <= MOST_PARAMETERS, "no filter has more parameters");
-        let mut bytes = Vec::with_capacity(LONGEST);
+        let dimensions = self.dimensions();
+        assert!(
+            dimensions.parameter_count <= Dimensions::max_parameters(self.version),
+            "no structure has more parameters"
+        );
+        let mut bytes = Vec::with_capacity(dimensions.length());
         bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(self.version.to_le_bytes());
         bytes.push(self.kind.id());
         bytes.push(self.hash.family().id());
-        bytes.extend((self.parameters.len() as u32).to_le_bytes());
+        bytes.extend((dimensions.parameter_count as u32).to_le_bytes());
         let numbers =
             [self.hash.value(), self.key_count, self.payload_length, self.payload_checksum];
-        for number in numbers.iter().chain(&self.parameters) {
-            bytes.extend(number.to_le_bytes());
+        bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        if self.version > 1 {
+            // Its upper half is reserved, and zero.
+            bytes.extend((dimensions.metadata_length as u64).to_le_bytes());
         }
+        bytes.extend(self.parameters.iter().flat_map(|number| number.to_le_bytes()));
+        self.metadata.encode(&mut bytes);
+        bytes.resize(dimensions.checked(), 0);
         bytes
     }
 
@@ -187,30 +306,14 @@ impl Header {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.checked_bytes();
         bytes.extend(xxh3_64(&bytes).to_le_bytes());
-        bytes.resize(length_with(self.parameters.len()), 0);
+        bytes.resize(self.dimensions().length(), 0);
         bytes
     }
 }
 
-/// The length of the header that begins with these bytes: all of [`FIXED`], or fewer where the
-/// input ends.
-fn told_length(bytes: &[u8]) -> Result<usize, DecodeError> {
-    let shared = bytes.len().min(MAGIC.len());
-    if bytes[..shared] != MAGIC[..shared] {
-        return Err(DecodeError::NotCrivo);
-    }
-    if bytes.len() < FIXED {
-        return Err(truncated(length_with(0) as u64, bytes.len() as u64));
-    }
-    // The version first: it decides what everything behind it means.
-    let version = u16::from_le_bytes([bytes[8], bytes[9]]);
-    if version != VERSION {
-        return Err(DecodeError::UnknownVersion(version));
-    }
-    match u32_at(bytes, 12) as usize {
-        count @ ..=MOST_PARAMETERS => Ok(length_with(count)),
-        _ => Err(DecodeError::Inconsistent("the header claims more than 64 parameters")),
-    }
+/// The kind with this number, with its name if it is a filter.
+fn named(id: u8) -> FileKind {
+    Kind::from_id(id).map_or(FileKind::unnamed(id), Kind::file_kind)
 }
 
 pub(super) fn truncated(expected: u64, found: u64) -> DecodeError {

@@ -1,6 +1,6 @@
 //! Filters that answer from a file without reading it first.
 
-// Mapping is unsafe by nature: see `Open::map`.
+// Mapping is unsafe by nature: see `LoadOptions::map`.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -13,14 +13,16 @@ use memmap2::Mmap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::source::{Slice, Source};
-use super::{CodecError, DecodeError, FileAction, FileError, Header, Open, Save, payload};
+use super::{
+    CodecError, DecodeError, FileAction, FileError, Header, LoadOptions, Persist, payload,
+};
 use crate::bits::Words;
 
-/// A filter that answers from a mapped file: it is there at once, however large the file, and the
+/// A filter that answers from a mapped file, by [`LoadOptions::map`]: it is there at once, however large the file, and the
 /// system brings in those pages that are asked for.
 ///
-/// The header has been verified, the payload only if [`verify`](Self::verify) is called. An
-/// unverified payload can make for wrong answers, never for unsafe ones.
+/// The header has been verified, the payload only if [`LoadOptions::verify`] asked for it, or
+/// [`verify`](Self::verify) is called. An unverified payload can make for wrong answers, never for unsafe ones.
 ///
 /// It is used as the filter that it is, but for changes. [`into_filter`](Self::into_filter) gives
 /// one that can also be changed: the first change copies the whole payload, and the file stays as it
@@ -29,20 +31,6 @@ pub struct Mapped<F> {
     filter: F,
     header: Header,
     file: Arc<Mmap>,
-}
-
-impl<F: Save> Mapped<F> {
-    /// Maps a file; [`Open::map`] does so with a secret key.
-    ///
-    /// # Safety
-    /// That of [`Open::map`]: nobody changes the file while it is mapped.
-    ///
-    /// # Errors
-    /// Those of [`Open::map`].
-    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        // SAFETY: as the caller promises.
-        unsafe { Open::new().map(path) }
-    }
 }
 
 impl<F> Mapped<F> {
@@ -56,11 +44,7 @@ impl<F> Mapped<F> {
     /// # Errors
     /// If they differ: the payload is damaged.
     pub fn verify(&self) -> Result<(), DecodeError> {
-        let payload = &self.file[self.header.payload_offset() as usize..];
-        if xxh3_64(payload) != self.header.payload_checksum() {
-            return Err(DecodeError::PayloadChecksum);
-        }
-        Ok(())
+        verify(&self.file, &self.header)
     }
 
     /// The filter itself. It keeps the file mapped, until its first change copies the payload.
@@ -83,7 +67,16 @@ impl<F: fmt::Debug> fmt::Debug for Mapped<F> {
     }
 }
 
-impl Open {
+fn verify(file: &Mmap, header: &Header) -> Result<(), DecodeError> {
+    let payload = &file[header.payload_offset() as usize..];
+    if xxh3_64(payload) == header.payload_checksum() {
+        Ok(())
+    } else {
+        Err(DecodeError::PayloadChecksum)
+    }
+}
+
+impl LoadOptions {
     /// Maps a file instead of reading it: a filter of any size is open in well under a
     /// millisecond, and costs only the memory of the pages that are asked for.
     ///
@@ -92,15 +85,16 @@ impl Open {
     /// answers from it is dropped. The compiler assumes of memory that is borrowed for reading that
     /// it does not change, and the system ends a program that reads behind the end of a file.
     ///
-    /// Replacing the file is no change of it: [`Save::save`] gives the name to a new file, and who
-    /// has mapped the old one goes on with the old one. So where every writer uses `save`, this is
-    /// safe. It is not against a writer who may do with the file as he likes: then load a copy.
+    /// Replacing the file is no change of it: [`save`](super::save) gives the name to a new file, and
+    /// a process that has mapped the old one goes on with the old one. So where every writer uses
+    /// `save`, this is safe. It is not safe against a writer who may do anything with the file: then
+    /// load a copy.
     ///
     /// # Errors
     /// If the file cannot be mapped; if it is not a filter of this kind, with a whole and undamaged
-    /// header and the right length; if the key is not the right one; and on machines of big-endian
-    /// order, which must copy.
-    pub unsafe fn map<F: Save>(&self, path: impl AsRef<Path>) -> Result<Mapped<F>, FileError> {
+    /// header, the right length and, if that was asked for, an undamaged payload; if the key is not
+    /// the right one; and on big-endian machines, which must copy.
+    pub unsafe fn map<F: Persist>(&self, path: impl AsRef<Path>) -> Result<Mapped<F>, FileError> {
         let path = path.as_ref();
         // SAFETY: as the caller promises.
         unsafe { self.map_file(path) }.map_err(FileError::at(path, FileAction::Map))
@@ -108,7 +102,7 @@ impl Open {
 
     /// # Safety
     /// As for `map`.
-    unsafe fn map_file<F: Save>(&self, path: &Path) -> Result<Mapped<F>, CodecError> {
+    unsafe fn map_file<F: Persist>(&self, path: &Path) -> Result<Mapped<F>, CodecError> {
         if cfg!(target_endian = "big") {
             return Err(DecodeError::BigEndian.into());
         }
@@ -117,17 +111,19 @@ impl Open {
         let mut bytes = Slice(&file);
         let header = Header::read(&mut bytes)?;
         payload::check_length(&header, bytes.remaining())?;
-        let (hasher, length) = self.accept::<F>(&header)?;
+        let accepted = self.accept::<F>(&header)?;
+        if self.verifies_mapped() {
+            verify(&file, &header)?;
+        }
         let offset = header.payload_offset() as usize;
         // SAFETY: the mapping stays in its place while the Arc lives, and the caller promises that
         // nobody changes it. Any eight bytes are a u64, and these have the order of this machine.
         let payload = unsafe { Words::lent(Arc::clone(&file), |file| file[offset..].align_to().1) };
         // Mappings begin at pages and payloads at multiples of 64 bytes, so that this cannot be.
         let payload = payload
-            .filter(|payload| payload.len() == length)
+            .filter(|payload| payload.len() == accepted.length)
             .ok_or(DecodeError::Inconsistent("the mapping does not begin at a page"))?;
-        let filter =
-            F::from_stored(header.kind, hasher, header.key_count, &header.parameters, payload)?;
+        let filter = accepted.into_filter(header.clone(), payload)?;
         Ok(Mapped { filter, header, file })
     }
 }

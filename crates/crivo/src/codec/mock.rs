@@ -1,11 +1,11 @@
-//! For the tests of the codec: a filter of twenty lines, and a folder that goes away.
+//! For the tests of the codec: a filter of twenty lines, and a directory that goes away.
 
 use std::fs;
 use std::path::PathBuf;
 
-use super::{DecodeError, Kind, Persist};
+use super::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::bits::Words;
-use crate::filter::{DynamicFilter, Filter, Full};
+use crate::filter::{DynamicFilter, Filter, Full, Kind};
 use crate::hash::reduce;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
@@ -16,21 +16,22 @@ pub struct Mock {
     key_count: u64,
     bits: u64,
     words: Words,
+    metadata: Metadata,
 }
 
 impl Mock {
-    pub(crate) fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(capacity, rate, KeyHasher::default())
+    pub(crate) fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
     pub(crate) fn with_hasher(
         capacity: u64,
-        rate: f64,
+        fpr: f64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        let bits = (capacity as f64 / rate).ceil() as u64;
+        let bits = (capacity as f64 / fpr).ceil() as u64;
         let words = Words::zeroed(bits.div_ceil(64) as usize)?;
-        Ok(Self { hasher, key_count: 0, bits, words })
+        Ok(Self { hasher, key_count: 0, bits, words, metadata: Metadata::new() })
     }
 
     /// Whether the payload is that of a file.
@@ -75,46 +76,58 @@ impl DynamicFilter for Mock {
     }
 }
 
-impl Persist for Mock {
-    const KIND: Kind = Kind::Bloom;
+impl Mock {
+    pub(crate) const KIND: FileKind = Kind::Bloom.file_kind();
+}
 
-    fn parameters(&self) -> Vec<u64> {
-        vec![self.bits]
+impl Persist for Mock {
+    type Layout = u64;
+
+    fn parts(&self) -> Parts<'_> {
+        // Two pieces, because that is what some filters have.
+        let (front, back) = self.words.split_at(self.words.len() / 3);
+        Parts {
+            kind: Self::KIND,
+            hasher: self.hasher,
+            key_count: self.key_count,
+            parameters: vec![self.bits],
+            payload: vec![front, back],
+        }
     }
 
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<u64, DecodeError> {
+        Self::KIND.expect(kind)?;
         match *parameters {
             [0] => Err(ParameterError::new("bits", 0, "at least 1").into()),
-            [bits] => Ok(bits.div_ceil(64)),
+            [bits] => Ok(bits),
             _ => Err(DecodeError::Inconsistent("a mock has one parameter")),
         }
     }
 
-    fn payload(&self) -> Vec<&[u64]> {
-        // Two pieces, because that is what some filters have.
-        let (front, back) = self.words.split_at(self.words.len() / 3);
-        vec![front, back]
+    fn payload_length(bits: &u64) -> u64 {
+        bits.div_ceil(64)
     }
 
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        words: Words,
-    ) -> Result<Self, DecodeError> {
-        Ok(Self { hasher, key_count, bits: parameters[0], words })
+    fn from_content(bits: u64, content: Content) -> Result<Self, DecodeError> {
+        let Content { hasher, key_count, metadata, payload: words, .. } = content;
+        Ok(Self { hasher, key_count, bits, words, metadata })
     }
 }
 
-#[cfg(feature = "serde")]
-super::serde::implement!(Mock);
-
-/// A folder of its own for each test, removed at the end.
-pub(crate) struct Folder {
+/// A directory of its own for each test, removed at the end.
+pub(crate) struct TestDirectory {
     pub(crate) path: PathBuf,
 }
 
-impl Folder {
+impl TestDirectory {
     pub(crate) fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!("crivo-test-{}-{test}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -137,7 +150,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TestDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }

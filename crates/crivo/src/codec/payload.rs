@@ -37,11 +37,12 @@ pub(super) fn checksum(payload: &[&[u64]]) -> u64 {
     checksum.digest()
 }
 
-/// Reads and verifies the payload of `header`, and gives it to `take` piece by piece. Nothing may
-/// be behind it, where the source knows its own length.
+/// Reads the payload of `header`, verifies it if that is asked for, and gives it to `take` piece by
+/// piece. Nothing may be behind it, where the source knows its own length.
 pub(super) fn read_pieces<S: Source>(
     source: &mut S,
     header: &Header,
+    verify: bool,
     mut take: impl FnMut(&[u8]) -> Result<(), DecodeError>,
 ) -> Result<(), S::Error> {
     check_length(header, source.remaining())?;
@@ -55,11 +56,13 @@ pub(super) fn read_pieces<S: Source>(
             let missing = left - found as u64;
             return Err(truncated(header.file_length(), header.file_length() - missing).into());
         }
-        checksum.update(piece);
+        if verify {
+            checksum.update(piece);
+        }
         take(piece)?;
         left -= found as u64;
     }
-    if checksum.digest() != header.payload_checksum() {
+    if verify && checksum.digest() != header.payload_checksum() {
         return Err(DecodeError::PayloadChecksum.into());
     }
     Ok(())
@@ -76,7 +79,7 @@ pub(super) fn check_length(header: &Header, remaining: Option<u64>) -> Result<()
     }
 }
 
-/// Reads and verifies a payload of `length` words.
+/// Reads a payload of `length` words, and verifies it if that is asked for.
 ///
 /// The memory is asked for at once if the source is known to be as long. Otherwise it grows with
 /// what has arrived: a header may claim any length.
@@ -84,12 +87,13 @@ pub(super) fn read_words<S: Source>(
     source: &mut S,
     header: &Header,
     length: usize,
+    verify: bool,
 ) -> Result<Words, S::Error> {
     check_length(header, source.remaining())?;
     let trusted = if source.remaining().is_some() { length } else { length.min(TRUSTED) };
     let mut words = Words::zeroed(trusted).map_err(DecodeError::from)?;
     let mut filled = 0;
-    read_pieces(source, header, |piece| {
+    read_pieces(source, header, verify, |piece| {
         let end = filled + piece.len() / 8;
         if end > words.len() {
             let mut larger = Words::zeroed((2 * words.len()).min(length))?;

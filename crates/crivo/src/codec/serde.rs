@@ -1,52 +1,75 @@
 //! Filters inside the data of others: as the bytes of a file.
+//!
+//! Every filter implements serde's traits. For another type that is [`Persist`], write
+//!
+//! ```ignore
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! struct Snapshot {
+//!     #[serde(with = "crivo::codec::serde")]
+//!     index: MyIndex,
+//! }
+//! ```
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde_core::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_core::ser::Serializer;
+use serde_core::{Deserialize, Serialize};
 
-use super::Save;
-
-/// Implements serde's traits for filters.
-macro_rules! implement {
-    ($($filter:ident),*) => {
-        $(
-            impl serde_core::Serialize for $filter {
-                fn serialize<S: serde_core::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                    crate::codec::serde::serialize(self, to)
-                }
-            }
-
-            impl<'de> serde_core::Deserialize<'de> for $filter {
-                fn deserialize<D: serde_core::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                    crate::codec::serde::deserialize(from)
-                }
-            }
-        )*
-    };
-}
-pub(crate) use implement;
+use super::{LoadOptions, Persist, to_bytes};
+use crate::filter::{
+    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked, Quotient,
+    for_each_kind,
+};
 
 /// Serialises a filter as its bytes.
 ///
 /// # Errors
-/// Those of the serializer.
-pub fn serialize<F: Save, S: Serializer>(filter: &F, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bytes(&filter.to_bytes())
+/// Those of the serialiser.
+pub fn serialize<F: Persist, S: Serializer>(filter: &F, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(&to_bytes(filter))
 }
 
 /// Reads a filter from its bytes, with all checks of a file.
 ///
 /// # Errors
-/// Those of the deserializer, and if the bytes are not a filter.
-pub fn deserialize<'de, F: Save, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
+/// Those of the deserialiser, and if the bytes are not such a filter.
+pub fn deserialize<'de, F: Persist, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
     deserializer.deserialize_bytes(FilterBytes(PhantomData))
 }
 
+/// Implements serde's traits for every kind of filter.
+macro_rules! implement {
+    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+        implement!(AnyFilter $(, $filter)*);
+    };
+    ($($filter:ident),*) => {
+        $(
+            impl Serialize for $filter {
+                fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                    serialize(self, to)
+                }
+            }
+
+            impl<'de> Deserialize<'de> for $filter {
+                fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                    deserialize(from)
+                }
+            }
+        )*
+    };
+}
+for_each_kind!(implement);
+
+#[cfg(test)]
+use super::mock::Mock;
+#[cfg(test)]
+implement!(Mock);
+
 struct FilterBytes<F>(PhantomData<F>);
 
-impl<'de, F: Save> Visitor<'de> for FilterBytes<F> {
+impl<'de, F: Persist> Visitor<'de> for FilterBytes<F> {
     type Value = F;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +77,7 @@ impl<'de, F: Save> Visitor<'de> for FilterBytes<F> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<F, E> {
-        F::from_bytes(bytes).map_err(E::custom)
+        LoadOptions::new().from_bytes(bytes).map_err(E::custom)
     }
 
     /// Formats without a type for bytes, such as JSON, have lists of numbers.

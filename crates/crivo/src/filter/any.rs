@@ -1,23 +1,20 @@
 //! A filter of whatever kind a file has.
 
 mod change;
-
-use std::path::Path;
+mod codec;
 
 use super::{
-    Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Quotient,
+    Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Kind, Quotient,
+    for_each_kind,
 };
-use crate::bits::Words;
-use crate::codec::{DecodeError, FileError, Kind, Persist, Save, Stored};
 use crate::{Digest, KeyHasher};
 
-/// Makes [`AnyFilter`] of a list: each filter under the name of its [`Kind`]. A line here is all
-/// that a new filter needs for `AnyFilter` and for serde.
+/// Makes [`AnyFilter`] of the table of kinds.
 macro_rules! filters {
-    ($($kind:ident($filter:ident),)*) => {
+    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
         /// A filter of any kind, as it comes out of a file.
         ///
-        /// It answers like every [`Filter`], and is saved and loaded like every filter by [`Save`].
+        /// It answers like every [`Filter`], and is saved and loaded like every filter.
         /// To change it, match on its kind, or ask for what it can do:
         /// [`as_dynamic_mut`](Self::as_dynamic_mut), [`as_removable_mut`](Self::as_removable_mut),
         /// [`union_with`](Self::union_with).
@@ -58,112 +55,45 @@ macro_rules! filters {
             }
         }
 
-        impl Stored for AnyFilter {
-            fn stored_kind(&self) -> Kind {
-                match self { $(Self::$kind(_) => Kind::$kind,)* }
-            }
-
-            fn stored_hasher(&self) -> KeyHasher {
-                self.hasher()
-            }
-
-            fn stored_key_count(&self) -> u64 {
-                self.key_count()
-            }
-
-            fn stored_parameters(&self) -> Vec<u64> {
-                match self { $(Self::$kind(filter) => filter.parameters(),)* }
-            }
-
-            fn stored_payload(&self) -> Vec<&[u64]> {
-                match self { $(Self::$kind(filter) => filter.payload(),)* }
-            }
-
-            fn stored_length(kind: Kind, parameters: &[u64]) -> Result<u64, DecodeError> {
-                $(
-                    if kind == <$filter>::KIND {
-                        return <$filter>::payload_length(parameters);
-                    }
-                )*
-                Err(DecodeError::NotAFilter(kind))
-            }
-
-            fn from_stored(
-                kind: Kind,
-                hasher: KeyHasher,
-                key_count: u64,
-                parameters: &[u64],
-                payload: Words,
-            ) -> Result<Self, DecodeError> {
-                $(
-                    if kind == <$filter>::KIND {
-                        return <$filter>::from_parts(hasher, key_count, parameters, payload)
-                            .map(Self::$kind);
-                    }
-                )*
-                Err(DecodeError::NotAFilter(kind))
-            }
-        }
-
         $(
-            const _: () = assert!(
-                matches!(<$filter as Persist>::KIND, Kind::$kind),
-                "a filter is listed under its own kind",
-            );
-
             impl From<$filter> for AnyFilter {
                 fn from(filter: $filter) -> Self {
                     Self::$kind(filter)
                 }
             }
         )*
-
-        #[cfg(feature = "serde")]
-        crate::codec::serde::implement!(AnyFilter $(, $filter)*);
     };
 }
-
-filters! {
-    Bloom(Bloom),
-    Blocked(Blocked),
-    Counting(CountingBloom),
-    Cuckoo(Cuckoo),
-    Quotient(Quotient),
-    Fuse(Fuse),
-    Growing(Growing),
-    GrowingBlocked(GrowingBlocked),
-}
+for_each_kind!(filters);
 
 impl AnyFilter {
     /// The kind.
     pub fn kind(&self) -> Kind {
-        self.stored_kind()
-    }
-
-    /// Reads the filter in a file, of whatever kind: [`Save::load`].
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not a filter, whole and undamaged.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        Self::load(path)
+        macro_rules! kind_of {
+            ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+                match self { $(Self::$kind(_) => Kind::$kind,)* }
+            };
+        }
+        for_each_kind!(kind_of)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::Header;
-    use crate::codec::mock::Folder;
+    use crate::codec::mock::TestDirectory;
+    use crate::codec::{self, Header, LoadOptions};
     use crate::filter::DynamicFilter;
+    use crate::persist::{DecodeError, Persist};
 
-    /// What `AnyFilter` makes of a filter's file must be that filter.
-    fn is_opened_as_itself<F: Filter + Save + Clone + Into<AnyFilter>>(filter: F) {
-        let kind = filter.stored_kind();
-        let folder = Folder::new(kind.name());
-        let path = folder.file("seen.crivo");
-        filter.save(&path).unwrap();
+    /// What `AnyFilter` loads from a filter's file must be that filter.
+    fn is_loaded_as_itself<F: Filter + Persist + Clone + Into<AnyFilter>>(filter: F) {
+        let kind = filter.clone().into().kind();
+        let directory = TestDirectory::new(kind.name());
+        let path = directory.file("seen.crivo");
+        codec::save(&filter, &path).unwrap();
 
-        let any = AnyFilter::open(&path).unwrap();
+        let any = AnyFilter::load(&path).unwrap();
         assert_eq!(any.kind(), kind);
         assert_eq!(any.header(), Header::load(&path).unwrap());
         assert_eq!(any.hasher(), filter.hasher());
@@ -179,12 +109,14 @@ mod tests {
         }
         assert!((0..filter.key_count()).all(|key| any.contains(&key)));
 
-        assert_eq!(any.to_bytes(), filter.to_bytes());
+        assert_eq!(any.to_bytes(), codec::to_bytes(&filter));
         assert_eq!(filter.clone().into().to_bytes(), any.to_bytes());
-        assert_eq!(F::load(&path).unwrap().to_bytes(), any.to_bytes());
+        let loaded: F = LoadOptions::new().load(&path).unwrap();
+        assert_eq!(codec::to_bytes(&loaded), any.to_bytes());
         for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
-            let wrong = DecodeError::WrongKind { expected: kind, found: other };
-            assert_eq!(F::stored_length(other, &filter.stored_parameters()), Err(wrong));
+            let (expected, found) = (kind.file_kind(), other.file_kind());
+            let error = F::parse(found, &filter.parts().parameters).err();
+            assert_eq!(error, Some(DecodeError::WrongKind { expected, found }));
         }
     }
 
@@ -194,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_opened_as_itself() {
-        is_opened_as_itself(filled(Bloom::new(300, 0.01).unwrap()));
-        is_opened_as_itself(filled(Blocked::new(300, 0.01).unwrap()));
-        is_opened_as_itself(filled(CountingBloom::new(300, 0.01).unwrap()));
-        is_opened_as_itself(filled(Cuckoo::new(300, 0.01).unwrap()));
-        is_opened_as_itself(filled(Quotient::new(300, 0.01).unwrap()));
-        is_opened_as_itself(Fuse::build(0..300u64, 0.01).unwrap());
-        is_opened_as_itself(filled(Growing::new(100, 0.01).unwrap()));
-        is_opened_as_itself(filled(Growing::blocked(100, 0.01).unwrap()));
+    fn every_kind_is_loaded_as_itself() {
+        is_loaded_as_itself(filled(Bloom::new(300, 0.01).unwrap()));
+        is_loaded_as_itself(filled(Blocked::new(300, 0.01).unwrap()));
+        is_loaded_as_itself(filled(CountingBloom::new(300, 0.01).unwrap()));
+        is_loaded_as_itself(filled(Cuckoo::new(300, 0.01).unwrap()));
+        is_loaded_as_itself(filled(Quotient::new(300, 0.01).unwrap()));
+        is_loaded_as_itself(Fuse::build(0..300u64, 0.01).unwrap());
+        is_loaded_as_itself(filled(Growing::new(100, 0.01).unwrap()));
+        is_loaded_as_itself(filled(Growing::blocked(100, 0.01).unwrap()));
     }
 }

@@ -1,7 +1,7 @@
 //! Which filter? Say what you need, and get a kind, its price, and the reason.
 //!
 //! ```
-//! use crivo::codec::Kind;
+//! use crivo::filter::Kind;
 //! use crivo::filter::choose::{Needs, choose};
 //!
 //! // A million keys at 1%; they come one by one, and some go again.
@@ -42,9 +42,8 @@
 
 use std::fmt;
 
-use super::Plan;
+use super::{Kind, Plan};
 use crate::ParameterError;
-use crate::codec::Kind;
 use crate::theory::blocked::{self, Block};
 use crate::theory::check::{check_keys, check_rate};
 use crate::theory::fuse::Arity;
@@ -127,7 +126,7 @@ impl Needs {
 /// What a kind can do: [the second table](self#what-each-kind-can-do), as one would plan with it.
 ///
 /// ```
-/// use crivo::codec::Kind;
+/// use crivo::filter::Kind;
 /// use crivo::filter::choose::Abilities;
 ///
 /// let removing = Kind::ALL.into_iter().filter(|&kind| Abilities::of(kind).remove);
@@ -161,8 +160,6 @@ impl Abilities {
             Kind::Quotient => Self { remove: true, count: true, merge: true, grow: true, ..none },
             Kind::Fuse => Self { dynamic: false, ..none },
             Kind::Growing | Kind::GrowingBlocked => Self { grow: true, ..none },
-            // No filter, and never a candidate.
-            Kind::Similarity => Self { dynamic: false, ..none },
         }
     }
 }
@@ -201,7 +198,7 @@ impl fmt::Display for Choice {
 /// A rate that a kind cannot reach (fingerprints end at 32 or 62 bits) leaves it out.
 ///
 /// ```
-/// use crivo::codec::Kind;
+/// use crivo::filter::Kind;
 /// use crivo::filter::choose::{Needs, candidates};
 ///
 /// let needs = Needs { keys: Some(1_000_000), remove: true, ..Needs::rate(0.01) };
@@ -336,7 +333,6 @@ fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, Paramet
         Kind::Fuse => fuse::bits_per_key(n, rate, Arity::Three)?,
         Kind::Growing => limits::bloom(rate * FIRST_SHARE)?,
         Kind::GrowingBlocked => in_blocks(rate * FIRST_SHARE)?,
-        Kind::Similarity => return Err(kind.no_filter()),
     })
 }
 

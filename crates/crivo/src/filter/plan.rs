@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use crivo::KeyHasher;
-//! use crivo::codec::Kind;
+//! use crivo::filter::Kind;
 //! use crivo::filter::{Filter, Plan};
 //!
 //! let plan = Plan::for_rate(Kind::Cuckoo, 1_000_000, 0.01)?;
@@ -33,10 +33,9 @@ use std::fmt;
 use super::counting::CounterWidth;
 use super::growing::first_stage_bits;
 use super::{
-    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, Full, FuseError, FuseOptions, Growing,
+    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, Full, FuseError, FuseOptions, Growing, Kind,
     Quotient, blocked, bloom, cuckoo, quotient,
 };
-use crate::codec::Kind;
 use crate::theory::blocked as blocked_theory;
 use crate::theory::bloom as bloom_theory;
 use crate::theory::check::{check_keys, check_rate};
@@ -104,7 +103,6 @@ impl Plan {
             Kind::Fuse => Shape::Fuse { width: FuseOptions::with_rate(rate)?.width },
             Kind::Growing => Shape::Growing { rate },
             Kind::GrowingBlocked => Shape::GrowingBlocked { rate },
-            Kind::Similarity => return Err(kind.no_filter()),
         };
         Self::new(capacity, shape)
     }
@@ -112,7 +110,7 @@ impl Plan {
     /// The filter for `capacity` keys with the lowest rate of wrong yeses that fits into `bytes`.
     ///
     /// ```
-    /// use crivo::codec::Kind;
+    /// use crivo::filter::Kind;
     /// use crivo::filter::Plan;
     ///
     /// let plan = Plan::for_memory(Kind::Fuse, 1_000_000, 2_000_000)?; // two bytes per key
@@ -177,7 +175,6 @@ impl Plan {
                 Self::lowest_rate(capacity, bits, |rate| Shape::GrowingBlocked { rate })
                     .ok_or_else(too_little)
             }
-            Kind::Similarity => Err(kind.no_filter()),
         }
     }
 
@@ -203,7 +200,7 @@ impl Plan {
     /// The filter for as many keys as fit into `bytes` with at most this rate of wrong yeses.
     ///
     /// ```
-    /// use crivo::codec::Kind;
+    /// use crivo::filter::Kind;
     /// use crivo::filter::Plan;
     ///
     /// let plan = Plan::for_most_keys(Kind::Bloom, 0.01, 64_000_000)?;
@@ -334,7 +331,7 @@ impl Plan {
     ///
     /// ```
     /// use crivo::KeyHasher;
-    /// use crivo::codec::Kind;
+    /// use crivo::filter::Kind;
     /// use crivo::filter::{Filter, Plan};
     ///
     /// let hasher = KeyHasher::default();

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Full;
-use crate::codec::Kind;
+use super::{Full, Kind};
+use crate::persist::Metadata;
 use crate::{BuildError, KeyHasher};
 
 /// Two filters cannot be merged: a parameter differs.
@@ -44,6 +44,21 @@ impl Incompatible {
         theirs: T,
     ) -> Result<(), Self> {
         if ours == theirs { Ok(()) } else { Err(Self::new(parameter, ours, theirs)) }
+    }
+
+    /// The metadata of a union: the entries of both; where both have a name, ours.
+    ///
+    /// An error if the keys were made in different ways, or there is too much text.
+    pub(crate) fn merged_metadata(ours: &Metadata, theirs: &Metadata) -> Result<Metadata, Self> {
+        let encoding =
+            |metadata: &Metadata| metadata.get(Metadata::KEY_ENCODING).map(str::to_owned);
+        if let (Some(ours), Some(theirs)) = (encoding(ours), encoding(theirs)) {
+            Self::unless_equal(Metadata::KEY_ENCODING, ours, theirs)?;
+        }
+        ours.merged(theirs).map_err(|_| {
+            let size = |metadata: &Metadata| format!("{} bytes", metadata.size_in_bytes());
+            Self::new("metadata", size(ours), size(theirs))
+        })
     }
 }
 

@@ -226,7 +226,7 @@ impl KeyHasher {
     /// The digest of `key`.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.digest_with(self)
+        key.with_bytes(|bytes| self.digest_bytes(bytes))
     }
 
     #[inline]

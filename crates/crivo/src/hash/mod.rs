@@ -56,11 +56,13 @@
 //! Two different keys share a digest with probability 2^-64, so that n stored keys put a floor of
 //! about n/2^64 under every error rate: 5e-11 for a thousand million keys.
 
+mod composite;
 mod farm;
 mod hasher;
 mod index;
 mod key;
 
+pub use composite::CompositeKey;
 pub use crivo_core::mix::reduce;
 pub use hasher::{Family, HashIdentity, KeyHasher, SecretKey, WrongKey};
 pub use index::Indices;

@@ -46,7 +46,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
             fingerprint_bits,
             keys,
             bits: filter.size_in_bits(),
-            load: filter.load(),
+            load: filter.load_factor(),
             queries,
             false_positives,
             bloom_bits: bloom::size(keys, observed)?.bits,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo_hyphen::exceptions::{Guard, StoredExceptions};
 use crivo_hyphen::{Automaton, Hyphenator};
 

@@ -1,6 +1,6 @@
 //! The figures of the thesis, with intervals, regression lines, and a baseline.
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use crivo::theory::{bloom, limits};
 
 use super::pay::Costs;

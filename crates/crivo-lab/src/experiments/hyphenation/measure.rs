@@ -21,7 +21,7 @@ use crate::timing::{Clock, Contender, Phase, interleave};
 
 /// A filter with its rate, in front of exceptions in memory and on disk.
 struct Pair {
-    kind: crivo::codec::Kind,
+    kind: crivo::filter::Kind,
     percent: u32,
     guard: Guard,
     memory: Arc<GuardedExceptions>,

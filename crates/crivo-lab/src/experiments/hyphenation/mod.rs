@@ -15,7 +15,7 @@ mod measure;
 mod pay;
 mod published;
 
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;

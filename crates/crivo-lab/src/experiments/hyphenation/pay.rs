@@ -47,7 +47,12 @@ impl<'a> Costs<'a> {
 
     /// The time for the list with a filter over that without, predicted from its parts: a word costs
     /// the rules, the filter, and a lookup if the filter lets it through.
-    pub(super) fn model(&self, lookup: f64, kind: crivo::codec::Kind, percent: u32) -> Option<f64> {
+    pub(super) fn model(
+        &self,
+        lookup: f64,
+        kind: crivo::filter::Kind,
+        percent: u32,
+    ) -> Option<f64> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
         let admitted = self.listed + (1.0 - self.listed) * row.fpr();
         let with = self.rules.value + self.filter(kind, percent)?.value + admitted * lookup;
@@ -56,7 +61,7 @@ impl<'a> Costs<'a> {
 
     /// The time that the filter itself takes for a word: that of a guarded lookup in memory, less
     /// the lookups that the filter lets through.
-    pub(super) fn filter(&self, kind: crivo::codec::Kind, percent: u32) -> Option<Estimate> {
+    pub(super) fn filter(&self, kind: crivo::filter::Kind, percent: u32) -> Option<Estimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
         let behind = row.fpr() * self.memory.value;
         let time = self.samples.median(LOOKUP, 0.0, &name(kind, percent))?;
@@ -71,7 +76,7 @@ impl<'a> Costs<'a> {
     ///
     /// A word costs L without a filter; with one F + (p + (1 − p)·ε)·L, where p is the fraction
     /// of listed words. Equal at L = F / ((1 − p)(1 − ε)).
-    fn break_even(&self, kind: crivo::codec::Kind, percent: u32) -> Option<Estimate> {
+    fn break_even(&self, kind: crivo::filter::Kind, percent: u32) -> Option<Estimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
         let saved = (1.0 - self.listed) * (1.0 - row.fpr());
         Some(self.filter(kind, percent)?.scaled(1.0 / saved))

@@ -8,7 +8,7 @@ use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, tho
 use crate::report::{Figure, Finding, Table, Verdict};
 use crate::statistics::Estimate;
 use crate::timing::{Sample, Samples};
-use crivo::codec::Kind;
+use crivo::filter::Kind;
 
 /// Words of the Norwegian list over which the published times were taken.
 const WORDS: f64 = 143_177.0;

@@ -155,9 +155,8 @@ impl AnyFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::Kind;
-    use crate::filter::Plan;
     use crate::filter::choose::Abilities;
+    use crate::filter::{Kind, Plan};
     use crate::{Digest, KeyHasher};
 
     fn made(kind: Kind, keys: &[u64], hasher: KeyHasher) -> AnyFilter {

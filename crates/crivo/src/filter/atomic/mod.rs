@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Filter;
 use super::bloom::{self, Bloom, Shape};
+use crate::persist::Metadata;
 use crate::{BuildError, Digest, Key, KeyHasher};
 use table::AtomicWords;
 
@@ -55,6 +56,7 @@ pub struct AtomicBloom {
     probes: u32,
     capacity: u64,
     hasher: KeyHasher,
+    metadata: Metadata,
     key_count: Counter,
 }
 
@@ -84,8 +86,9 @@ impl AtomicBloom {
 
     /// The filter for one thread, with the same bits. Nothing is copied.
     pub fn into_bloom(self) -> Bloom {
-        let Self { words, probes, capacity, hasher, key_count } = self;
-        let shape = Shape { probes, key_count: key_count.0.into_inner(), capacity, hasher };
+        let Self { words, probes, capacity, hasher, metadata, key_count } = self;
+        let key_count = key_count.0.into_inner();
+        let shape = Shape { probes, key_count, capacity, hasher, metadata };
         Bloom::from_words(shape, words.into_words())
     }
 
@@ -155,10 +158,10 @@ impl From<Bloom> for AtomicBloom {
     /// The filter for many threads, with the same bits. Nothing is copied, but the words of a
     /// mapped file.
     fn from(filter: Bloom) -> Self {
-        let (Shape { probes, key_count, capacity, hasher }, words) = filter.into_words();
+        let (Shape { probes, key_count, capacity, hasher, metadata }, words) = filter.into_words();
         // Half of the range is beyond all counting, and leaves room for not saturating.
         let key_count = Counter(AtomicU64::new(key_count.min(u64::MAX / 2)));
-        Self { words: AtomicWords::new(words), probes, capacity, hasher, key_count }
+        Self { words: AtomicWords::new(words), probes, capacity, hasher, metadata, key_count }
     }
 }
 

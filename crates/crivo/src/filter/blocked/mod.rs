@@ -6,12 +6,14 @@
 //! | `batch` | many keys: which line is a key's, and fetching it ahead |
 //! | `avx512`, `avx2`, `neon` | the same answers by vector instructions |
 //! | `dispatch` | which of them this processor runs |
+//! | `codec` | the filter as a file |
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
 mod batch;
+mod codec;
 mod dispatch;
 mod line;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
@@ -23,7 +25,7 @@ use line::{LINE_BITS, LINE_WORDS, Line};
 
 use super::{DynamicFilter, Filter, Full, Incompatible};
 use crate::bits::Words;
-use crate::codec::{DecodeError, Kind, Persist};
+use crate::persist::Metadata;
 use crate::theory::blocked::{self, Block};
 use crate::theory::bloom;
 use crate::theory::check::{check_keys, check_positive, check_probes};
@@ -103,6 +105,7 @@ pub struct Blocked {
     probes: u32,
     key_count: u64,
     capacity: u64,
+    metadata: Metadata,
     /// How this processor looks at a line: no property of the filter, and in no file.
     level: Level,
 }
@@ -175,7 +178,8 @@ impl Blocked {
         // A length beyond the address space is more than any allocator has.
         let length = usize::try_from(payload_length(blocks, probes)?).unwrap_or(usize::MAX);
         let words = Words::zeroed(length)?;
-        Ok(Self { hasher, words, probes, key_count: 0, capacity, level: Level::best() })
+        let (metadata, level) = (Metadata::new(), Level::best());
+        Ok(Self { hasher, words, probes, key_count: 0, capacity, metadata, level })
     }
 
     /// The number of lines of 512 bits.
@@ -306,7 +310,8 @@ impl Blocked {
     /// have had keys in common.
     ///
     /// # Errors
-    /// If the hashers, sizes or probes differ. Nothing has changed.
+    /// If the hashers, sizes, probes or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
+    /// changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
         self.combine(other, |ours, theirs| ours | theirs)?;
         self.key_count = self.key_count.saturating_add(other.key_count);
@@ -320,7 +325,8 @@ impl Blocked {
     /// [`key_count`](Filter::key_count) is the lesser of the two: an upper bound.
     ///
     /// # Errors
-    /// If the hashers, sizes or probes differ. Nothing has changed.
+    /// If the hashers, sizes, probes or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
+    /// changed.
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), Incompatible> {
         self.combine(other, |ours, theirs| ours & theirs)?;
         self.key_count = self.key_count.min(other.key_count);
@@ -331,6 +337,7 @@ impl Blocked {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("number of blocks", self.blocks(), other.blocks())?;
         Incompatible::unless_equal("k", self.probes, other.probes)?;
+        self.metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
         for (ours, theirs) in self.words.to_mut().iter_mut().zip(&*other.words) {
             *ours = rule(*ours, *theirs);
         }
@@ -346,45 +353,6 @@ fn payload_length(blocks: u64, probes: u32) -> Result<u64, ParameterError> {
         return Err(ParameterError::new("number of blocks", blocks, "below 2^55"));
     }
     Ok(blocks * LINE_WORDS as u64)
-}
-
-/// What the parameters in a file mean: blocks, probes, capacity.
-fn parse(parameters: &[u64]) -> Result<(u64, u32, u64), DecodeError> {
-    let &[blocks, probes, capacity] = parameters else {
-        return Err(DecodeError::Inconsistent("a blocked filter has three parameters"));
-    };
-    // What no u32 holds is out of range as well.
-    Ok((blocks, u32::try_from(probes).unwrap_or(u32::MAX), capacity))
-}
-
-impl Persist for Blocked {
-    const KIND: Kind = Kind::Blocked;
-
-    fn parameters(&self) -> Vec<u64> {
-        vec![self.blocks(), self.probes.into(), self.capacity]
-    }
-
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
-        let (blocks, probes, _) = parse(parameters)?;
-        Ok(payload_length(blocks, probes)?)
-    }
-
-    fn payload(&self) -> Vec<&[u64]> {
-        vec![&self.words]
-    }
-
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        let (_, probes, capacity) = parse(parameters)?;
-        if <Self as Persist>::payload_length(parameters)? != payload.len() as u64 {
-            return Err(DecodeError::Inconsistent("its words are not as many as its blocks need"));
-        }
-        Ok(Self { hasher, words: payload, probes, key_count, capacity, level: Level::best() })
-    }
 }
 
 impl<K: Key> Extend<K> for Blocked {

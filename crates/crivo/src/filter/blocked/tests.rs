@@ -2,6 +2,9 @@ use proptest::prelude::*;
 
 use super::line::oracle;
 use super::*;
+use crate::filter::Kind;
+use crate::persist::Persist;
+use crate::persist::testing::{from_parts, payload_length};
 use crate::theory::interval;
 
 const RATES: [f64; 8] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4];
@@ -271,10 +274,11 @@ fn keys_are_estimated_from_set_bits() {
 #[test]
 fn parts_make_the_same_filter() {
     let filter = filled(1_000, 0.001, 5, 0..700);
-    let payload = Words::copied(&filter.payload().concat()).unwrap();
-    let parameters = filter.parameters();
-    assert_eq!(Blocked::payload_length(&parameters), Ok(payload.len() as u64));
-    let copy = Blocked::from_parts(filter.hasher, 700, &parameters, payload).unwrap();
+    let payload = Words::copied(&filter.parts().payload.concat()).unwrap();
+    let parameters = filter.parts().parameters;
+    assert_eq!(payload_length::<Blocked>(Kind::Blocked, &parameters), Ok(payload.len() as u64));
+    let copy =
+        from_parts::<Blocked>(Kind::Blocked, filter.hasher, 700, &parameters, payload).unwrap();
     assert_eq!(copy, filter);
 }
 
@@ -282,7 +286,7 @@ fn parts_make_the_same_filter() {
 fn hostile_parts_are_refused_or_harmless() {
     let parts = |parameters: &[u64], words: usize| {
         let payload = Words::copied(&vec![!0; words]).unwrap();
-        Blocked::from_parts(KeyHasher::default(), u64::MAX, parameters, payload)
+        from_parts::<Blocked>(Kind::Blocked, KeyHasher::default(), u64::MAX, parameters, payload)
     };
     let bad: [&[u64]; 9] = [
         &[],
@@ -296,7 +300,7 @@ fn hostile_parts_are_refused_or_harmless() {
         &[u64::MAX, 5, 9],
     ];
     for parameters in bad {
-        assert!(Blocked::payload_length(parameters).is_err(), "{parameters:?}");
+        assert!(payload_length::<Blocked>(Kind::Blocked, parameters).is_err(), "{parameters:?}");
         assert!(parts(parameters, 16).is_err(), "{parameters:?}");
     }
     for words in [0, 8, 15, 17, 24] {

@@ -1,20 +1,45 @@
 //! A Bloom filter as a file: the words of its table.
 
 use super::{BitTable, Bloom};
-use crate::bits::Words;
-use crate::codec::{DecodeError, Kind, Persist};
+use crate::ParameterError;
+use crate::filter::Kind;
+use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::theory::check::{check_positive, check_probes};
-use crate::{KeyHasher, ParameterError};
 
-/// What stands in a file beside kind, hasher and key count: words, probes, capacity.
-struct Parameters {
+/// The parameters of a file: words, probes, capacity.
+pub struct Layout {
     word_count: u64,
     probes: u32,
     capacity: u64,
 }
 
-impl Parameters {
-    fn parse(parameters: &[u64]) -> Result<Self, DecodeError> {
+impl Persist for Bloom {
+    type Layout = Layout;
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            kind: Kind::Bloom.file_kind(),
+            hasher: self.hasher,
+            key_count: self.key_count,
+            parameters: vec![
+                self.table.words().len() as u64,
+                u64::from(self.probes),
+                self.capacity,
+            ],
+            payload: vec![self.table.words()],
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+        Kind::Bloom.file_kind().expect(kind)?;
         let &[word_count, probes, capacity] = parameters else {
             return Err(DecodeError::Inconsistent("a Bloom filter has three parameters"));
         };
@@ -26,35 +51,19 @@ impl Parameters {
             u32::try_from(probes).map_err(|_| ParameterError::new("k", probes, "from 1 to 255"))?;
         check_probes(probes)?;
         check_positive("capacity", capacity)?;
-        Ok(Self { word_count, probes, capacity })
-    }
-}
-
-impl Persist for Bloom {
-    const KIND: Kind = Kind::Bloom;
-
-    fn parameters(&self) -> Vec<u64> {
-        vec![self.table.words().len() as u64, u64::from(self.probes), self.capacity]
+        Ok(Layout { word_count, probes, capacity })
     }
 
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
-        Ok(Parameters::parse(parameters)?.word_count)
+    fn payload_length(layout: &Layout) -> u64 {
+        layout.word_count
     }
 
-    fn payload(&self) -> Vec<&[u64]> {
-        vec![self.table.words()]
-    }
-
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        let Parameters { word_count, probes, capacity } = Parameters::parse(parameters)?;
+    fn from_content(layout: Layout, content: Content) -> Result<Self, DecodeError> {
+        let Layout { word_count, probes, capacity } = layout;
+        let Content { hasher, key_count, metadata, payload, .. } = content;
         let table = BitTable::from_words(payload)
             .filter(|table| table.words().len() as u64 == word_count)
             .ok_or(DecodeError::Inconsistent("the number of words is not that of the table"))?;
-        Ok(Self { table, probes, key_count, capacity, hasher })
+        Ok(Self { table, probes, key_count, capacity, hasher, metadata })
     }
 }

@@ -56,6 +56,7 @@ mod table;
 
 use super::{DynamicFilter, Filter, Full, Incompatible};
 use crate::bits::Words;
+use crate::persist::Metadata;
 use crate::theory::check::{
     check_keys, check_positive, check_positive_real, check_probes, size_from,
 };
@@ -89,6 +90,7 @@ pub struct Bloom {
     key_count: u64,
     capacity: u64,
     hasher: KeyHasher,
+    metadata: Metadata,
 }
 
 /// How to make one.
@@ -158,7 +160,8 @@ impl Bloom {
         capacity: u64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        Ok(Self { table: BitTable::zeroed(bits)?, probes, key_count: 0, capacity, hasher })
+        let table = BitTable::zeroed(bits)?;
+        Ok(Self { table, probes, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 }
 
@@ -213,15 +216,15 @@ impl Bloom {
 
     /// The filter without its words, and its words.
     pub(super) fn into_words(self) -> (Shape, Words) {
-        let Self { table, probes, key_count, capacity, hasher } = self;
-        (Shape { probes, key_count, capacity, hasher }, table.into_words())
+        let Self { table, probes, key_count, capacity, hasher, metadata } = self;
+        (Shape { probes, key_count, capacity, hasher, metadata }, table.into_words())
     }
 
     /// The filter that was taken apart with `into_words`, and whose words may have changed.
     pub(super) fn from_words(shape: Shape, words: Words) -> Self {
-        let Shape { probes, key_count, capacity, hasher } = shape;
+        let Shape { probes, key_count, capacity, hasher, metadata } = shape;
         let table = BitTable::from_words(words).expect("a filter has words");
-        Self { table, probes, key_count, capacity, hasher }
+        Self { table, probes, key_count, capacity, hasher, metadata }
     }
 }
 
@@ -231,6 +234,7 @@ pub(super) struct Shape {
     pub(super) key_count: u64,
     pub(super) capacity: u64,
     pub(super) hasher: KeyHasher,
+    pub(super) metadata: Metadata,
 }
 
 impl Filter for Bloom {
@@ -312,13 +316,15 @@ impl Bloom {
     /// [`key_count`](Filter::key_count) becomes the sum, an upper bound: keys of both count twice.
     ///
     /// # Errors
-    /// If hash function, size or k differ. Nothing has changed.
+    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
+    /// changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
-        self.check_mergeable(other)?;
+        let metadata = self.check_mergeable(other)?;
         for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
             *ours |= theirs;
         }
         self.key_count = self.key_count.saturating_add(other.key_count);
+        self.metadata = metadata;
         Ok(())
     }
 
@@ -329,20 +335,24 @@ impl Bloom {
     /// [`key_count`](Filter::key_count) becomes the smaller of the two, an upper bound.
     ///
     /// # Errors
-    /// If hash function, size or k differ. Nothing has changed.
+    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
+    /// changed.
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), Incompatible> {
-        self.check_mergeable(other)?;
+        let metadata = self.check_mergeable(other)?;
         for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
             *ours &= theirs;
         }
         self.key_count = self.key_count.min(other.key_count);
+        self.metadata = metadata;
         Ok(())
     }
 
-    fn check_mergeable(&self, other: &Self) -> Result<(), Incompatible> {
+    /// The metadata of both, if they can be merged.
+    fn check_mergeable(&self, other: &Self) -> Result<Metadata, Incompatible> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
-        Incompatible::unless_equal("k", self.probes, other.probes)
+        Incompatible::unless_equal("k", self.probes, other.probes)?;
+        Incompatible::merged_metadata(&self.metadata, &other.metadata)
     }
 }
 

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::codec::{DecodeError, Persist};
+use crate::filter::Kind;
+use crate::persist::testing::{from_parts, payload_length};
+use crate::persist::{DecodeError, Persist};
 use crate::theory::interval;
 
 #[test]
@@ -32,7 +34,7 @@ fn of_keys(keys: &[u64], bits: u64, probes: u32) -> Bloom {
 }
 
 fn taken_apart(filter: &Bloom) -> (Vec<u64>, Words) {
-    (filter.parameters(), Words::copied(&filter.payload().concat()).unwrap())
+    (filter.parts().parameters, Words::copied(&filter.parts().payload.concat()).unwrap())
 }
 
 proptest! {
@@ -75,8 +77,8 @@ proptest! {
     fn parts_put_together_are_the_filter(keys: Vec<u64>, bits in 1u64..5_000, probes in 1u32..20) {
         let filter = of_keys(&keys, bits, probes);
         let (parameters, words) = taken_apart(&filter);
-        prop_assert_eq!(Bloom::payload_length(&parameters).unwrap(), words.len() as u64);
-        let again = Bloom::from_parts(filter.hasher, filter.key_count, &parameters, words).unwrap();
+        prop_assert_eq!(payload_length::<Bloom>(Kind::Bloom, &parameters).unwrap(), words.len() as u64);
+        let again = from_parts::<Bloom>(Kind::Bloom, filter.hasher, filter.key_count, &parameters, words).unwrap();
         prop_assert_eq!(again, filter);
     }
 
@@ -87,10 +89,10 @@ proptest! {
         key_count: u64,
         key: u64,
     ) {
-        let length = Bloom::payload_length(&parameters);
+        let length = payload_length::<Bloom>(Kind::Bloom, &parameters);
         let words = Words::zeroed(words).unwrap();
         let fits = length.as_ref().is_ok_and(|&length| length == words.len() as u64);
-        let filter = Bloom::from_parts(KeyHasher::default(), key_count, &parameters, words);
+        let filter = from_parts::<Bloom>(Kind::Bloom, KeyHasher::default(), key_count, &parameters, words);
         prop_assert_eq!(filter.is_ok(), fits);
         if let Ok(mut filter) = filter {
             filter.insert(&key).unwrap();
@@ -109,7 +111,7 @@ fn the_rate_of_an_overfull_filter_is_no_more_than_1() {
 
 #[test]
 fn parts_that_contradict_each_other_are_named() {
-    let parse = |parameters: &[u64]| Bloom::payload_length(parameters).unwrap_err();
+    let parse = |parameters: &[u64]| payload_length::<Bloom>(Kind::Bloom, parameters).unwrap_err();
     assert!(matches!(parse(&[1, 2]), DecodeError::Inconsistent(_)));
     for bad in [[0, 7, 1], [1 << 58, 7, 1], [1, 0, 1], [1, 256, 1], [1, 1 << 40, 1], [1, 7, 0]] {
         assert!(matches!(parse(&bad), DecodeError::Parameter(_)), "{bad:?}");

@@ -1,22 +1,53 @@
-//! A counting filter as numbers and words.
+//! A counting filter as a file.
+//!
+//! Four parameters: the capacity, the number of counters, the number of probes per key, and the
+//! bits of a counter. The payload is the counters, packed from the low end of each word; what is
+//! left of the last word is 0.
 
 use super::counters::Counters;
 use super::{CounterWidth, CountingBloom};
-use crate::bits::Words;
-use crate::codec::{DecodeError, Kind, Persist};
+use crate::ParameterError;
+use crate::filter::Kind;
+use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::theory::check::{check_positive, check_probes};
-use crate::{KeyHasher, ParameterError};
 
-/// The numbers of the file, checked.
-struct Parameters {
+/// The parameters of a file, checked.
+#[derive(Debug, PartialEq)]
+pub struct Layout {
     capacity: u64,
     count: u64,
     probes: u32,
     width: CounterWidth,
 }
 
-impl Parameters {
-    fn read(parameters: &[u64]) -> Result<Self, DecodeError> {
+impl Persist for CountingBloom {
+    type Layout = Layout;
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            kind: Kind::Counting.file_kind(),
+            hasher: self.hasher,
+            key_count: self.key_count,
+            parameters: vec![
+                self.capacity,
+                self.counter_count(),
+                u64::from(self.probes()),
+                u64::from(self.width().bits()),
+            ],
+            payload: vec![self.counters.words()],
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+        Kind::Counting.file_kind().expect(kind)?;
         let &[capacity, count, probes, bits] = parameters else {
             return Err(DecodeError::Inconsistent("a counting filter has four parameters"));
         };
@@ -30,55 +61,28 @@ impl Parameters {
             .find(|width| u64::from(width.bits()) == bits)
             .ok_or_else(|| ParameterError::new("bits of a counter", bits, "4 or 8"))?;
         super::check_size(count, width)?;
-        Ok(Self { capacity, count, probes, width })
-    }
-}
-
-/// Four parameters: the capacity, the number of counters, the number of probes per key, and the
-/// bits of a counter. The payload is the counters, packed from the low end of each word; what is
-/// left of the last word is 0.
-impl Persist for CountingBloom {
-    const KIND: Kind = Kind::Counting;
-
-    fn parameters(&self) -> Vec<u64> {
-        vec![
-            self.capacity,
-            self.counter_count(),
-            u64::from(self.probes()),
-            u64::from(self.width().bits()),
-        ]
+        Ok(Layout { capacity, count, probes, width })
     }
 
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
-        let parameters = Parameters::read(parameters)?;
-        Ok(Counters::word_count(parameters.count, parameters.width))
+    fn payload_length(layout: &Layout) -> u64 {
+        Counters::word_count(layout.count, layout.width)
     }
 
-    fn payload(&self) -> Vec<&[u64]> {
-        vec![self.counters.words()]
-    }
-
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        let Parameters { capacity, count, probes, width } = Parameters::read(parameters)?;
-        let used_of_last_word = count % u64::from(64 / width.bits()) * u64::from(width.bits());
-        let beyond = payload.last().map_or(0, |last| last >> used_of_last_word);
-        if used_of_last_word > 0 && beyond != 0 {
-            return Err(DecodeError::Inconsistent("there are counts beyond the last counter"));
-        }
+    fn from_content(layout: Layout, mut content: Content) -> Result<Self, DecodeError> {
+        let Layout { capacity, count, probes, width } = layout;
+        content.check_padding(1, content.padding_from(count * u64::from(width.bits())))?;
+        let Content { hasher, key_count, metadata, payload, .. } = content;
         let counters = Counters::new(payload, count, probes, width)
             .ok_or(DecodeError::Inconsistent("the counters are not as many as the words"))?;
-        Ok(Self { counters, hasher, capacity, key_count })
+        Ok(Self { counters, hasher, capacity, key_count, metadata })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KeyHasher;
+    use crate::bits::Words;
     use crate::filter::{DynamicFilter, Filter};
 
     fn filter(width: CounterWidth) -> CountingBloom {
@@ -88,18 +92,11 @@ mod tests {
         filter
     }
 
-    fn restored(filter: &CountingBloom) -> Result<CountingBloom, DecodeError> {
-        let words = Words::copied(&filter.payload().concat()).expect("memory");
-        let parameters = filter.parameters();
-        assert_eq!(CountingBloom::payload_length(&parameters), Ok(words.len() as u64));
-        CountingBloom::from_parts(filter.hasher(), filter.key_count(), &parameters, words)
-    }
-
     #[test]
     fn what_is_written_is_read() {
         for width in [CounterWidth::Four, CounterWidth::Eight] {
             let filter = filter(width);
-            let again = restored(&filter).unwrap();
+            let again = CountingBloom::from_bytes(&filter.to_bytes()).unwrap();
             assert_eq!(again, filter);
             assert_eq!(again.capacity(), 100);
             assert!((0..100u64).all(|key| again.contains(&key)));
@@ -108,7 +105,11 @@ mod tests {
 
     #[test]
     fn bad_parameters_are_refused() {
-        let length = CountingBloom::payload_length;
+        let parse =
+            |parameters: &[u64]| CountingBloom::parse(Kind::Counting.file_kind(), parameters);
+        let length = |parameters: &[u64]| {
+            parse(parameters).map(|layout| CountingBloom::payload_length(&layout))
+        };
         assert_eq!(length(&[1, 33, 7, 4]), Ok(3));
         assert_eq!(length(&[1, 33, 255, 8]), Ok(5));
         assert_eq!(length(&[1, u64::MAX / 4, 7, 4]), Ok(u64::MAX / 64 + 1));
@@ -130,17 +131,20 @@ mod tests {
 
     #[test]
     fn any_words_make_a_filter_that_is_safe_to_ask() {
-        let parameters = [3, 33, 7, 4];
         let from = |words: &[u64]| {
-            let words = Words::copied(words).expect("memory");
-            CountingBloom::from_parts(KeyHasher::default(), 9, &parameters, words)
+            let layout = CountingBloom::parse(Kind::Counting.file_kind(), &[3, 33, 7, 4])?;
+            let content = Content {
+                version: 1,
+                hasher: KeyHasher::default(),
+                key_count: 9,
+                metadata: Metadata::new(),
+                payload: Words::copied(words)?,
+            };
+            CountingBloom::from_content(layout, content)
         };
         let full = from(&[u64::MAX, u64::MAX, 15]).unwrap();
         assert!((0..1000u64).all(|key| full.contains(&key)));
-        assert_eq!(
-            from(&[0, 0, 16]),
-            Err(DecodeError::Inconsistent("there are counts beyond the last counter"))
-        );
+        assert!(matches!(from(&[0, 0, 16]), Err(DecodeError::Inconsistent(_))));
         assert!(from(&[0, 0]).is_err());
     }
 }

@@ -11,6 +11,7 @@ use std::fmt;
 use self::counters::{Counters, Step};
 use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
 use crate::bits::Words;
+use crate::persist::Metadata;
 use crate::theory::bloom;
 use crate::theory::check::{check_positive, check_probes};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
@@ -162,6 +163,7 @@ pub struct CountingBloom {
     hasher: KeyHasher,
     capacity: u64,
     key_count: u64,
+    metadata: Metadata,
 }
 
 /// Building.
@@ -228,7 +230,7 @@ impl CountingBloom {
             .map_err(|_| BuildError::OutOfMemory { bytes: usize::MAX })?;
         let counters = Counters::new(Words::zeroed(words)?, count, probes, width)
             .expect("dimensions were checked by the caller, and the words counted for them");
-        Ok(Self { counters, hasher, capacity, key_count: 0 })
+        Ok(Self { counters, hasher, capacity, key_count: 0, metadata: Metadata::new() })
     }
 }
 
@@ -369,14 +371,15 @@ impl CountingBloom {
     /// Takes in all keys of `other`, with their counts: counters are added, and saturate.
     ///
     /// # Errors
-    /// If the hashers, the numbers of counters or probes, or the widths differ. Nothing has
-    /// changed.
+    /// If the hashers, the numbers of counters or probes, the widths or
+    /// [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
         let unless_equal = Incompatible::unless_equal::<u64>;
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         unless_equal("number of counters", self.counter_count(), other.counter_count())?;
         unless_equal("k", self.probes().into(), other.probes().into())?;
         Incompatible::unless_equal("width of a counter", self.width(), other.width())?;
+        self.metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
         self.counters.add(&other.counters);
         self.key_count = self.key_count.saturating_add(other.key_count);
         Ok(())

@@ -1,4 +1,4 @@
-//! The cuckoo filter as numbers and words.
+//! A cuckoo filter as a file.
 //!
 //! Parameters: the number of buckets, the slots of a bucket (4), the bits of a fingerprint, and
 //! the capacity. Payload: the words of the table, padding included.
@@ -6,20 +6,46 @@
 use super::Cuckoo;
 use super::fields::BUCKET_SIZE;
 use super::table::Table;
-use crate::bits::Words;
-use crate::codec::{DecodeError, Kind, Persist};
-use crate::{KeyHasher, ParameterError};
+use crate::ParameterError;
+use crate::filter::Kind;
+use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
 /// The parameters, once they are found to make sense.
-struct Parameters {
+pub struct Layout {
     buckets: u64,
     fingerprint_bits: u32,
     capacity: u64,
     word_count: u64,
 }
 
-impl Parameters {
-    fn read(parameters: &[u64]) -> Result<Self, DecodeError> {
+impl Persist for Cuckoo {
+    type Layout = Layout;
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            kind: Kind::Cuckoo.file_kind(),
+            hasher: self.hasher,
+            key_count: self.key_count,
+            parameters: vec![
+                self.table.bucket_count(),
+                BUCKET_SIZE.into(),
+                self.fingerprint_bits().into(),
+                self.capacity,
+            ],
+            payload: vec![self.table.words()],
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+        Kind::Cuckoo.file_kind().expect(kind)?;
         let &[buckets, bucket_size, fingerprint_bits, capacity] = parameters else {
             return Err(DecodeError::Inconsistent("a cuckoo filter has four parameters"));
         };
@@ -34,44 +60,26 @@ impl Parameters {
             let allowed = "at least 1, and at most the number of slots";
             return Err(ParameterError::new("capacity", capacity, allowed).into());
         }
-        Ok(Self { buckets, fingerprint_bits, capacity, word_count })
-    }
-}
-
-impl Persist for Cuckoo {
-    const KIND: Kind = Kind::Cuckoo;
-
-    fn parameters(&self) -> Vec<u64> {
-        vec![
-            self.table.bucket_count(),
-            BUCKET_SIZE.into(),
-            self.fingerprint_bits().into(),
-            self.capacity,
-        ]
+        Ok(Layout { buckets, fingerprint_bits, capacity, word_count })
     }
 
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
-        Parameters::read(parameters).map(|parameters| parameters.word_count)
-    }
-
-    fn payload(&self) -> Vec<&[u64]> {
-        vec![self.table.words()]
+    fn payload_length(layout: &Layout) -> u64 {
+        layout.word_count
     }
 
     /// The key count is not compared with the slots that are taken: a mapped table would have to
     /// be read to its end. A wrong one misleads `expected_fpr`, and nothing else.
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        let Parameters { buckets, fingerprint_bits, capacity, .. } = Parameters::read(parameters)?;
-        if key_count > buckets * u64::from(BUCKET_SIZE) {
+    fn from_content(layout: Layout, mut content: Content) -> Result<Self, DecodeError> {
+        let Layout { buckets, fingerprint_bits, capacity, .. } = layout;
+        let slots = buckets * u64::from(BUCKET_SIZE);
+        // Below 2^63 bits.
+        content.check_padding(1, content.padding_from(slots * u64::from(fingerprint_bits)))?;
+        let Content { hasher, key_count, metadata, payload, .. } = content;
+        if key_count > slots {
             return Err(DecodeError::Inconsistent("there are more keys than slots"));
         }
         let table = Table::from_words(buckets, fingerprint_bits, payload)?
             .ok_or(DecodeError::Inconsistent("the table has another size than the header says"))?;
-        Ok(Self { table, key_count, capacity, hasher })
+        Ok(Self { table, key_count, capacity, hasher, metadata })
     }
 }

@@ -113,6 +113,7 @@ mod tests;
 use self::fields::BUCKET_SIZE;
 use self::table::{Load, Place, Table};
 use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter};
+use crate::persist::Metadata;
 use crate::theory::cuckoo as theory;
 use crate::{BuildError, Digest, Key, KeyHasher};
 
@@ -136,6 +137,7 @@ pub struct Cuckoo {
     key_count: u64,
     capacity: u64,
     hasher: KeyHasher,
+    metadata: Metadata,
 }
 
 /// So many keys of a batch are fetched before the first of them is looked at.
@@ -171,7 +173,7 @@ impl Cuckoo {
     ) -> Result<Self, BuildError> {
         let buckets = size::buckets_for(capacity, fingerprint_bits)?;
         let table = Table::new(buckets, fingerprint_bits)?;
-        Ok(Self { table, key_count: 0, capacity, hasher })
+        Ok(Self { table, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 
     /// The rate by theory if there were so many keys.
@@ -191,7 +193,7 @@ impl Cuckoo {
     }
 
     /// The share of the slots that is taken.
-    pub fn load(&self) -> f64 {
+    pub fn load_factor(&self) -> f64 {
         self.key_count as f64 / self.slot_count() as f64
     }
 
@@ -232,13 +234,14 @@ impl Cuckoo {
     /// room.
     ///
     /// # Errors
-    /// If the filters differ in their hash function, their number of slots or their fingerprints,
-    /// or if there is no room. The filter is as it was.
+    /// If the filters differ in their hash function, their number of slots, their fingerprints or
+    /// their [`key-encoding`](Metadata::KEY_ENCODING), or if there is no room. The filter is as it was.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("slot count", self.slot_count(), other.slot_count())?;
         let (ours, theirs) = (self.fingerprint_bits(), other.fingerprint_bits());
         Incompatible::unless_equal("fingerprint bits", ours, theirs)?;
+        let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
         let key_count = self.key_count.saturating_add(other.key_count);
         let mut table = self.table.clone();
         for place in other.table.entries() {
@@ -248,6 +251,7 @@ impl Cuckoo {
         }
         self.table = table;
         self.key_count = key_count.min(self.slot_count());
+        self.metadata = metadata;
         Ok(())
     }
 

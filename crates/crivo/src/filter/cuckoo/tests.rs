@@ -5,13 +5,21 @@ use proptest::test_runner::{Config, RngSeed};
 
 use super::*;
 use crate::bits::Words;
-use crate::codec::{DecodeError, Persist};
+use crate::filter::Kind;
+use crate::persist::testing::{from_noise, from_parts, payload_length};
+use crate::persist::{DecodeError, Persist};
 use crate::theory::interval;
 
 /// Buckets that hold `slots` slots, whatever they would be counted on for.
 fn with_slots(slots: u64, width: u32, seed: u64) -> Cuckoo {
     let table = Table::new(slots / 4, width).unwrap();
-    Cuckoo { table, key_count: 0, capacity: slots, hasher: KeyHasher::xxh3(seed) }
+    Cuckoo {
+        table,
+        key_count: 0,
+        capacity: slots,
+        hasher: KeyHasher::xxh3(seed),
+        metadata: Metadata::new(),
+    }
 }
 
 /// Inserts 0, 1, 2 … until the first is refused; how many were taken.
@@ -88,7 +96,7 @@ proptest! {
                     Err(full) => {
                         prop_assert_eq!(&filter, &before);
                         prop_assert_eq!(full, Full::new(before.key_count, before.capacity));
-                        prop_assert!(filter.load() > 0.2 || before.count(&key) == 8);
+                        prop_assert!(filter.load_factor() > 0.2 || before.count(&key) == 8);
                     }
                 },
                 Operation::Remove(key) => match model.get_mut(&key) {
@@ -148,7 +156,7 @@ proptest! {
         noise: u64,
         truncate: bool,
     ) {
-        let Ok(length) = Cuckoo::payload_length(&parameters) else { return Ok(()) };
+        let Ok(length) = payload_length::<Cuckoo>(Kind::Cuckoo, &parameters) else { return Ok(()) };
         prop_assume!(length < 10_000);
         let mut words = Words::zeroed((length - u64::from(truncate)) as usize).unwrap();
         let mut random = Digest::new(noise);
@@ -156,11 +164,11 @@ proptest! {
             random = random.remix();
             *word = random.get() & if noise.is_multiple_of(2) { u64::MAX } else { random.remix().get() };
         }
-        let filter = Cuckoo::from_parts(KeyHasher::default(), key_count, &parameters, words);
+        let filter = from_noise::<Cuckoo>(Kind::Cuckoo, key_count, &parameters, words);
         prop_assert!(filter.is_err() || !truncate);
         let Ok(mut filter) = filter else { return Ok(()) };
         prop_assert!((0.0..=1.0).contains(&filter.expected_fpr()));
-        prop_assert!(filter.load() <= 1.0);
+        prop_assert!(filter.load_factor() <= 1.0);
         for key in 0..100u64 {
             let before = filter.count(&key);
             prop_assert_eq!(filter.contains(&key), before > 0);
@@ -225,7 +233,11 @@ fn tables_fill_to_95_percent() {
         for slots in [1_000, 1_024, 1_608, 5_000, 65_536, 100_008, 300_000] {
             let mut filter = with_slots(slots, width, slots);
             let taken = fill(&mut filter);
-            assert!(filter.load() >= 0.95, "{slots} slots of {width} bits: {}", filter.load());
+            assert!(
+                filter.load_factor() >= 0.95,
+                "{slots} slots of {width} bits: {}",
+                filter.load_factor()
+            );
             assert!((0..taken).all(|key| filter.contains(&key)));
         }
     }
@@ -393,18 +405,19 @@ fn parts_make_the_same_filter_again() {
         for key in 0..250u64 {
             filter.insert(&key).unwrap();
         }
-        let parameters = filter.parameters();
-        let payload: Vec<u64> = filter.payload().concat();
-        assert_eq!(Cuckoo::payload_length(&parameters), Ok(payload.len() as u64));
+        let parameters = filter.parts().parameters;
+        let payload: Vec<u64> = filter.parts().payload.concat();
+        assert_eq!(payload_length::<Cuckoo>(Kind::Cuckoo, &parameters), Ok(payload.len() as u64));
         let words = Words::copied(&payload).unwrap();
-        let again = Cuckoo::from_parts(filter.hasher(), 250, &parameters, words).unwrap();
+        let again =
+            from_parts::<Cuckoo>(Kind::Cuckoo, filter.hasher(), 250, &parameters, words).unwrap();
         assert_eq!(again, filter);
     }
 }
 
 #[test]
 fn impossible_parts_are_named() {
-    let parameter = |parameters: &[u64]| match Cuckoo::payload_length(parameters) {
+    let parameter = |parameters: &[u64]| match payload_length::<Cuckoo>(Kind::Cuckoo, parameters) {
         Err(DecodeError::Parameter(error)) => error.parameter,
         Err(DecodeError::Inconsistent(_)) => "inconsistent",
         _ => "none",
@@ -419,8 +432,11 @@ fn impossible_parts_are_named() {
     assert_eq!(parameter(&[2, 4, (1 << 32) + 8, 5]), "fingerprint bits");
     assert_eq!(parameter(&[2, 4, 8, 0]), "capacity");
     assert_eq!(parameter(&[2, 4, 8, 9]), "capacity");
-    let words = Words::zeroed(Cuckoo::payload_length(&[2, 4, 8, 5]).unwrap() as usize).unwrap();
-    let error = Cuckoo::from_parts(KeyHasher::default(), 9, &[2, 4, 8, 5], words).unwrap_err();
+    let words =
+        Words::zeroed(payload_length::<Cuckoo>(Kind::Cuckoo, &[2, 4, 8, 5]).unwrap() as usize)
+            .unwrap();
+    let error = from_parts::<Cuckoo>(Kind::Cuckoo, KeyHasher::default(), 9, &[2, 4, 8, 5], words)
+        .unwrap_err();
     assert_eq!(error, DecodeError::Inconsistent("there are more keys than slots"));
 }
 

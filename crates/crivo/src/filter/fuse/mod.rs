@@ -86,6 +86,7 @@ pub use options::{FuseError, FuseOptions};
 
 use self::cells::Cells;
 use super::Filter;
+use crate::persist::Metadata;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{Digest, Key, KeyHasher};
 
@@ -107,6 +108,7 @@ pub struct Fuse {
     key_count: u64,
     /// None at all if there are no keys.
     cells: Cells,
+    metadata: Metadata,
 }
 
 impl Fuse {
@@ -135,7 +137,7 @@ impl Fuse {
     }
 
     fn new(hasher: KeyHasher, key_count: u64, cells: Cells) -> Self {
-        Self { hasher, key_count, cells }
+        Self { hasher, key_count, cells, metadata: Metadata::new() }
     }
 
     /// How many cells a key has.

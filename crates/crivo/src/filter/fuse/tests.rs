@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use super::options::seed_of;
 use super::*;
 use crate::bits::Words;
-use crate::codec::{DecodeError, Persist};
+use crate::filter::Kind;
+use crate::persist::testing::{from_noise, from_parts, payload_length};
+use crate::persist::{DecodeError, Persist};
 use crate::theory::fuse::layout;
 use crate::theory::interval;
 
@@ -223,11 +225,12 @@ fn parts_make_the_same_filter() {
         for arity in BOTH {
             let keys = digests(KeyHasher::default(), 0..n);
             let filter = options(arity, 11).build_digests(keys).unwrap();
-            let parameters = filter.parameters();
-            let payload = filter.payload().concat();
-            assert_eq!(Fuse::payload_length(&parameters), Ok(payload.len() as u64));
+            let parameters = filter.parts().parameters;
+            let payload = filter.parts().payload.concat();
+            assert_eq!(payload_length::<Fuse>(Kind::Fuse, &parameters), Ok(payload.len() as u64));
             let words = Words::copied(&payload).unwrap();
-            let again = Fuse::from_parts(filter.hasher(), n, &parameters, words).unwrap();
+            let again =
+                from_parts::<Fuse>(Kind::Fuse, filter.hasher(), n, &parameters, words).unwrap();
             assert!(again == filter);
         }
     }
@@ -237,9 +240,15 @@ fn parts_make_the_same_filter() {
 fn parts_that_make_no_filter_are_refused() {
     let filter =
         options(Arity::Three, 7).build_digests(digests(KeyHasher::default(), 0..100)).unwrap();
-    let good = filter.parameters();
+    let good = filter.parts().parameters;
     let read = |key_count, parameters: &[u64], words: usize| {
-        Fuse::from_parts(filter.hasher(), key_count, parameters, Words::zeroed(words).unwrap())
+        from_parts::<Fuse>(
+            Kind::Fuse,
+            filter.hasher(),
+            key_count,
+            parameters,
+            Words::zeroed(words).unwrap(),
+        )
     };
     let words = filter.cells.words().len();
     assert!(read(100, &good, words).is_ok());
@@ -258,7 +267,7 @@ fn parts_that_make_no_filter_are_refused() {
     ] {
         let mut bad = good.clone();
         bad[index] = value;
-        assert!(Fuse::payload_length(&bad).is_err(), "{index} {value}");
+        assert!(payload_length::<Fuse>(Kind::Fuse, &bad).is_err(), "{index} {value}");
         assert!(read(100, &bad, words).is_err(), "{index} {value}");
     }
     assert!(read(100, &good[..4], words).is_err());
@@ -290,11 +299,11 @@ proptest! {
         seed: u64, words in 0usize..200, fit: bool, filling: u64, asked: Vec<u64>,
     ) {
         let parameters = [arity, width, 1 << log_length, segments, seed];
-        let Ok(length) = Fuse::payload_length(&parameters) else { return Ok(()) };
+        let Ok(length) = payload_length::<Fuse>(Kind::Fuse, &parameters) else { return Ok(()) };
         let words = if fit { length as usize } else { words };
         let mut payload = Words::zeroed(words).unwrap();
         payload.to_mut().fill(filling);
-        if let Ok(filter) = Fuse::from_parts(KeyHasher::default(), 1, &parameters, payload) {
+        if let Ok(filter) = from_noise::<Fuse>(Kind::Fuse, 1, &parameters, payload) {
             for key in asked.into_iter().chain([0, 1, u64::MAX, u64::MAX / 2]) {
                 filter.contains_digest(Digest::new(key));
             }

@@ -1,21 +1,20 @@
 //! A growing filter as a file: the tables of its stages, one after another.
 //!
 //! ```text
-//!   parameters   first capacity │ rate (bits of the f64) │ stage 0: shape, keys │ stage 1: … │
+//!   parameters   first capacity │ FPR (bits of the f64) │ stage 0: shape, keys │ stage 1: … │
 //!   payload      words of stage 0, zeros up to a cache line │ words of stage 1, zeros │ …
 //! ```
 //!
 //! A stage's shape is 256 times its number of words, plus its probes. Both are written, although
-//! they follow from capacity and rate: a reader need not know how the writer rounds.
+//! they follow from capacity and FPR: a reader need not know how the writer rounds.
 
 use std::sync::Arc;
 
 use super::{Growing, MOST_STAGES, Stage as ChainStage, stage_capacity};
 use crate::bits::Words;
-use crate::codec::{DecodeError, Kind, Persist};
 use crate::filter::Filter;
+use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::theory::check::{check_keys, check_rate};
-use crate::{BuildError, KeyHasher};
 
 /// Every table begins at a cache line of the payload.
 const WORDS_PER_LINE: u64 = 8;
@@ -29,23 +28,52 @@ fn padding_after(word_count: u64) -> usize {
     (word_count.wrapping_neg() % WORDS_PER_LINE) as usize
 }
 
-struct Parameters {
+/// The parameters of a file.
+pub struct Layout<L> {
     first_capacity: u64,
     rate: f64,
-    stages: Vec<Stage>,
+    stages: Vec<Stage<L>>,
 }
 
-struct Stage {
+struct Stage<L> {
+    layout: L,
     word_count: u64,
-    probes: u64,
-    capacity: u64,
     key_count: u64,
 }
 
-impl Parameters {
-    fn parse(parameters: &[u64]) -> Result<Self, DecodeError> {
+impl<F: ChainStage> Persist for Growing<F> {
+    type Layout = Layout<F::Layout>;
+
+    fn parts(&self) -> Parts<'_> {
+        let shape = |stage: &F| stage.word_count() << PROBES_BITS | u64::from(stage.probes());
+        let mut parameters = vec![self.first_capacity, self.rate.to_bits()];
+        let mut payload = Vec::with_capacity(2 * self.stages.len());
+        for stage in &self.stages {
+            parameters.extend([shape(stage), stage.key_count()]);
+            payload.extend(stage.parts().payload);
+            payload.push(&PADDING[..padding_after(stage.word_count())]);
+        }
+        Parts {
+            kind: F::CHAIN.file_kind(),
+            hasher: self.hasher(),
+            key_count: self.key_count(),
+            parameters,
+            payload,
+        }
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Self::Layout, DecodeError> {
+        F::CHAIN.file_kind().expect(kind)?;
         let Some((&[first_capacity, rate], stages)) = parameters.split_first_chunk() else {
-            return Err(DecodeError::Inconsistent("a growing filter has a capacity and a rate"));
+            return Err(DecodeError::Inconsistent("a growing filter has a capacity and an FPR"));
         };
         let rate = f64::from_bits(rate);
         check_keys(first_capacity)?;
@@ -54,76 +82,51 @@ impl Parameters {
         if !rest.is_empty() || !(1..=MOST_STAGES).contains(&stages.len()) {
             return Err(DecodeError::Inconsistent("a growing filter has from 1 to 31 stages"));
         }
-        let stage = |(index, &[shape, key_count]): (usize, &[u64; 2])| Stage {
-            word_count: shape >> PROBES_BITS,
-            probes: shape % (1 << PROBES_BITS),
-            capacity: stage_capacity(first_capacity, index),
-            key_count,
+        let stage = |(index, &[shape, key_count]): (usize, &[u64; 2])| {
+            let (word_count, probes) = (shape >> PROBES_BITS, shape % (1 << PROBES_BITS));
+            let capacity = stage_capacity(first_capacity, index);
+            // No stage has less than a bit for a key. The next one is made for twice as many keys,
+            // so that a file can ask for memory only in proportion to what it brings.
+            if word_count.saturating_mul(64) < capacity {
+                return Err(DecodeError::Inconsistent("a stage is too small for its capacity"));
+            }
+            let parameters = [word_count / F::WORDS_PER_UNIT, probes, capacity];
+            let layout = F::parse(F::KIND.file_kind(), &parameters)?;
+            if F::payload_length(&layout) != word_count {
+                return Err(DecodeError::Inconsistent("a stage is no whole number of blocks"));
+            }
+            Ok(Stage { layout, word_count, key_count })
         };
-        let stages: Vec<Stage> = stages.iter().enumerate().map(stage).collect();
-        // No stage has less than a bit for a key. The next one is made for twice as many keys, so
-        // that a file can ask for memory only in proportion to what it brings.
-        if stages.iter().any(|stage| stage.word_count.saturating_mul(64) < stage.capacity) {
-            return Err(DecodeError::Inconsistent("a stage is too small for its capacity"));
-        }
-        Ok(Self { first_capacity, rate, stages })
-    }
-}
-
-impl<F: ChainStage> Persist for Growing<F> {
-    const KIND: Kind = F::CHAIN;
-
-    fn parameters(&self) -> Vec<u64> {
-        let stage = |stage: &F| {
-            [stage.word_count() << PROBES_BITS | u64::from(stage.probes()), stage.key_count()]
-        };
-        let mut parameters = vec![self.first_capacity, self.rate.to_bits()];
-        parameters.extend(self.stages.iter().flat_map(stage));
-        parameters
+        let stages = stages.iter().enumerate().map(stage).collect::<Result<_, _>>()?;
+        Ok(Layout { first_capacity, rate, stages })
     }
 
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
+    fn payload_length(layout: &Self::Layout) -> u64 {
         // At most 31 numbers below 2^56, and their padding.
-        Ok(Parameters::parse(parameters)?
-            .stages
-            .iter()
-            .map(|stage| stage.word_count.next_multiple_of(WORDS_PER_LINE))
-            .sum())
+        layout.stages.iter().map(|stage| stage.word_count.next_multiple_of(WORDS_PER_LINE)).sum()
     }
 
-    fn payload(&self) -> Vec<&[u64]> {
-        let mut payload = Vec::with_capacity(2 * self.stages.len());
-        for stage in &self.stages {
-            payload.extend(stage.payload());
-            payload.push(&PADDING[..padding_after(stage.word_count())]);
-        }
-        payload
-    }
-
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        if payload.len() as u64 != Self::payload_length(parameters)? {
+    fn from_content(layout: Self::Layout, content: Content) -> Result<Self, DecodeError> {
+        if content.payload.len() as u64 != Self::payload_length(&layout) {
             return Err(DecodeError::Inconsistent("the number of words is not that of the stages"));
         }
-        let Parameters { first_capacity, rate, stages } = Parameters::parse(parameters)?;
-        let mut filter = Self { stages: Vec::with_capacity(stages.len()), first_capacity, rate };
+        let Content { version, hasher, key_count, metadata, payload } = content;
+        let Layout { first_capacity, rate, stages } = layout;
+        let mut filter =
+            Self { stages: Vec::with_capacity(stages.len()), first_capacity, rate, metadata };
         // The stages of a mapped file stay in it; those of one that was read get their own memory.
         let payload = Arc::new(payload);
         let mut start = 0;
-        for Stage { word_count, probes, capacity, key_count } in stages {
+        for Stage { layout, word_count, key_count } in stages {
             let table = start..start + word_count as usize;
             start = table.end + padding_after(word_count);
             if payload[table.end..start].iter().any(|&word| word != 0) {
                 return Err(DecodeError::Inconsistent("there is something between the stages"));
             }
-            let words = Words::part_of(&payload, table).map_err(out_of_memory)?;
-            // A table that is no whole number of units has words left over, which is refused.
-            let parameters = [word_count / F::WORDS_PER_UNIT, probes, capacity];
-            filter.stages.push(F::from_parts(hasher, key_count, &parameters, words)?);
+            let payload = Words::part_of(&payload, table)?;
+            let content =
+                Content { version, hasher, key_count, metadata: Metadata::new(), payload };
+            filter.stages.push(F::from_content(layout, content)?);
         }
         if filter.key_count() != key_count {
             return Err(DecodeError::Inconsistent(
@@ -131,12 +134,5 @@ impl<F: ChainStage> Persist for Growing<F> {
             ));
         }
         Ok(filter)
-    }
-}
-
-fn out_of_memory(error: BuildError) -> DecodeError {
-    match error {
-        BuildError::OutOfMemory { bytes } => DecodeError::OutOfMemory { bytes },
-        BuildError::Parameter(error) => DecodeError::Parameter(error),
     }
 }

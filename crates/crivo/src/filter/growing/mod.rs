@@ -62,6 +62,7 @@ mod stage;
 pub use stage::Stage;
 
 use super::{Blocked, Bloom, DynamicFilter, Filter, Full};
+use crate::persist::Metadata;
 use crate::theory::check::{check_keys, check_rate};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
@@ -110,6 +111,7 @@ pub struct Growing<F = Bloom> {
     stages: Vec<F>,
     first_capacity: u64,
     rate: f64,
+    metadata: Metadata,
 }
 
 /// A chain of blocked filters: [`Growing::blocked`].
@@ -176,7 +178,7 @@ impl<F: Stage> Growing<F> {
         check_rate(rate)?;
         let first_capacity = first_capacity.max(LEAST_CAPACITY);
         let first = F::made_for(first_capacity, stage_rate(rate, 0), hasher)?;
-        Ok(Self { stages: vec![first], first_capacity, rate })
+        Ok(Self { stages: vec![first], first_capacity, rate, metadata: Metadata::new() })
     }
 
     /// How many filters there are in the chain.

@@ -1,7 +1,7 @@
 //! What a chain can be made of.
 
-use crate::codec::{Kind, Persist};
-use crate::filter::{Blocked, Bloom, DynamicFilter, Filter};
+use crate::filter::{Blocked, Bloom, DynamicFilter, Filter, Kind};
+use crate::persist::Persist;
 use crate::theory::blocked::{self, Block};
 use crate::theory::bloom;
 use crate::{BuildError, KeyHasher, ParameterError};
@@ -18,6 +18,9 @@ impl Stage for Blocked {}
 
 /// What the chain must know of its stages.
 pub(super) trait Sealed: Sized + Persist + PartialEq {
+    /// Its own kind.
+    const KIND: Kind;
+
     /// The kind of the chain's files.
     const CHAIN: Kind;
 
@@ -38,6 +41,7 @@ pub(super) trait Sealed: Sized + Persist + PartialEq {
 }
 
 impl Sealed for Bloom {
+    const KIND: Kind = Kind::Bloom;
     const CHAIN: Kind = Kind::Growing;
     const WORDS_PER_UNIT: u64 = 1;
 
@@ -63,6 +67,7 @@ impl Sealed for Bloom {
 }
 
 impl Sealed for Blocked {
+    const KIND: Kind = Kind::Blocked;
     const CHAIN: Kind = Kind::GrowingBlocked;
     const WORDS_PER_UNIT: u64 = 8;
 

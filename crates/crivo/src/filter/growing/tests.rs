@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bits::Words;
-use crate::codec::{DecodeError, Persist};
+use crate::filter::Kind;
+use crate::persist::testing::{from_parts, payload_length};
+use crate::persist::{DecodeError, Persist};
 use crate::theory::bloom;
 
 fn grown(keys: u64, rate: f64, seed: u64) -> Growing {
@@ -14,7 +16,7 @@ fn grown(keys: u64, rate: f64, seed: u64) -> Growing {
 }
 
 fn taken_apart(filter: &Growing) -> (Vec<u64>, Words) {
-    (filter.parameters(), Words::copied(&filter.payload().concat()).unwrap())
+    (filter.parts().parameters, Words::copied(&filter.parts().payload.concat()).unwrap())
 }
 
 #[test]
@@ -158,15 +160,15 @@ proptest! {
         let mut filter = grown(keys, 0.01, 2);
         let (parameters, words) = taken_apart(&filter);
         prop_assert!(parameters.len() <= 64);
-        prop_assert_eq!(<Growing>::payload_length(&parameters).unwrap(), words.len() as u64);
+        prop_assert_eq!(payload_length::<Growing>(Kind::Growing, &parameters).unwrap(), words.len() as u64);
         let mut again =
-            <Growing>::from_parts(filter.hasher(), keys, &parameters, words.clone()).unwrap();
+            from_parts::<Growing>(Kind::Growing, filter.hasher(), keys, &parameters, words.clone()).unwrap();
         prop_assert_eq!(&again, &filter);
         filter.extend(keys..keys + 3_000);
         again.extend(keys..keys + 3_000);
         prop_assert_eq!(again, filter);
 
-        let wrong = <Growing>::from_parts(KeyHasher::default(), keys + 1, &parameters, words);
+        let wrong = from_parts::<Growing>(Kind::Growing, KeyHasher::default(), keys + 1, &parameters, words);
         prop_assert!(matches!(wrong, Err(DecodeError::Inconsistent(_))));
     }
 
@@ -179,14 +181,14 @@ proptest! {
         key: u64,
     ) {
         let parameters = [&[first_capacity, rate][..], &stages].concat();
-        let length = <Growing>::payload_length(&parameters);
+        let length = payload_length::<Growing>(Kind::Growing, &parameters);
         let words = match length {
             Ok(length) if length < 10_000 => length as usize,
             _ => words,
         };
         let key_count = stages.iter().skip(1).step_by(2).fold(0u64, |sum, &n| sum.saturating_add(n));
         let words = Words::zeroed(words).unwrap();
-        let filter = <Growing>::from_parts(KeyHasher::default(), key_count, &parameters, words);
+        let filter = from_parts::<Growing>(Kind::Growing, KeyHasher::default(), key_count, &parameters, words);
         if let Ok(mut filter) = filter {
             prop_assert!(length.is_ok());
             prop_assert!(!filter.contains(&key));
@@ -204,12 +206,13 @@ proptest! {
 #[test]
 fn nothing_may_lie_between_the_stages() {
     let filter = Growing::new(1_024, 0.01).unwrap();
-    let mut words: Vec<u64> = filter.payload().concat();
+    let mut words: Vec<u64> = filter.parts().payload.concat();
     let table = (filter.stages[0].size_in_bits() / 64) as usize;
     assert!(table < words.len(), "there is padding to spoil");
     words[table] = 1;
     let words = Words::copied(&words).unwrap();
-    let read = <Growing>::from_parts(filter.hasher(), 0, &filter.parameters(), words);
+    let read =
+        from_parts::<Growing>(Kind::Growing, filter.hasher(), 0, &filter.parts().parameters, words);
     assert!(matches!(read, Err(DecodeError::Inconsistent(_))));
 }
 
@@ -217,5 +220,8 @@ fn nothing_may_lie_between_the_stages() {
 #[test]
 fn a_stage_that_is_too_small_for_its_capacity_is_refused() {
     let parameters = [1 << 30, 0.01f64.to_bits(), 1 << 8 | 7, 1 << 30];
-    assert!(matches!(<Growing>::payload_length(&parameters), Err(DecodeError::Inconsistent(_))));
+    assert!(matches!(
+        payload_length::<Growing>(Kind::Growing, &parameters),
+        Err(DecodeError::Inconsistent(_))
+    ));
 }

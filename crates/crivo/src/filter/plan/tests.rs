@@ -45,7 +45,6 @@ fn plans_are_those_of_the_constructors() {
             Growing::new(keys, rate).unwrap().into(),
         ];
         for ours in made {
-            use crate::codec::Save;
             let planned = Plan::for_rate(ours.kind(), keys, rate).unwrap().make(hasher).unwrap();
             assert_eq!(planned.to_bytes(), ours.to_bytes());
         }

@@ -1,5 +1,6 @@
 //! The quotient filter, with rank and select.
 
+mod codec;
 mod geometry;
 mod operations;
 mod processor;
@@ -14,8 +15,7 @@ use self::operations::{Contains, ContainsBatch, Count, Insert, Remove};
 use self::rebuild::{FillError, merged};
 use self::table::{NoPlace, NoSuch, Table};
 use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter};
-use crate::bits::Words;
-use crate::codec::{DecodeError, Kind, Persist};
+use crate::persist::Metadata;
 use crate::theory::quotient;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
@@ -106,6 +106,7 @@ pub struct Quotient {
     table: Table,
     key_count: u64,
     hasher: KeyHasher,
+    metadata: Metadata,
 }
 
 impl Quotient {
@@ -140,7 +141,8 @@ impl Quotient {
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
         let geometry = Geometry::new(Geometry::slots_for(capacity)?, remainder_bits)?;
-        Ok(Self { table: Table::new(geometry)?, key_count: 0, hasher })
+        let table = Table::new(geometry)?;
+        Ok(Self { table, key_count: 0, hasher, metadata: Metadata::new() })
     }
 
     /// How many quotients there are.
@@ -229,8 +231,8 @@ impl Quotient {
     /// ```
     ///
     /// # Errors
-    /// If the fingerprints differ, there is no place for all keys, or no memory. Nothing has
-    /// changed.
+    /// If the fingerprints or the [`key-encoding`](Metadata::KEY_ENCODING) differ, there is no place
+    /// for all keys, or no memory. Nothing has changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal(
@@ -238,6 +240,7 @@ impl Quotient {
             self.table.geometry.range(),
             other.table.geometry.range(),
         )?;
+        let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
         let key_count = self.key_count.saturating_add(other.key_count);
         if key_count > self.capacity() {
             return Err(RebuildError::Full(Full::new(key_count, self.capacity())));
@@ -245,6 +248,7 @@ impl Quotient {
         let fingerprints = merged(self.table.fingerprints(), other.table.fingerprints());
         self.table = filled(self.table.geometry, fingerprints, key_count)?;
         self.key_count = key_count;
+        self.metadata = metadata;
         Ok(())
     }
 }
@@ -354,46 +358,4 @@ impl RemovableFilter for Quotient {
         self.key_count = fewer;
         Ok(())
     }
-}
-
-impl Persist for Quotient {
-    const KIND: Kind = Kind::Quotient;
-
-    fn parameters(&self) -> Vec<u64> {
-        vec![self.slot_count(), u64::from(self.remainder_bits())]
-    }
-
-    fn payload_length(parameters: &[u64]) -> Result<u64, DecodeError> {
-        Ok(geometry_from(parameters)?.words() as u64)
-    }
-
-    fn payload(&self) -> Vec<&[u64]> {
-        vec![&self.table.words]
-    }
-
-    fn from_parts(
-        hasher: KeyHasher,
-        key_count: u64,
-        parameters: &[u64],
-        payload: Words,
-    ) -> Result<Self, DecodeError> {
-        let geometry = geometry_from(parameters)?;
-        if payload.len() != geometry.words() {
-            return Err(DecodeError::Inconsistent("the table has not as many words as its slots"));
-        }
-        if key_count > geometry.capacity() {
-            return Err(DecodeError::Inconsistent("there are more keys than the table can hold"));
-        }
-        Ok(Self { table: Table::of_words(geometry, payload), key_count, hasher })
-    }
-}
-
-/// The geometry that a file's parameters describe: slots and remainder bits.
-fn geometry_from(parameters: &[u64]) -> Result<Geometry, DecodeError> {
-    let &[slots, remainder_bits] = parameters else {
-        return Err(DecodeError::Inconsistent("a quotient filter has two parameters"));
-    };
-    // What no u32 holds is refused like any other number above 62.
-    let remainder_bits = u32::try_from(remainder_bits).unwrap_or(u32::MAX);
-    Ok(Geometry::new(slots, remainder_bits)?)
 }

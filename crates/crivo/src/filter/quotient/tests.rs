@@ -6,7 +6,11 @@ use proptest::test_runner::{Config, RngSeed};
 use super::geometry::BLOCK;
 use super::processor::{Best, Operation};
 use super::*;
+use crate::bits::Words;
+use crate::filter::Kind;
 use crate::hash::Family;
+use crate::persist::Persist;
+use crate::persist::testing::{from_noise, from_parts, payload_length};
 use crate::theory::interval;
 
 fn run<O: Operation>(operation: O) -> O::Answer {
@@ -171,7 +175,7 @@ proptest! {
         digests in prop::collection::vec(any::<u64>(), 1..60),
     ) {
         let parameters = [slots, u64::from(bits)];
-        let length = Quotient::payload_length(&parameters).unwrap();
+        let length = payload_length::<Quotient>(Kind::Quotient, &parameters).unwrap();
         let mut random = Digest::new(seed);
         let mut next = || { random = random.remix(); random.get() };
         let words: Vec<u64> = (0..length)
@@ -183,7 +187,7 @@ proptest! {
             })
             .collect();
         let payload = Words::copied(&words).unwrap();
-        let parts = Quotient::from_parts(KeyHasher::default(), key_count, &parameters, payload);
+        let parts = from_noise::<Quotient>(Kind::Quotient, key_count, &parameters, payload);
         prop_assert_eq!(parts.is_err(), key_count > slots - slots.div_ceil(20));
         let Ok(mut filter) = parts else { return Ok(()) };
         let keys: Vec<Digest> = digests.iter().map(|&it| Digest::new(it)).collect();
@@ -333,7 +337,12 @@ fn copies_end_where_offsets_do() {
     let Ok(table) = Table::filled(geometry, std::iter::repeat_n(0, many)) else {
         panic!("so many fit")
     };
-    let mut filter = Quotient { table, key_count: many as u64, hasher: KeyHasher::default() };
+    let mut filter = Quotient {
+        table,
+        key_count: many as u64,
+        hasher: KeyHasher::default(),
+        metadata: Metadata::new(),
+    };
     assert!(Table::filled(geometry, std::iter::repeat_n(0, many + 1)).is_err());
     let before = filter.clone();
     let copy = Digest::new(0);
@@ -406,22 +415,22 @@ fn too_many_keys_are_not_united() {
 fn what_is_written_is_read() {
     let mut filter = Quotient::with_hasher(1000, 0.001, Family::Farm.with_seed(4)).unwrap();
     (0..900u32).for_each(|key| filter.insert(&key).unwrap());
-    let payload = filter.payload().concat();
-    let parameters = filter.parameters();
-    assert_eq!(Quotient::payload_length(&parameters), Ok(payload.len() as u64));
+    let payload = filter.parts().payload.concat();
+    let parameters = filter.parts().parameters;
+    assert_eq!(payload_length::<Quotient>(Kind::Quotient, &parameters), Ok(payload.len() as u64));
     assert_eq!(filter.size_in_bits(), payload.len() as u64 * 64);
     let read = |key_count, parameters: &[u64]| {
         let words = Words::copied(&payload).unwrap();
-        Quotient::from_parts(filter.hasher(), key_count, parameters, words)
+        from_parts::<Quotient>(Kind::Quotient, filter.hasher(), key_count, parameters, words)
     };
     assert_eq!(read(900, &parameters), Ok(filter.clone()));
     let slots = filter.slot_count();
     for bad in [&[][..], &[slots], &[slots, 10, 0], &[slots, 0], &[slots, 63], &[slots, 1 << 32]] {
         assert!(read(900, bad).is_err(), "{bad:?}");
-        assert!(Quotient::payload_length(bad).is_err(), "{bad:?}");
+        assert!(payload_length::<Quotient>(Kind::Quotient, bad).is_err(), "{bad:?}");
     }
     for bad in [[0, 10], [u64::MAX, 1], [1 << 60, 4], [u64::MAX, u64::MAX]] {
-        assert!(Quotient::payload_length(&bad).is_err(), "{bad:?}");
+        assert!(payload_length::<Quotient>(Kind::Quotient, &bad).is_err(), "{bad:?}");
     }
     assert!(read(900, &[slots + 1000, 10]).is_err());
     assert!(read(slots, &parameters).is_err());

@@ -1,0 +1,157 @@
+//! Metadata, and files of the first version.
+
+use super::*;
+use crate::filter::{Blocked, CountingBloom, Cuckoo, Fuse, Growing, Quotient, RebuildError};
+
+fn entries(metadata: &Metadata) -> Vec<(&str, &str)> {
+    metadata.iter().collect()
+}
+
+#[test]
+fn metadata_is_read_as_it_was_written() {
+    let directory = TestDirectory::new("metadata");
+    let path = directory.file("filter.crivo");
+    let mut filter = filled(16, KeyHasher::xxh3(42));
+    filter.metadata_mut().set("field", "e-mail").unwrap();
+    filter.metadata_mut().set("délimiteur", "\t\0").unwrap();
+    filter.save(&path).unwrap();
+    let expected = [("délimiteur", "\t\0"), ("field", "e-mail")];
+    assert_eq!(entries(Header::load(&path).unwrap().metadata()), expected);
+    assert_eq!(entries(verify(&path).unwrap().metadata()), expected);
+    let loaded = decode(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(entries(loaded.metadata()), expected);
+    assert_eq!(loaded, filter);
+    // It is part of what a filter is.
+    assert_ne!(filled(16, KeyHasher::xxh3(42)), filter);
+}
+
+#[test]
+fn every_changed_byte_of_metadata_is_noticed() {
+    let mut filter = filled(16, KeyHasher::xxh3(42));
+    filter.metadata_mut().set("field", "e-mail").unwrap();
+    let bytes = filter.to_bytes();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        assert!(decode(&changed).is_err(), "byte {at}");
+        assert!(decode(&bytes[..at]).is_err(), "only {at} bytes");
+    }
+}
+
+#[test]
+fn metadata_that_cannot_be_is_an_error() {
+    let mut filter = filled(16, KeyHasher::xxh3(42));
+    filter.metadata_mut().set("field", "e-mail").unwrap();
+    let bytes = filter.to_bytes();
+    for claimed in [Metadata::MAX_BYTES as u32 + 1, u32::MAX] {
+        let lying = forged(&bytes, 48, &claimed.to_le_bytes());
+        assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))), "{claimed}");
+    }
+    let lying = forged(&bytes, 48, &(Metadata::MAX_BYTES as u32).to_le_bytes());
+    assert!(matches!(decode(&lying), Err(DecodeError::Truncated { .. })));
+    let lying = forged(&bytes, 65, &[0xff]);
+    assert!(matches!(decode(&lying), Err(DecodeError::Inconsistent(_))), "no text");
+}
+
+#[test]
+fn a_file_of_version_1_is_read_and_written_as_version_2() {
+    let old = small_in_version_1();
+    let header = Header::from_bytes(&old).unwrap();
+    assert_eq!((header.version(), header.metadata()), (1, &Metadata::new()));
+    assert_eq!(header.header_checksum(), xxh3_64(&old[..56]));
+    assert_eq!(header.file_length(), old.len() as u64);
+    let filter = decode(&old).unwrap();
+    assert_eq!(filter.to_bytes(), small());
+    assert_eq!(filter.hasher(), KeyHasher::xxh3(42));
+}
+
+#[test]
+fn an_unverified_copy_is_read_all_the_same() {
+    let directory = TestDirectory::new("unverified");
+    let path = directory.file("filter.crivo");
+    let mut bytes = small();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let lenient = LoadOptions::new().verify(false);
+    let filter: Mock = lenient.from_bytes(&bytes).unwrap();
+    assert_eq!(lenient.load::<Mock>(&path).unwrap(), filter);
+    assert_eq!(lenient.read_from::<Mock>(&bytes[..]).unwrap(), filter);
+    assert_eq!(of(LoadOptions::new().load::<Mock>(&path)), DecodeError::PayloadChecksum);
+    // The header is verified in any case.
+    bytes[24] ^= 1;
+    assert_eq!(lenient.from_bytes::<Mock>(&bytes), Err(DecodeError::HeaderChecksum));
+}
+
+/// Filters that can be merged, each with the same two keys.
+fn mergeable() -> Vec<AnyFilter> {
+    fn filled<F: DynamicFilter + Into<AnyFilter>>(mut filter: F) -> AnyFilter {
+        ["ana", "rui"].iter().for_each(|key| _ = filter.insert(key).unwrap());
+        filter.into()
+    }
+    vec![
+        filled(Bloom::new(100, 0.01).unwrap()),
+        filled(Blocked::new(100, 0.01).unwrap()),
+        filled(CountingBloom::new(100, 0.01).unwrap()),
+        filled(Cuckoo::new(100, 0.01).unwrap()),
+        filled(Quotient::new(100, 0.01).unwrap()),
+    ]
+}
+
+#[test]
+fn unknown_metadata_survives_a_union() {
+    for filter in mergeable() {
+        let (mut ours, mut theirs) = (filter.clone(), filter);
+        ours.metadata_mut().set("a", "1").unwrap();
+        ours.metadata_mut().set("b", "2").unwrap();
+        theirs.metadata_mut().set("b", "3").unwrap();
+        theirs.metadata_mut().set(Metadata::KEY_ENCODING, "utf8").unwrap();
+        ours.union_with(&theirs).unwrap();
+        let expected = [("a", "1"), ("b", "2"), ("key-encoding", "utf8")];
+        assert_eq!(entries(ours.metadata()), expected, "{}", ours.kind());
+    }
+}
+
+#[test]
+fn keys_that_were_made_in_different_ways_are_not_merged() {
+    for filter in mergeable() {
+        let (mut ours, mut theirs) = (filter.clone(), filter);
+        ours.metadata_mut().set(Metadata::KEY_ENCODING, "utf8").unwrap();
+        theirs.metadata_mut().set(Metadata::KEY_ENCODING, "u64").unwrap();
+        let before = ours.to_bytes();
+        let Err(RebuildError::Incompatible(error)) = ours.union_with(&theirs) else { panic!() };
+        assert_eq!(
+            (error.parameter, &*error.ours, &*error.theirs),
+            ("key-encoding", "utf8", "u64")
+        );
+        assert!(ours.to_bytes() == before, "{}", ours.kind());
+    }
+}
+
+#[test]
+fn metadata_survives_every_change_of_a_filter() {
+    let with_entry = |mut filter: AnyFilter| {
+        filter.metadata_mut().set("a", "1").unwrap();
+        AnyFilter::from_bytes(&filter.to_bytes()).unwrap()
+    };
+    let mut filters = mergeable();
+    filters.push(Growing::new(1, 0.01).unwrap().into());
+    filters.push(Growing::blocked(1, 0.01).unwrap().into());
+    for filter in filters {
+        let mut filter = with_entry(filter);
+        let digest = filter.hasher().digest("eva");
+        filter.as_dynamic_mut().unwrap().insert_digest(digest).unwrap();
+        let loaded = AnyFilter::from_bytes(&filter.to_bytes()).unwrap();
+        assert!(loaded.contains("eva"));
+        assert_eq!(loaded.metadata().get("a"), Some("1"), "{}", loaded.kind());
+    }
+    let fuse = with_entry(Fuse::build(["ana"], 0.01).unwrap().into());
+    assert_eq!(fuse.metadata().get("a"), Some("1"));
+    let AnyFilter::Quotient(mut quotient) = with_entry(mergeable().pop().unwrap()) else {
+        panic!()
+    };
+    quotient.expand().unwrap();
+    assert_eq!(quotient.metadata().get("a"), Some("1"));
+    let AnyFilter::Bloom(bloom) = with_entry(mergeable().swap_remove(0)) else { panic!() };
+    let shared = crate::filter::AtomicBloom::from(bloom.clone());
+    assert_eq!(shared.into_bloom(), bloom);
+}

@@ -1,0 +1,109 @@
+//! The kinds of filters, and the one table that lists them.
+
+use std::fmt;
+
+use crate::ParameterError;
+use crate::persist::FileKind;
+
+/// The table of kinds: the name in the code, the type of the filters, the number that stands for
+/// the kind in files, its short name, and what it is. It calls the macro that it is given with all
+/// rows.
+macro_rules! for_each_kind {
+    ($macro:ident) => {
+        $macro! {
+            Bloom(Bloom): 1, "bloom", "The classic Bloom filter.";
+            Blocked(Blocked): 2, "blocked", "The blocked Bloom filter.";
+            Counting(CountingBloom): 3, "counting", "The counting Bloom filter.";
+            Cuckoo(Cuckoo): 4, "cuckoo", "The cuckoo filter.";
+            Quotient(Quotient): 5, "quotient", "The quotient filter.";
+            Fuse(Fuse): 6, "fuse", "The binary fuse filter.";
+            Growing(Growing): 7, "growing", "A growing chain of Bloom filters.";
+            GrowingBlocked(GrowingBlocked): 9, "growing-blocked",
+                "A growing chain of blocked Bloom filters.";
+        }
+    };
+}
+pub(crate) use for_each_kind;
+
+macro_rules! kinds {
+    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+        /// The kinds of filters, and the numbers that stand for them in files.
+        ///
+        /// What else a file may contain is a [`FileKind`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $(#[doc = $what] $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind of filter, in the order of their numbers.
+            pub const ALL: [Self; [$($id),*].len()] = [$(Self::$kind),*];
+
+            /// The number that stands for this kind in files. It never changes.
+            pub const fn id(self) -> u8 {
+                match self { $(Self::$kind => $id,)* }
+            }
+
+            /// A short name for people and command lines.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+        }
+    };
+}
+for_each_kind!(kinds);
+
+impl Kind {
+    /// The kind with this number, if there is one.
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.id() == id)
+    }
+
+    /// What a file with a filter of this kind says that it contains.
+    pub const fn file_kind(self) -> FileKind {
+        FileKind::new(self.id(), self.name(), "filter")
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Kind {
+    type Err = ParameterError;
+
+    /// The kind of filter of that [name](Kind::name).
+    ///
+    /// ```
+    /// use crivo::filter::Kind;
+    ///
+    /// assert_eq!("cuckoo".parse(), Ok(Kind::Cuckoo));
+    /// assert!("cuckold".parse::<Kind>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, ParameterError> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let allowed =
+                "bloom, blocked, counting, cuckoo, quotient, fuse, growing or growing-blocked";
+            ParameterError::new("kind", format_args!("{name:?}"), allowed)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_are_read_as_they_are_written() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_id(kind.id()), Some(kind));
+            assert_eq!(kind.name().parse(), Ok(kind));
+        }
+        assert!(Kind::ALL.is_sorted_by_key(|kind| kind.id()));
+        let error = "sieve".parse::<Kind>().unwrap_err().to_string();
+        assert!(Kind::ALL.iter().all(|kind| error.contains(kind.name())), "{error}");
+    }
+}
