@@ -4,7 +4,7 @@
 #![no_main]
 
 use crivo::KeyHasher;
-use crivo_route::geographic::{Hop, Letter};
+use crivo_route::geographic::{Hop, Packet};
 use crivo_route::{Design, Message, Node, NodeId};
 use libfuzzer_sys::fuzz_target;
 
@@ -42,11 +42,11 @@ fn check_message(bytes: &[u8]) {
 }
 
 fn check_letter(bytes: &[u8]) {
-    if let Ok(mut letter) = Letter::from_bytes(bytes) {
-        assert_eq!(letter.to_bytes(), bytes);
+    if let Ok(mut packet) = Packet::from_bytes(bytes) {
+        assert_eq!(packet.to_bytes(), bytes);
         for accepts in [true, false, false, true] {
-            if let Hop::To(square) = letter.step(false, |_| accepts) {
-                assert_eq!(square, letter.here());
+            if let Hop::To(square) = packet.step(false, |_| accepts) {
+                assert_eq!(square, packet.here());
             }
         }
     }

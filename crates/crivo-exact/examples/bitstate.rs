@@ -36,7 +36,7 @@ const HOLDS_LEFT: u64 = 1;
 const EATS: u64 = 2;
 
 /// Two bits for each of them are in a `u64`.
-const MOST_PHILOSOPHERS: u32 = 32;
+const MAX_PHILOSOPHERS: u32 = 32;
 
 impl Table {
     fn thinking(philosophers: u32) -> Self {
@@ -142,8 +142,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(number) => number.parse()?,
         None => 14,
     };
-    if !(2..=MOST_PHILOSOPHERS).contains(&philosophers) {
-        return Err(format!("{philosophers} philosophers; from 2 to {MOST_PHILOSOPHERS}").into());
+    if !(2..=MAX_PHILOSOPHERS).contains(&philosophers) {
+        return Err(format!("{philosophers} philosophers; from 2 to {MAX_PHILOSOPHERS}").into());
     }
     let start = Table::thinking(philosophers);
     let (exact, bytes) = search_exactly(start)?;

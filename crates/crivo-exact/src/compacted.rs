@@ -17,7 +17,7 @@ mod outcome;
 mod values;
 
 pub use entries::{CompactedEntries, CompactedEntriesMut, IntoCompactedEntries};
-pub use outcome::{Answer, Inserted};
+pub use outcome::{Inserted, Lookup};
 use values::Values;
 
 /// A map that keeps l bits of each key's digest instead of the key. **It may err.**
@@ -32,12 +32,12 @@ use values::Values;
 /// ```
 ///
 /// ```
-/// use crivo_exact::{Answer, CompactedMap, Inserted};
+/// use crivo_exact::{CompactedMap, Inserted, Lookup};
 ///
 /// let mut depths = CompactedMap::<String, u32>::new(40)?;
 /// assert_eq!(depths.insert("a state of the program", 7)?, Inserted::New);
-/// assert_eq!(depths.get("a state of the program"), Answer::Probably(&7));
-/// assert_eq!(depths.get("a state not yet seen"), Answer::Absent);
+/// assert_eq!(depths.get("a state of the program"), Lookup::Probably(&7));
+/// assert_eq!(depths.get("a state not yet seen"), Lookup::Absent);
 /// assert_eq!(depths.insert("a state of the program", 6)?, Inserted::ProbablyReplaced(7));
 /// assert!(depths.expected_fpr() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,10 +45,10 @@ use values::Values;
 ///
 /// # What may go wrong
 ///
-/// The answer that a key is [absent](Answer::Absent) is certain as long as nothing was removed.
+/// The answer that a key is [absent](Lookup::Absent) is certain as long as nothing was removed.
 /// Everything else holds *probably*, and the types say so:
 ///
-/// - a lookup of a key never inserted may find [the value of another](Answer::Probably);
+/// - a lookup of a key never inserted may find [the value of another](Lookup::Probably);
 /// - an insertion of a new key may [replace the value of another](Inserted::ProbablyReplaced), and
 ///   the two keys share one entry from then on;
 /// - a removal takes that one entry out, and so every key that shares it, whether or not the
@@ -202,7 +202,7 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// The value that is probably under `key`.
-    pub fn get<Q>(&self, key: &Q) -> Answer<&V>
+    pub fn get<Q>(&self, key: &Q) -> Lookup<&V>
     where
         K: Borrow<Q>,
         Q: Key + ?Sized,
@@ -211,7 +211,7 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// The value that is probably under `key`, to be changed: for every key that shares the entry.
-    pub fn get_mut<Q>(&mut self, key: &Q) -> Answer<&mut V>
+    pub fn get_mut<Q>(&mut self, key: &Q) -> Lookup<&mut V>
     where
         K: Borrow<Q>,
         Q: Key + ?Sized,
@@ -221,7 +221,7 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// Whether there is probably a value under `key`; `false` is as certain as
-    /// [`Answer::Absent`].
+    /// [`Lookup::Absent`].
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -234,7 +234,7 @@ impl<K, V> CompactedMap<K, V> {
     ///
     /// Remove only what you inserted: a key that was never inserted takes out another's entry with
     /// the chance of [`expected_fpr`](Self::expected_fpr).
-    pub fn remove<Q>(&mut self, key: &Q) -> Answer<V>
+    pub fn remove<Q>(&mut self, key: &Q) -> Lookup<V>
     where
         K: Borrow<Q>,
         Q: Key + ?Sized,

@@ -46,8 +46,8 @@ mod load;
 mod slots;
 
 pub use chained::ChainedMap;
-pub use compacted::{Answer, CompactedMap, Inserted};
-pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, Layout};
+pub use compacted::{CompactedMap, Inserted, Lookup};
+pub use cuckoo::{CuckooMap, CuckooOptions, Eviction, TableLayout};
 pub use dictionary::Dictionary;
 pub use error::InsertError;
 pub use linear::LinearMap;

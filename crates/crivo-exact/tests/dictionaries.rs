@@ -9,8 +9,8 @@ use std::rc::Rc;
 use crivo::hash::SecretKey;
 use crivo::{BuildError, Key, KeyHasher};
 use crivo_exact::{
-    ChainedMap, CompactedMap, CuckooMap, CuckooOptions, Dictionary, Eviction, InsertError, Layout,
-    LinearMap,
+    ChainedMap, CompactedMap, CuckooMap, CuckooOptions, Dictionary, Eviction, InsertError,
+    LinearMap, TableLayout,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -69,7 +69,7 @@ const fn variation(choices: usize, bucket_size: usize, walk: bool) -> CuckooOpti
     CuckooOptions {
         choices,
         bucket_size,
-        layout: if walk { Layout::SeparateTables } else { Layout::OneTable },
+        layout: if walk { TableLayout::SeparateTables } else { TableLayout::OneTable },
         stash: if walk { 3 } else { 0 },
         eviction: if walk { Eviction::random_walk() } else { Eviction::breadth_first() },
         max_load: None,

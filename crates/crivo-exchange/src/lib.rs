@@ -10,7 +10,7 @@
 //!
 //! | question | module | what it costs |
 //! |---|---|---|
-//! | all of it, exactly, at the least cost | [`Session`] | chosen by a [`Plan`] |
+//! | all of it, exactly, at the least cost | [`Session`] | chosen by a [`SyncPlan`] |
 //! | what is different, exactly | [`rateless`] | about 29 bytes per differing item, whatever the size of the sets |
 //! | what is missing or common, in one message | [`Offer`], [`Sieve`] | some bits per item of the set; a known rate of error |
 //! | which rows have a partner there? | [`join`] | some bits per key |
@@ -85,7 +85,7 @@ mod wire;
 pub use error::ExchangeError;
 pub use id::{ExchangeKey, Id, IdSet};
 pub use offer::{Offer, Sieve};
-pub use plan::{Plan, Protocol, Situation};
+pub use plan::{Protocol, Situation, SyncPlan};
 pub use session::{Action, Greeting, Policy, Session, Traffic};
 pub use strata::Strata;
 pub use wire::MAX_MESSAGE;

@@ -31,9 +31,9 @@ pub(super) const TAG: u8 = 5;
 /// The most keys of one part: with the widest fingerprints, its message is half of what is allowed.
 const PART: u64 = 1 << 17;
 /// More parts than this are more than 2^37 items.
-const MOST_PARTS: u64 = 1 << 20;
+const MAX_PARTS: u64 = 1 << 20;
 /// The widest fingerprints. The rate is 2^−width.
-pub(super) const MOST_WIDTH: u32 = 32;
+pub(super) const MAX_WIDTH: u32 = 32;
 /// What a filter's file has before its table.
 const HEADER: f64 = 128.0;
 
@@ -74,7 +74,7 @@ impl Offer {
     /// # Errors
     /// If the width is not from 1 to 32.
     pub fn new(set: &IdSet, width: u32, round: u64) -> Result<Self, ParameterError> {
-        if !(1..=MOST_WIDTH).contains(&width) {
+        if !(1..=MAX_WIDTH).contains(&width) {
             return Err(ParameterError::new("width", width, "from 1 to 32"));
         }
         let parts = parts_for(set.item_count());
@@ -187,7 +187,7 @@ impl Sieve {
         if tag != TAG {
             return Err(ExchangeError::UnknownMessage(tag));
         }
-        let parts = wire::number_up_to(&mut reader, "number of parts", MOST_PARTS)?;
+        let parts = wire::number_up_to(&mut reader, "number of parts", MAX_PARTS)?;
         let index = reader.number()?;
         if index != self.received
             || index >= parts

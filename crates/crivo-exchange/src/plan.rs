@@ -14,7 +14,7 @@
 //! tiny, items short, or nearly nothing is in common. A filter of one side only is for sets of which
 //! one has little that the other lacks.
 
-use super::offer::{MOST_WIDTH, offer_bytes, rate};
+use super::offer::{MAX_WIDTH, offer_bytes, rate};
 use super::rateless::codec::symbols_bytes;
 use super::rateless::expected_symbols;
 use super::wire::number_length;
@@ -74,14 +74,14 @@ pub enum Protocol {
 
 /// A protocol, and what it is expected to cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct SyncPlan {
     /// The protocol.
     pub protocol: Protocol,
     /// The bytes that it is expected to send in both directions, without the differing items.
     pub bytes: f64,
 }
 
-impl Plan {
+impl SyncPlan {
     /// The one that costs less.
     pub(super) fn cheaper(self, other: Self) -> Self {
         if other.bytes < self.bytes { other } else { self }
@@ -96,20 +96,20 @@ struct Shares {
 
 impl Situation {
     /// The cheapest protocol.
-    pub fn plan(&self) -> Plan {
+    pub fn plan(&self) -> SyncPlan {
         self.priced(Protocol::Rateless)
             .cheaper(self.best_filters())
             .cheaper(self.priced_everything())
     }
 
     /// The cheapest pair of filters, of which one may be none.
-    pub fn best_filters(&self) -> Plan {
+    pub fn best_filters(&self) -> SyncPlan {
         let one_bit = self.priced(Protocol::Filters { here: 1, there: 1 });
-        (0..=MOST_WIDTH)
-            .flat_map(|here| (0..=MOST_WIDTH).map(move |there| (here, there)))
+        (0..=MAX_WIDTH)
+            .flat_map(|here| (0..=MAX_WIDTH).map(move |there| (here, there)))
             .filter(|&widths| widths != (0, 0))
             .map(|(here, there)| self.priced(Protocol::Filters { here, there }))
-            .fold(one_bit, Plan::cheaper)
+            .fold(one_bit, SyncPlan::cheaper)
     }
 
     /// The bytes that a protocol is expected to send in both directions, without the differing
@@ -164,12 +164,12 @@ impl Situation {
     }
 
     /// The plan to send everything.
-    pub(super) fn priced_everything(&self) -> Plan {
+    pub(super) fn priced_everything(&self) -> SyncPlan {
         self.priced(Protocol::Everything)
     }
 
-    fn priced(&self, protocol: Protocol) -> Plan {
-        Plan { protocol, bytes: self.cost(protocol) }
+    fn priced(&self, protocol: Protocol) -> SyncPlan {
+        SyncPlan { protocol, bytes: self.cost(protocol) }
     }
 
     fn shares(&self) -> Shares {

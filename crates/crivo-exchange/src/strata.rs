@@ -18,7 +18,7 @@
 //! who wants it exact where it is small.
 
 use super::rateless::codec::{put_symbol, read_symbol, with_count, with_surplus};
-use super::rateless::{CodedSymbol, Decoder, DifferenceEstimate, Encoder, Progress};
+use super::rateless::{CodedSymbol, Decoder, DecoderStatus, DifferenceEstimate, Encoder};
 use super::wire::{self, Reader};
 use super::{ExchangeError, ExchangeKey, Id, IdSet};
 use crivo::KeyHasher;
@@ -125,7 +125,7 @@ impl Strata {
                 continue;
             };
             let mut decoder = Decoder::new(ids, FIRST_ROUND + number as u64);
-            if decoder.receive(&stratum.symbols)? == Progress::Decoded {
+            if decoder.receive(&stratum.symbols)? == DecoderStatus::Decoded {
                 decoded += decoder.difference().map_or(0.0, |difference| difference.size() as f64);
                 continue;
             }

@@ -36,7 +36,7 @@ pub(super) enum Shape {
 }
 
 /// The most bits of a shared filter: one child's takes 512 MB.
-const MOST_BITS: u64 = 1 << 32;
+const MAX_BITS: u64 = 1 << 32;
 
 impl Design {
     /// All filters have the same m and k, so that a parent's is the OR of its children's. They are
@@ -47,7 +47,7 @@ impl Design {
     /// 2^32 bits.
     pub fn shared(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
         let size = bloom::size(capacity, rate)?;
-        if size.bits > MOST_BITS {
+        if size.bits > MAX_BITS {
             return Err(ParameterError::new("size in bits", size.bits, "at most 2^32"));
         }
         Ok(Self { shape: Shape::Shared { bits: size.bits, probes: size.probes }, hasher })

@@ -104,6 +104,6 @@ pub mod theory;
 pub use design::Design;
 pub use error::RouteError;
 pub use message::{Answer, Direction, MAX_NAME_LENGTH, Message, NodeId, Request, Whole};
-pub use network::{Delivery, Network, Statistics, Traffic};
-pub use node::{Action, Node, Outcome};
+pub use network::{Delivery, MessageCount, Network, Statistics};
+pub use node::{Node, NodeAction, RequestOutcome};
 pub use wire::MessageError;

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::RouteError;
 use super::design::Design;
 use super::message::{Message, NodeId};
-use super::node::{Action, Node, Outcome};
+use super::node::{Node, NodeAction, RequestOutcome};
 
 /// How many messages there were, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Traffic {
+pub struct MessageCount {
     /// How many messages.
     pub messages: u64,
     /// How many bytes they had in all.
     pub bytes: u64,
 }
 
-impl Traffic {
+impl MessageCount {
     pub(super) fn count(&mut self, bytes: &[u8]) {
         self.messages += 1;
         self.bytes += bytes.len() as u64;
@@ -28,15 +28,15 @@ impl Traffic {
 #[non_exhaustive]
 pub struct Statistics {
     /// Whole summaries: of nodes that joined or moved.
-    pub wholes: Traffic,
+    pub wholes: MessageCount,
     /// Changes of summaries, a message for each step towards the root.
-    pub changes: Traffic,
+    pub changes: MessageCount,
     /// Requests, a message for each hop.
-    pub requests: Traffic,
+    pub requests: MessageCount,
     /// Answers, a message for each hop back to the origin.
-    pub answers: Traffic,
+    pub answers: MessageCount,
     /// Everything else: leaving and moving.
-    pub others: Traffic,
+    pub others: MessageCount,
     /// Requests that found their resource.
     pub found: u64,
     /// Requests for what nobody has.
@@ -54,7 +54,7 @@ pub struct Statistics {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// The hops of the shortest path through the tree: to the nearest holder, or to the root if
     /// nobody has the resource.
     pub shortest_hops: u64,
@@ -103,7 +103,7 @@ pub struct Network {
     next_id: u64,
     /// Sender, receiver, bytes.
     queue: VecDeque<(NodeId, NodeId, Vec<u8>)>,
-    finished: Option<Outcome>,
+    finished: Option<RequestOutcome>,
     statistics: Statistics,
 }
 
@@ -292,7 +292,7 @@ impl Network {
     }
 
     /// Carries out the actions of a node, and all that follow from them.
-    fn settle(&mut self, node: NodeId, actions: Vec<Action>) -> Result<(), RouteError> {
+    fn settle(&mut self, node: NodeId, actions: Vec<NodeAction>) -> Result<(), RouteError> {
         self.carry_out(node, actions);
         while let Some((from, to, bytes)) = self.queue.pop_front() {
             let actions = self.expect(to)?.receive(from, &bytes)?;
@@ -301,16 +301,16 @@ impl Network {
         Ok(())
     }
 
-    fn carry_out(&mut self, node: NodeId, actions: Vec<Action>) {
+    fn carry_out(&mut self, node: NodeId, actions: Vec<NodeAction>) {
         for action in actions {
             match action {
-                Action::Send { to, bytes } => {
+                NodeAction::Send { to, bytes } => {
                     self.statistics.count(&bytes);
                     self.queue.push_back((node, to, bytes));
                 }
-                Action::Finished(outcome) => self.finished = Some(outcome),
-                Action::Deliver { .. } => {}
-                Action::Left => {
+                NodeAction::Finished(outcome) => self.finished = Some(outcome),
+                NodeAction::Deliver { .. } => {}
+                NodeAction::Left => {
                     self.nodes.remove(&node);
                 }
             }

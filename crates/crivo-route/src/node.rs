@@ -12,7 +12,7 @@ use crivo::ParameterError;
 /// What a node wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Action {
+pub enum NodeAction {
     /// Bytes for a neighbour.
     Send {
         /// Which neighbour.
@@ -28,14 +28,14 @@ pub enum Action {
         origin: NodeId,
     },
     /// A request that was made here has come to its end.
-    Finished(Outcome),
+    Finished(RequestOutcome),
     /// The node has told its neighbours that it leaves, and can be forgotten.
     Left,
 }
 
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RequestOutcome {
     /// The name of the resource.
     pub resource: Vec<u8>,
     /// Who has it; `None`: nobody in the tree.
@@ -52,20 +52,20 @@ pub struct Outcome {
 ///
 /// ```
 /// use crivo::KeyHasher;
-/// use crivo_route::{Action, Design, Node, NodeId};
+/// use crivo_route::{Design, Node, NodeAction, NodeId};
 ///
 /// let design = Design::sized(0.01, KeyHasher::default())?;
 /// let (mut root, mut leaf) = (Node::new(NodeId(0), design), Node::new(NodeId(1), design));
 /// leaf.add(b"a song")?;
 /// for action in leaf.attach(NodeId(0)) {
-///     let Action::Send { bytes, .. } = action else { continue };
+///     let NodeAction::Send { bytes, .. } = action else { continue };
 ///     root.receive(NodeId(1), &bytes)?; // a summary of all that the leaf has
 /// }
 /// let asked = root.request(b"a song")?;
-/// let Action::Send { to, bytes } = &asked[0] else { panic!("the filter accepts it") };
+/// let NodeAction::Send { to, bytes } = &asked[0] else { panic!("the filter accepts it") };
 /// assert_eq!(*to, NodeId(1));
 /// let found = leaf.receive(NodeId(0), bytes)?;
-/// assert!(matches!(&found[0], Action::Deliver { origin: NodeId(0), .. }));
+/// assert!(matches!(&found[0], NodeAction::Deliver { origin: NodeId(0), .. }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -166,7 +166,7 @@ impl Node {
     ///
     /// # Errors
     /// If the name is longer than [`MAX_NAME_LENGTH`].
-    pub fn add(&mut self, resource: &[u8]) -> Result<Vec<Action>, ParameterError> {
+    pub fn add(&mut self, resource: &[u8]) -> Result<Vec<NodeAction>, ParameterError> {
         check_name(resource)?;
         if !self.resources.insert(resource.to_vec()) {
             return Ok(Vec::new());
@@ -179,7 +179,7 @@ impl Node {
     }
 
     /// Takes a resource out. Nothing changes if it is not there.
-    pub fn remove(&mut self, resource: &[u8]) -> Vec<Action> {
+    pub fn remove(&mut self, resource: &[u8]) -> Vec<NodeAction> {
         if !self.resources.remove(resource) {
             return Vec::new();
         }
@@ -200,7 +200,7 @@ impl Node {
     ///
     /// The parent must not be a node of this node's own subtree, which the node cannot know: a
     /// ring is no tree.
-    pub fn attach(&mut self, parent: NodeId) -> Vec<Action> {
+    pub fn attach(&mut self, parent: NodeId) -> Vec<NodeAction> {
         let old = self.parent.replace(parent);
         // First the new parent is told, then the old one: nothing is hidden in between.
         let mut actions = vec![self.tell_all(parent)];
@@ -209,25 +209,25 @@ impl Node {
     }
 
     /// Begins to leave. The node's children move to its parent; when they have gone, the node goes
-    /// itself and says so by [`Action::Left`]. Until then it serves as before.
+    /// itself and says so by [`NodeAction::Left`]. Until then it serves as before.
     ///
     /// # Errors
     /// If the node is the root: a tree has one.
-    pub fn leave(&mut self) -> Result<Vec<Action>, RouteError> {
+    pub fn leave(&mut self) -> Result<Vec<NodeAction>, RouteError> {
         let parent = self.parent.ok_or(RouteError::RootCannotLeave)?;
         self.leaving = true;
         if self.children.is_empty() {
-            return Ok(vec![send(parent, &Message::Leave), Action::Left]);
+            return Ok(vec![send(parent, &Message::Leave), NodeAction::Left]);
         }
         Ok(self.children.keys().map(|&child| send(child, &Message::Reattach(parent))).collect())
     }
 
-    /// Asks for a resource. The answer comes as [`Action::Finished`], from here or from a later
+    /// Asks for a resource. The answer comes as [`NodeAction::Finished`], from here or from a later
     /// [`receive`](Self::receive).
     ///
     /// # Errors
     /// If the name is longer than [`MAX_NAME_LENGTH`].
-    pub fn request(&self, resource: &[u8]) -> Result<Vec<Action>, ParameterError> {
+    pub fn request(&self, resource: &[u8]) -> Result<Vec<NodeAction>, ParameterError> {
         check_name(resource)?;
         Ok(self.search(
             Request {
@@ -250,7 +250,7 @@ impl Node {
     /// # Errors
     /// If the bytes are no message, or none that this neighbour could have sent. Nothing has
     /// changed.
-    pub fn receive(&mut self, from: NodeId, bytes: &[u8]) -> Result<Vec<Action>, RouteError> {
+    pub fn receive(&mut self, from: NodeId, bytes: &[u8]) -> Result<Vec<NodeAction>, RouteError> {
         match Message::from_bytes(bytes)? {
             Message::Whole(whole) => self.receive_whole(from, &whole),
             Message::Change { sequence, flipped } => self.receive_change(from, sequence, &flipped),
@@ -283,7 +283,11 @@ impl Node {
         self.parent == Some(node) || self.children.contains_key(&node)
     }
 
-    fn receive_whole(&mut self, from: NodeId, whole: &Whole) -> Result<Vec<Action>, RouteError> {
+    fn receive_whole(
+        &mut self,
+        from: NodeId,
+        whole: &Whole,
+    ) -> Result<Vec<NodeAction>, RouteError> {
         if whole.design != self.design.fingerprint() {
             return Err(RouteError::OtherDesign(from));
         }
@@ -319,7 +323,7 @@ impl Node {
         from: NodeId,
         sequence: u64,
         flipped: &[u64],
-    ) -> Result<Vec<Action>, RouteError> {
+    ) -> Result<Vec<NodeAction>, RouteError> {
         let view = self.children.get_mut(&from).ok_or(RouteError::NotAChild(from))?;
         check_numbers(flipped, &view.numbers)?;
         if !view.complete {
@@ -334,10 +338,10 @@ impl Node {
         Ok(self.tell_changes(flipped))
     }
 
-    fn receive_leave(&mut self, from: NodeId) -> Result<Vec<Action>, RouteError> {
+    fn receive_leave(&mut self, from: NodeId) -> Result<Vec<NodeAction>, RouteError> {
         let view = self.children.remove(&from).ok_or(RouteError::NotAChild(from))?;
         if let (true, true, Some(parent)) = (self.leaving, self.children.is_empty(), self.parent) {
-            return Ok(vec![send(parent, &Message::Leave), Action::Left]);
+            return Ok(vec![send(parent, &Message::Leave), NodeAction::Left]);
         }
         Ok(self.tell_changes(&view.numbers.numbers()))
     }
@@ -346,7 +350,7 @@ impl Node {
         &self,
         from: NodeId,
         mut request: Request,
-    ) -> Result<Vec<Action>, RouteError> {
+    ) -> Result<Vec<NodeAction>, RouteError> {
         let search = match request.direction {
             Direction::Down => {
                 self.expect_parent(from)?;
@@ -407,10 +411,10 @@ impl Node {
     ///   is there a parent?              up
     ///   otherwise                       nobody has it: answer
     /// ```
-    fn search(&self, mut request: Request, search: Search) -> Vec<Action> {
+    fn search(&self, mut request: Request, search: Search) -> Vec<NodeAction> {
         if search.tried.is_none() && self.has(&request.resource) {
             let origin = request.path.first().copied().unwrap_or(self.id);
-            let deliver = Action::Deliver { resource: request.resource.clone(), origin };
+            let deliver = NodeAction::Deliver { resource: request.resource.clone(), origin };
             return vec![deliver, self.answer(request, Some(self.id))];
         }
         let numbers = self.numbers_of(&request.resource);
@@ -442,18 +446,18 @@ impl Node {
         vec![send(to, &Message::Request(request))]
     }
 
-    fn answer(&self, request: Request, holder: Option<NodeId>) -> Action {
+    fn answer(&self, request: Request, holder: Option<NodeId>) -> NodeAction {
         let Request { hops, false_forwards, path, resource, .. } = request;
         self.pass_back(Answer { holder, hops, false_forwards, path, resource })
     }
 
     /// One step of an answer: to the last node of its path, or to the one who asked.
-    fn pass_back(&self, mut answer: Answer) -> Action {
+    fn pass_back(&self, mut answer: Answer) -> NodeAction {
         match answer.path.pop() {
             Some(to) => send(to, &Message::Answer(answer)),
             None => {
                 let Answer { holder, hops, false_forwards, resource, .. } = answer;
-                Action::Finished(Outcome { resource, holder, hops, false_forwards })
+                NodeAction::Finished(RequestOutcome { resource, holder, hops, false_forwards })
             }
         }
     }
@@ -463,7 +467,7 @@ impl Node {
 impl Node {
     /// Tells the parent which of these numbers, all that may have changed, did so for the subtree.
     /// A change that makes no difference here ends here.
-    fn tell_changes(&mut self, concerned: &[u64]) -> Vec<Action> {
+    fn tell_changes(&mut self, concerned: &[u64]) -> Vec<NodeAction> {
         let flipped: Vec<u64> = concerned
             .iter()
             .copied()
@@ -485,14 +489,14 @@ impl Node {
             || self.children.values().any(|view| view.numbers.has(number))
     }
 
-    fn tell_all(&mut self, parent: NodeId) -> Action {
+    fn tell_all(&mut self, parent: NodeId) -> NodeAction {
         self.sequence = self.sequence.wrapping_add(1);
         send(parent, &Message::Whole(self.summary()))
     }
 }
 
-fn send(to: NodeId, message: &Message) -> Action {
-    Action::Send { to, bytes: message.to_bytes() }
+fn send(to: NodeId, message: &Message) -> NodeAction {
+    NodeAction::Send { to, bytes: message.to_bytes() }
 }
 
 fn check_name(resource: &[u8]) -> Result<(), ParameterError> {

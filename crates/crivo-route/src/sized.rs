@@ -34,7 +34,7 @@ impl Sizing {
     /// # Errors
     /// If the rate is not between 0 and 1.
     pub(super) fn new(rate: f64) -> Result<Self, ParameterError> {
-        Ok(Self { rate, smallest: bloom::size(LEAST_CAPACITY, rate)? })
+        Ok(Self { rate, smallest: bloom::size(MIN_CAPACITY, rate)? })
     }
 
     pub(super) fn rate(&self) -> f64 {
@@ -43,7 +43,7 @@ impl Sizing {
 
     fn size(&self, capacity: u64) -> Result<Size, ParameterError> {
         match capacity {
-            LEAST_CAPACITY => Ok(self.smallest),
+            MIN_CAPACITY => Ok(self.smallest),
             _ => bloom::size(capacity, self.rate),
         }
     }
@@ -72,7 +72,7 @@ impl SizedFilter {
         let mixed = self.mix(digest);
         let count = digests.len() as u64;
         if let State::Counting(counters) = &mut self.state
-            && (least_for(self.capacity)..=self.capacity).contains(&count)
+            && (min_for(self.capacity)..=self.capacity).contains(&count)
         {
             // A counting filter is never full, and what is removed was inserted.
             let done = if digests.contains(&digest.get()) {
@@ -147,17 +147,17 @@ impl SizedFilter {
 }
 
 /// The smallest filter is made for so many keys.
-const LEAST_CAPACITY: u64 = 4;
+const MIN_CAPACITY: u64 = 4;
 
 /// How many keys the filter of `count` keys is made for: a quarter more, so that a rebuilding is
 /// paid for by the changes that led to it.
 fn capacity_for(count: u64) -> u64 {
-    (count + count / 4).max(LEAST_CAPACITY)
+    (count + count / 4).max(MIN_CAPACITY)
 }
 
 /// The fewest keys that a filter made for `capacity` is kept for.
-fn least_for(capacity: u64) -> u64 {
-    if capacity <= LEAST_CAPACITY { 1 } else { capacity / 2 }
+fn min_for(capacity: u64) -> u64 {
+    if capacity <= MIN_CAPACITY { 1 } else { capacity / 2 }
 }
 
 #[cfg(test)]

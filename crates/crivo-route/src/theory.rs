@@ -48,7 +48,7 @@ pub struct CompleteTree {
 /// What is to be expected of requests, on average over all origins and targets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Expected {
+pub struct ExpectedCost {
     /// Wrong turns of a request for a resource of another node.
     pub false_forwards: f64,
     /// Hops of such a request over those of the shortest path: the mean of the ratio.
@@ -90,7 +90,11 @@ impl CompleteTree {
     ///
     /// # Errors
     /// If there is not a rate for each level from 0 to the depth.
-    pub fn expect(&self, rates: &[f64], mistakes: Mistakes) -> Result<Expected, ParameterError> {
+    pub fn expect(
+        &self,
+        rates: &[f64],
+        mistakes: Mistakes,
+    ) -> Result<ExpectedCost, ParameterError> {
         let depth = self.depth as usize;
         if rates.len() != depth + 1 {
             return Err(ParameterError::new("number of rates", rates.len(), "depth + 1"));
@@ -141,7 +145,7 @@ impl CompleteTree {
             climb(i, 0) + root
         };
         let nodes: f64 = (0..=depth).map(nodes_at).sum();
-        Ok(Expected {
+        Ok(ExpectedCost {
             false_forwards: forwards / pairs,
             stretch: stretch / pairs,
             false_forwards_if_absent: (0..=depth).map(|i| nodes_at(i) * absent(i)).sum::<f64>()

@@ -19,7 +19,7 @@
 //! ```
 //! use crivo_sketch::Goal;
 //!
-//! let plan = Goal { most_values: 128, ..Goal::new(0.8, 0.95) }.plan()?;
+//! let plan = Goal { max_values: 128, ..Goal::new(0.8, 0.95) }.plan()?;
 //! assert_eq!((plan.banding.bands(), plan.banding.rows()), (13, 7));
 //! assert!(plan.recall >= 0.95);                                 // of pairs just at the threshold
 //! assert_eq!(format!("{:.3}", plan.false_positive_mass), "0.157"); // below it, and candidates
@@ -28,13 +28,13 @@
 //! ```
 
 use super::SignatureBits;
-use super::sketcher::MOST_VALUES;
+use super::sketcher::MAX_VALUES;
 use crate::signature::Signature;
 use crivo::ParameterError;
 use crivo_core::check::{check_open_unit, check_range};
 
 /// A band must have so many bits: unrelated sets share one of b bits once in 2^b.
-pub(super) const LEAST_BAND_BITS: u32 = 8;
+pub(super) const MIN_BAND_BITS: u32 = 8;
 
 /// Into how many bands a signature is cut, and of how many values each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,8 +49,8 @@ impl Banding {
     /// # Errors
     /// If either is 0, or they need more than 4,096 values.
     pub fn new(bands: u32, rows: u32) -> Result<Self, ParameterError> {
-        check_range("bands", bands, 1..=MOST_VALUES, "from 1 to 4096")?;
-        check_range("rows", rows, 1..=MOST_VALUES / bands, "at least 1, at most 4096 over bands")?;
+        check_range("bands", bands, 1..=MAX_VALUES, "from 1 to 4096")?;
+        check_range("rows", rows, 1..=MAX_VALUES / bands, "at least 1, at most 4096 over bands")?;
         Ok(Self { bands, rows })
     }
 
@@ -113,7 +113,7 @@ pub struct Goal {
     /// more will.
     pub recall: f64,
     /// The most values that a signature may have.
-    pub most_values: u32,
+    pub max_values: u32,
     /// How many bits of each value are kept.
     pub bits: SignatureBits,
 }
@@ -121,7 +121,7 @@ pub struct Goal {
 impl Goal {
     /// A goal for signatures of up to 256 whole values.
     pub const fn new(threshold: f64, recall: f64) -> Self {
-        Self { threshold, recall, most_values: 256, bits: SignatureBits::ALL }
+        Self { threshold, recall, max_values: 256, bits: SignatureBits::ALL }
     }
 
     /// The bands that reach the goal with the fewest false candidates. Of equals, the fewest values.
@@ -132,30 +132,30 @@ impl Goal {
     /// If the threshold is not above 0 and at most 1, the recall is not strictly between 0 and 1,
     /// or no bands of so few values reach it.
     pub fn plan(&self) -> Result<BandingPlan, ParameterError> {
-        let Self { threshold, recall, most_values, bits } = *self;
+        let Self { threshold, recall, max_values, bits } = *self;
         if !(threshold > 0.0 && threshold <= 1.0) {
             return Err(ParameterError::of_real("threshold", threshold, "above 0 and at most 1"));
         }
         check_open_unit("recall", recall)?;
-        check_range("most values", most_values, 1..=MOST_VALUES, "from 1 to 4096")?;
-        let least_rows = LEAST_BAND_BITS.div_ceil(bits.get());
-        (least_rows..=most_values)
-            .map_while(|rows| self.least_bands(rows))
+        check_range("max values", max_values, 1..=MAX_VALUES, "from 1 to 4096")?;
+        let min_rows = MIN_BAND_BITS.div_ceil(bits.get());
+        (min_rows..=max_values)
+            .map_while(|rows| self.min_bands(rows))
             .map(|banding| self.assess(banding))
             .min_by(|a, b| a.false_positive_mass.total_cmp(&b.false_positive_mass))
             .ok_or_else(|| {
                 let allowed = "more: no bands of so few values have this recall at this threshold";
-                ParameterError::new("most values", most_values, allowed)
+                ParameterError::new("max values", max_values, allowed)
             })
     }
 
     /// The least bands of `rows` values that have the recall, if there are values enough. The more
     /// rows, the more values it takes.
-    fn least_bands(&self, rows: u32) -> Option<Banding> {
+    fn min_bands(&self, rows: u32) -> Option<Banding> {
         let one = Banding { bands: 1, rows };
         let agreement = self.bits.agreement(self.threshold);
         let needed = (-self.recall).ln_1p() / one.ln_band_differs(agreement);
-        let most = self.most_values / rows;
+        let most = self.max_values / rows;
         // Rounding may leave it just short of the recall.
         let enough =
             |&bands: &u32| Banding { bands, rows }.candidate_probability(agreement) >= self.recall;
@@ -261,16 +261,16 @@ mod tests {
         assert_eq!(parameter(Goal::new(0.0, 0.9)), "threshold");
         assert_eq!(parameter(Goal::new(f64::NAN, 0.9)), "threshold");
         assert_eq!(parameter(Goal::new(0.5, 1.0)), "recall");
-        assert_eq!(parameter(Goal { most_values: 0, ..Goal::new(0.5, 0.9) }), "most values");
+        assert_eq!(parameter(Goal { max_values: 0, ..Goal::new(0.5, 0.9) }), "max values");
         // ln(0.001)/ln(0.99) = 687 bands of one value.
-        assert_eq!(parameter(Goal::new(0.01, 0.999)), "most values");
-        assert!(Goal { most_values: 688, ..Goal::new(0.01, 0.999) }.plan().is_ok());
+        assert_eq!(parameter(Goal::new(0.01, 0.999)), "max values");
+        assert!(Goal { max_values: 688, ..Goal::new(0.01, 0.999) }.plan().is_ok());
         assert!(Banding::new(4_096, 2).is_err() && Banding::new(0, 1).is_err());
     }
 
     #[test]
     fn equal_sets_alone_need_one_band() {
-        let plan = Goal { most_values: 64, ..Goal::new(1.0, 0.99) }.plan().unwrap();
+        let plan = Goal { max_values: 64, ..Goal::new(1.0, 0.99) }.plan().unwrap();
         assert_eq!((plan.banding.bands(), plan.banding.rows()), (1, 64));
         assert_eq!(plan.false_negative_mass, 0.0);
     }
@@ -281,24 +281,24 @@ mod tests {
         /// No other bands within the budget have the recall and fewer false candidates.
         #[test]
         fn a_plan_is_the_best_there_is(
-            threshold in 0.05..1.0f64, recall in 0.5..0.999f64, most_values in 1u32..30,
+            threshold in 0.05..1.0f64, recall in 0.5..0.999f64, max_values in 1u32..30,
             power in 0u32..=6,
         ) {
             let bits = SignatureBits::new(1 << power).unwrap();
-            let goal = Goal { threshold, recall, most_values, bits };
-            let reaching = (1..=most_values)
-                .flat_map(|bands| (1..=most_values / bands).map(move |rows| (bands, rows)))
-                .filter(|(_, rows)| rows * bits.get() >= LEAST_BAND_BITS)
+            let goal = Goal { threshold, recall, max_values, bits };
+            let reaching = (1..=max_values)
+                .flat_map(|bands| (1..=max_values / bands).map(move |rows| (bands, rows)))
+                .filter(|(_, rows)| rows * bits.get() >= MIN_BAND_BITS)
                 .map(|(bands, rows)| goal.assess(Banding::new(bands, rows).unwrap()))
                 .filter(|plan| plan.recall >= recall)
                 .min_by(|a, b| a.false_positive_mass.total_cmp(&b.false_positive_mass));
             match (goal.plan(), reaching) {
                 (Ok(plan), Some(best)) => {
                     prop_assert!(plan.recall >= recall);
-                    prop_assert!(plan.banding.value_count() <= most_values);
+                    prop_assert!(plan.banding.value_count() <= max_values);
                     prop_assert!(plan.false_positive_mass <= best.false_positive_mass + 1e-12);
                 }
-                (Err(error), None) => prop_assert_eq!(error.parameter, "most values"),
+                (Err(error), None) => prop_assert_eq!(error.parameter, "max values"),
                 (plan, best) => prop_assert!(false, "{plan:?}, but {best:?}"),
             }
         }

@@ -18,7 +18,7 @@ use crivo::theory::interval::{self, Interval};
 /// for sets that do not fill most of the bins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Estimate {
+pub struct SimilarityEstimate {
     /// The similarity, from 0 to 1.
     pub jaccard: f64,
     /// Its standard error, as the places that agree tell it: 0 when all or none do. Then
@@ -31,7 +31,7 @@ pub struct Estimate {
     chance: f64,
 }
 
-impl Estimate {
+impl SimilarityEstimate {
     /// From places of `bits` bits each.
     pub(super) fn of_places(agreeing: u32, compared: u32, bits: SignatureBits) -> Self {
         let chance = bits.chance_agreement();
@@ -100,15 +100,15 @@ mod tests {
 
     #[test]
     fn the_formulas_of_the_documentation() {
-        let whole = Estimate::of_places(25, 100, SignatureBits::ALL);
+        let whole = SimilarityEstimate::of_places(25, 100, SignatureBits::ALL);
         assert_eq!(whole.jaccard, 0.25);
         assert!((whole.standard_error - (0.25f64 * 0.75 / 100.0).sqrt()).abs() < 1e-15);
         let one_bit = SignatureBits::new(1).unwrap();
-        let short = Estimate::of_places(75, 100, one_bit);
+        let short = SimilarityEstimate::of_places(75, 100, one_bit);
         assert_eq!(short.jaccard, 0.5);
         assert!((short.standard_error - 2.0 * (0.75f64 * 0.25 / 100.0).sqrt()).abs() < 1e-15);
         // Less agreement than chance: similarity 0, but the mean needs the truth.
-        let less = Estimate::of_places(40, 100, one_bit);
+        let less = SimilarityEstimate::of_places(40, 100, one_bit);
         assert_eq!(less.jaccard, 0.0);
         assert!((less.unbiased() + 0.2).abs() < 1e-12);
         let interval = less.interval(0.99).unwrap();

@@ -85,7 +85,7 @@ pub mod admission;
 
 pub use banding::{Banding, BandingPlan, Goal};
 pub use curve::one_permutation_candidates;
-pub use estimate::Estimate;
+pub use estimate::SimilarityEstimate;
 pub use index::{IndexError, Similar, SimilarityIndex};
 pub use shingle::{DigestSet, Shingles};
 pub use signature::{Signature, SignatureBits, SketchMismatch};

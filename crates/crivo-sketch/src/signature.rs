@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::sketcher::is_native;
-use super::{Estimate, Form, Sketcher};
+use super::{Form, SimilarityEstimate, Sketcher};
 use crivo::ParameterError;
 
 /// How many bits of each value a signature keeps: 1, 2, 4, 8, 16, 32, or all 64.
@@ -176,24 +176,24 @@ impl Signature {
     ///
     /// # Errors
     /// If the other signature was made in another way.
-    pub fn estimate(&self, other: &Self) -> Result<Estimate, SketchMismatch> {
+    pub fn estimate(&self, other: &Self) -> Result<SimilarityEstimate, SketchMismatch> {
         self.check_comparable(other.sketcher, other.bits)?;
         Ok(self.compare(&other.words))
     }
 
     /// [`estimate`](Self::estimate) against the words of a signature that was made in the same way.
-    pub(super) fn compare(&self, theirs: &[u64]) -> Estimate {
+    pub(super) fn compare(&self, theirs: &[u64]) -> SimilarityEstimate {
         if self.sketcher.form() == Form::OnePermutation && self.bits == SignatureBits::ALL {
             return self.compare_bins(theirs);
         }
         let length = self.sketcher.length();
         let agreeing = self.bits.agreeing(&self.words, theirs, length);
-        Estimate::of_places(agreeing, length, self.bits)
+        SimilarityEstimate::of_places(agreeing, length, self.bits)
     }
 
     /// Of one-permutation signatures whose values are whole only the bins count in which one of
     /// the sets really has an element: what was borrowed tells nothing new.
-    fn compare_bins(&self, theirs: &[u64]) -> Estimate {
+    fn compare_bins(&self, theirs: &[u64]) -> SimilarityEstimate {
         let length = self.sketcher.length();
         let (mut filled, mut agreeing) = (0, 0);
         for (bin, (&our, &their)) in self.words.iter().zip(theirs).enumerate() {
@@ -202,7 +202,7 @@ impl Signature {
                 agreeing += u32::from(our == their);
             }
         }
-        Estimate::of_bins(agreeing, filled, length)
+        SimilarityEstimate::of_bins(agreeing, filled, length)
     }
 
     /// An error unless signatures of that make can be compared with this one.

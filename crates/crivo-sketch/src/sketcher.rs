@@ -9,7 +9,7 @@ use crivo_core::check::check_range;
 
 /// The most values of a signature. At 4,096 the standard error is below 0.8 percentage points, and
 /// no bands need more.
-pub(super) const MOST_VALUES: u32 = 4_096;
+pub(super) const MAX_VALUES: u32 = 4_096;
 
 /// How a signature's values are chosen from a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,7 +99,7 @@ impl Sketcher {
     /// # Errors
     /// If the length is not from 1 to 4,096.
     pub fn with_hasher(form: Form, length: u32, hasher: KeyHasher) -> Result<Self, ParameterError> {
-        check_range("signature length", length, 1..=MOST_VALUES, "from 1 to 4096")?;
+        check_range("signature length", length, 1..=MAX_VALUES, "from 1 to 4096")?;
         Ok(Self { form, length, hasher })
     }
 

@@ -120,7 +120,7 @@ impl SimilarArgs {
     fn plan(&self) -> Result<BandingPlan, Error> {
         let goal =
             Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
-        let [few, many] = MAX_VALUES.map(|most_values| Goal { most_values, ..goal }.plan());
+        let [few, many] = MAX_VALUES.map(|max_values| Goal { max_values, ..goal }.plan());
         few.or(many).map_err(|error| match error.parameter {
             "most values" => Error::new(format_args!(
                 "no signature finds {} of the pairs with a similarity of {}; raise --threshold or \

@@ -3,22 +3,22 @@
 /// What a [`CompactedMap`](super::CompactedMap) says of a key.
 ///
 /// ```
-/// use crivo_exact::Answer;
+/// use crivo_exact::Lookup;
 ///
-/// let answer = Answer::Probably(7);
+/// let answer = Lookup::Probably(7);
 /// assert_eq!(answer.probable(), Some(7));
-/// assert!(Answer::<u32>::Absent.is_absent());
+/// assert!(Lookup::<u32>::Absent.is_absent());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Answer<T> {
+pub enum Lookup<T> {
     /// There is no entry of this key.
     Absent,
     /// There is an entry, probably of this key; it may be that of another.
     Probably(T),
 }
 
-impl<T> Answer<T> {
+impl<T> Lookup<T> {
     /// The answer taken at its word: what was found, for a caller who accepts the chance of error.
     pub fn probable(self) -> Option<T> {
         match self {
@@ -33,7 +33,7 @@ impl<T> Answer<T> {
     }
 }
 
-impl<T> From<Option<T>> for Answer<T> {
+impl<T> From<Option<T>> for Lookup<T> {
     fn from(found: Option<T>) -> Self {
         found.map_or(Self::Absent, Self::Probably)
     }

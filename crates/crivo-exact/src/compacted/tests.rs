@@ -123,7 +123,7 @@ fn a_run_goes_on_round_the_end_and_closes_over_it() {
         assert_eq!(taken, [0, 1, 2, 3, 14, 15]);
         assert_sound(&map);
 
-        assert_eq!(map.remove(removed), Answer::Probably(!removed));
+        assert_eq!(map.remove(removed), Lookup::Probably(!removed));
         for key in &of_the_last_two {
             let expected = !key;
             let expected = (key != removed).then_some(&expected);
@@ -188,16 +188,16 @@ fn bad_parameters_are_named() {
 #[test]
 fn it_prints_as_a_map_and_clones() {
     let mut map = CompactedMap::<String, u32>::new(8).unwrap();
-    assert_eq!(map.get("ana"), Answer::Absent);
+    assert_eq!(map.get("ana"), Lookup::Absent);
     map.insert("ana", 1).unwrap();
     let printed = format!("{{{}: 1}}", map.compress("ana"));
     assert_eq!(format!("{map:?}"), printed);
     assert_eq!(format!("{:?}", map.iter()), printed);
     let mut copy = map.clone();
-    if let Answer::Probably(value) = copy.get_mut("ana") {
+    if let Lookup::Probably(value) = copy.get_mut("ana") {
         *value = 2;
     }
-    assert_eq!(map.get("ana"), Answer::Probably(&1));
-    assert_eq!(copy.remove("ana"), Answer::Probably(2));
-    assert_eq!(copy.remove("ana"), Answer::Absent);
+    assert_eq!(map.get("ana"), Lookup::Probably(&1));
+    assert_eq!(copy.remove("ana"), Lookup::Probably(2));
+    assert_eq!(copy.remove("ana"), Lookup::Absent);
 }

@@ -1,7 +1,7 @@
 //! Which buckets a digest means.
 
 use super::evict::{Choices, MAX_CHOICES};
-use super::{CuckooOptions, Layout};
+use super::{CuckooOptions, TableLayout};
 use crate::load::{entry_limit, slots_for};
 use crivo::Digest;
 use crivo::hash::reduce;
@@ -65,8 +65,8 @@ impl Geometry {
         let CuckooOptions { choices, bucket_size, .. } = *options;
         let buckets = slots.div_ceil(bucket_size);
         let (range, stride) = match options.layout {
-            Layout::OneTable => (buckets, 0),
-            Layout::SeparateTables => (buckets.div_ceil(choices), buckets.div_ceil(choices)),
+            TableLayout::OneTable => (buckets, 0),
+            TableLayout::SeparateTables => (buckets.div_ceil(choices), buckets.div_ceil(choices)),
         };
         let buckets = if stride == 0 { range } else { range.checked_mul(choices)? };
         buckets.checked_mul(bucket_size)?;

@@ -45,7 +45,7 @@ mod table;
 pub mod trace;
 
 pub use map::CuckooMap;
-pub use options::{CuckooOptions, Eviction, Layout};
+pub use options::{CuckooOptions, Eviction, TableLayout};
 
 #[cfg(test)]
 mod tests;

@@ -50,7 +50,7 @@ impl Default for Eviction {
 /// Whether all choices share one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Layout {
+pub enum TableLayout {
     /// Every choice may be any bucket.
     #[default]
     OneTable,
@@ -62,12 +62,12 @@ pub enum Layout {
 ///
 /// ```
 /// use crivo::KeyHasher;
-/// use crivo_exact::{CuckooMap, CuckooOptions, Eviction, Layout};
+/// use crivo_exact::{CuckooMap, CuckooOptions, Eviction, TableLayout};
 ///
 /// let mut textbook: CuckooMap<u64, ()> = CuckooOptions {
 ///     choices: 2,
 ///     bucket_size: 1,
-///     layout: Layout::SeparateTables,
+///     layout: TableLayout::SeparateTables,
 ///     stash: 4,
 ///     eviction: Eviction::random_walk(),
 ///     max_load: Some(0.45),
@@ -90,7 +90,7 @@ pub struct CuckooOptions {
     /// b: how many slots a bucket has, 1 to 8.
     pub bucket_size: usize,
     /// One table or d of them.
-    pub layout: Layout,
+    pub layout: TableLayout,
     /// How many entries may lie outside the table when no place is found, 0 to 64. Every lookup
     /// that fails in the table looks through them.
     pub stash: usize,
@@ -108,7 +108,7 @@ impl Default for CuckooOptions {
         Self {
             choices: 2,
             bucket_size: 8,
-            layout: Layout::default(),
+            layout: TableLayout::default(),
             stash: 0,
             eviction: Eviction::default(),
             max_load: None,

@@ -47,7 +47,7 @@ fn every_variation_fills_close_to_its_threshold() {
             Eviction::BreadthFirst { max_buckets: 20_000 },
             Eviction::RandomWalk { max_moves: 20_000 },
         ] {
-            for layout in [Layout::OneTable, Layout::SeparateTables] {
+            for layout in [TableLayout::OneTable, TableLayout::SeparateTables] {
                 let options = CuckooOptions {
                     choices,
                     bucket_size,

@@ -4,10 +4,10 @@ use crate::ExchangeError;
 use crate::wire;
 
 /// The most keys of a survey.
-pub(super) const MOST_SAMPLES: usize = 256;
+pub(super) const MAX_SAMPLES: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Message<'a> {
+pub(super) enum JoinMessage<'a> {
     /// How much there is, a check of the seed, and the digests of some rows' keys.
     Survey { rows: u64, row_bytes: u64, check: u64, sample: Vec<u64> },
     /// Send all rows.
@@ -20,7 +20,7 @@ pub(super) enum Message<'a> {
     End { rows: u64 },
 }
 
-impl<'a> Message<'a> {
+impl<'a> JoinMessage<'a> {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let tag = match self {
             Self::Survey { .. } => 33,
@@ -58,7 +58,7 @@ impl<'a> Message<'a> {
                 if !rest.is_empty() {
                     return Err(ExchangeError::Truncated);
                 }
-                let limit = MOST_SAMPLES as u64;
+                let limit = MAX_SAMPLES as u64;
                 wire::check_limit("number of samples", sample.len() as u64, limit)?;
                 let sample = sample.iter().map(|digest| u64::from_le_bytes(*digest)).collect();
                 Self::Survey { rows, row_bytes, check, sample }

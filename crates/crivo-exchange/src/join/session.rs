@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::message::{MOST_SAMPLES, Message};
+use super::message::{JoinMessage, MAX_SAMPLES};
 use super::{JoinPlan, JoinSituation, KeyFilter};
 use crate::items::{ItemReader, ItemWriter};
 use crate::wire::check_limit;
@@ -104,8 +104,8 @@ impl Asker {
         mut on_row: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), ExchangeError> {
         self.report.bytes += message.len() as u64;
-        match (self.state, Message::from_bytes(message)?) {
-            (Asking::Survey, Message::Survey { rows, row_bytes, check, sample }) => {
+        match (self.state, JoinMessage::from_bytes(message)?) {
+            (Asking::Survey, JoinMessage::Survey { rows, row_bytes, check, sample }) => {
                 if check != check_value(self.hasher) {
                     return Err(ExchangeError::SeedMismatch);
                 }
@@ -114,7 +114,7 @@ impl Asker {
                 self.ask(&sample)?;
                 self.state = Asking::Rows;
             }
-            (Asking::Rows, Message::Rows { piece }) => {
+            (Asking::Rows, JoinMessage::Rows { piece }) => {
                 let report = &mut self.report;
                 self.reader.read(piece, |row| {
                     report.rows_sent += 1;
@@ -125,7 +125,7 @@ impl Asker {
                     Ok(())
                 })?;
             }
-            (Asking::Rows, Message::End { rows }) => {
+            (Asking::Rows, JoinMessage::End { rows }) => {
                 self.reader.finish(rows)?;
                 self.report.semi_join_bytes += self.key_bytes;
                 self.state = Asking::Finished;
@@ -151,7 +151,7 @@ impl Asker {
         let plan = situation.plan();
         self.plan = Some(plan);
         let Some(rate) = plan.rate.filter(|_| !sample.is_empty()) else {
-            self.outbox.push_back(Message::All.to_bytes());
+            self.outbox.push_back(JoinMessage::All.to_bytes());
             return Ok(());
         };
         let mut filter = KeyFilter::new(situation.keys.max(1), rate, self.hasher)?;
@@ -162,7 +162,7 @@ impl Asker {
         self.report.filter_bytes = bytes.len() as u64;
         let last = bytes.len().div_ceil(PIECE) - 1;
         for (number, piece) in bytes.chunks(PIECE).enumerate() {
-            let message = Message::Filter { piece, is_last: number == last };
+            let message = JoinMessage::Filter { piece, is_last: number == last };
             self.outbox.push_back(message.to_bytes());
         }
         Ok(())
@@ -260,7 +260,7 @@ impl Answerer {
         self.row_bytes += ItemWriter::length_of(row_length);
         // Each row is in the sample with the same probability: Vitter's reservoir.
         let digest = self.hasher.digest(key).get();
-        if self.sample.len() < MOST_SAMPLES {
+        if self.sample.len() < MAX_SAMPLES {
             self.sample.push(digest);
             return;
         }
@@ -278,7 +278,8 @@ impl Answerer {
             let sample = std::mem::take(&mut self.sample);
             let (rows, row_bytes) = (self.rows, self.row_bytes);
             let check = check_value(self.hasher);
-            self.outbox.push_back(Message::Survey { rows, row_bytes, check, sample }.to_bytes());
+            self.outbox
+                .push_back(JoinMessage::Survey { rows, row_bytes, check, sample }.to_bytes());
             self.state = Answering::AwaitsFilter(Vec::new());
         }
         match (self.outbox.pop_front(), &self.state) {
@@ -302,12 +303,12 @@ impl Answerer {
     pub fn receive(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
         // A filter that is longer than all rows would be no help.
         let limit = self.row_bytes.max(1 << 12);
-        match (&mut self.state, Message::from_bytes(message)?) {
-            (Answering::AwaitsFilter(bytes), Message::All) if bytes.is_empty() => {
+        match (&mut self.state, JoinMessage::from_bytes(message)?) {
+            (Answering::AwaitsFilter(bytes), JoinMessage::All) if bytes.is_empty() => {
                 self.state = Answering::Provides(None);
                 Ok(())
             }
-            (Answering::AwaitsFilter(bytes), Message::Filter { piece, is_last }) => {
+            (Answering::AwaitsFilter(bytes), JoinMessage::Filter { piece, is_last }) => {
                 check_limit("filter length", (bytes.len() + piece.len()) as u64, limit)?;
                 bytes.extend_from_slice(piece);
                 if is_last {
@@ -331,7 +332,7 @@ impl Answerer {
         if let Answering::Provides(filter) = &self.state
             && filter.as_ref().is_none_or(|filter| filter.may_contain(key))
         {
-            let message = |piece: &[u8]| Message::Rows { piece }.to_bytes();
+            let message = |piece: &[u8]| JoinMessage::Rows { piece }.to_bytes();
             self.writer.write(row, message, &mut self.outbox);
         }
     }
@@ -339,9 +340,9 @@ impl Answerer {
     /// Says that all rows have been provided.
     pub fn provided(&mut self) {
         if let Answering::Provides(_) = self.state {
-            let message = |piece: &[u8]| Message::Rows { piece }.to_bytes();
+            let message = |piece: &[u8]| JoinMessage::Rows { piece }.to_bytes();
             let rows = self.writer.finish(message, &mut self.outbox);
-            self.outbox.push_back(Message::End { rows }.to_bytes());
+            self.outbox.push_back(JoinMessage::End { rows }.to_bytes());
             self.state = Answering::Finished;
         }
     }

@@ -12,14 +12,14 @@ use crate::{ExchangeError, Id, IdSet};
 /// power of two. To make m symbols of n ids takes about n · 2·ln m steps of some nanoseconds.
 ///
 /// ```
-/// use crivo_exchange::rateless::{Decoder, Encoder, Progress};
+/// use crivo_exchange::rateless::{Decoder, DecoderStatus, Encoder};
 /// use crivo_exchange::{ExchangeKey, IdSet};
 ///
 /// let key = ExchangeKey::new([7; 16]);
 /// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "rui", "eva"]), 0);
 /// let mut decoder = Decoder::new(IdSet::of_items(key, ["ana", "rui", "ivo"]), 0);
 /// let mut sent = 0;
-/// while decoder.receive(encoder.symbols(sent..sent + 1))? == Progress::More {
+/// while decoder.receive(encoder.symbols(sent..sent + 1))? == DecoderStatus::More {
 ///     sent += 1;
 /// }
 /// let difference = decoder.difference().expect("it is decoded");
@@ -62,7 +62,7 @@ impl Encoder {
 
 /// Whether a decoder needs more symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum DecoderStatus {
     /// It does.
     More,
     /// It knows the whole difference.
@@ -110,7 +110,7 @@ impl Decoder {
     /// If the symbols cannot be those of any set: there are more ids in them than symbols. The decoder
     /// is then of no further use. Most symbols that are damaged or forged are no error; they are just
     /// never decoded.
-    pub fn receive(&mut self, symbols: &[CodedSymbol]) -> Result<Progress, ExchangeError> {
+    pub fn receive(&mut self, symbols: &[CodedSymbol]) -> Result<DecoderStatus, ExchangeError> {
         let end = self.received + symbols.len();
         let Self { set, table, found, .. } = self;
         let here = set.ids().iter().map(|&id| (id, -1));
@@ -123,7 +123,7 @@ impl Decoder {
         let mut candidates: Vec<usize> = (self.received..end).collect();
         self.received = end;
         self.peel(&mut candidates)?;
-        Ok(if self.difference().is_some() { Progress::Decoded } else { Progress::More })
+        Ok(if self.difference().is_some() { DecoderStatus::Decoded } else { DecoderStatus::More })
     }
 
     /// Takes out what stands alone in a symbol, until nothing does.

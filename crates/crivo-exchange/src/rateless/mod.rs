@@ -68,7 +68,7 @@ mod symbol;
 #[cfg(test)]
 mod tests;
 
-pub use coder::{Decoder, Difference, Encoder, Progress};
+pub use coder::{Decoder, DecoderStatus, Difference, Encoder};
 pub use estimate::DifferenceEstimate;
 pub use overhead::expected_symbols;
 pub use symbol::CodedSymbol;

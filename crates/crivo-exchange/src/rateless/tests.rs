@@ -29,7 +29,9 @@ fn measure_overhead() {
             let (mut encoder, mut decoder) = (Encoder::new(there, 0), Decoder::new(here, 0));
             let step = (d / 1000).max(1);
             let mut sent = 0;
-            while decoder.receive(encoder.symbols(sent..sent + step)).unwrap() == Progress::More {
+            while decoder.receive(encoder.symbols(sent..sent + step)).unwrap()
+                == DecoderStatus::More
+            {
                 sent += step;
             }
             let overhead = (sent + step) as f64 / d as f64;
@@ -52,7 +54,7 @@ fn what_both_have_cancels_out() {
     let mut encoder = Encoder::new(there, 0);
     let mut decoder = Decoder::new(here, 0);
     let progress = decoder.receive(encoder.symbols(0..32)).unwrap();
-    assert_eq!(progress, Progress::Decoded);
+    assert_eq!(progress, DecoderStatus::Decoded);
     let difference = decoder.difference().unwrap();
     assert_eq!(
         (&difference.only_here[..], &difference.only_there[..]),
@@ -110,7 +112,7 @@ fn it_takes_as_many_symbols_as_the_table_says() {
             while decoder
                 .receive(encoder.symbols(decoder.received()..decoder.received() + 1))
                 .unwrap()
-                == Progress::More
+                == DecoderStatus::More
             {}
             symbols += decoder.received();
         }
@@ -126,13 +128,13 @@ fn symbols_of_no_set_are_never_decoded() {
     let (here, _) = sets(key, 0, 20, 0);
     let forged = CodedSymbol { sum: 1, check: 2, count: 3 };
     let mut decoder = Decoder::new(here.clone(), 0);
-    assert_eq!(decoder.receive(&[forged; 100]), Ok(Progress::More));
+    assert_eq!(decoder.receive(&[forged; 100]), Ok(DecoderStatus::More));
     // Alone by every sign, but the decoder's own set does not have it.
     let foreign = IdSet::of_items(key, ["nobody's"]);
     let mut symbols = Encoder::new(foreign, 0).symbols(0..16).to_vec();
     symbols.iter_mut().for_each(|symbol| symbol.count = -symbol.count);
     let mut decoder = Decoder::new(IdSet::of_ids(key, Vec::new(), 0), 0);
-    assert_eq!(decoder.receive(&symbols), Ok(Progress::More));
+    assert_eq!(decoder.receive(&symbols), Ok(DecoderStatus::More));
     assert!(decoder.difference().is_none());
 }
 
@@ -143,7 +145,7 @@ fn a_damaged_symbol_is_never_decoded() {
     let (here, there) = sets(key, 50, 5, 5);
     let symbols = Encoder::new(there, 0).symbols(0..64).to_vec();
     let decoded = |symbols: &[CodedSymbol]| {
-        Decoder::new(here.clone(), 0).receive(symbols) == Ok(Progress::Decoded)
+        Decoder::new(here.clone(), 0).receive(symbols) == Ok(DecoderStatus::Decoded)
     };
     assert!(decoded(&symbols));
     for index in 0..symbols.len() {
@@ -169,7 +171,7 @@ fn a_difference_of_100_000_is_decoded_exactly() {
         (Encoder::new(there.clone(), 0), Decoder::new(here.clone(), 0));
     let step = 1_000;
     let mut sent = 0;
-    while decoder.receive(encoder.symbols(sent..sent + step)).unwrap() == Progress::More {
+    while decoder.receive(encoder.symbols(sent..sent + step)).unwrap() == DecoderStatus::More {
         sent += step;
     }
     // 1.35 symbols each, with a standard deviation of 0.005: a step more, and six deviations.

@@ -2,19 +2,19 @@
 
 use std::collections::VecDeque;
 
-use super::message::{MOST_WANTED, Message};
+use super::message::{MAX_WANTED, SessionMessage};
 use super::transfer::{Transfer, Wanted};
 use super::{FIRST_ROUND, Policy, SECOND_ROUND};
-use crate::offer::{MOST_WIDTH, rate};
+use crate::offer::{MAX_WIDTH, rate};
 use crate::plan::FIRST_PULL;
 use crate::rateless::codec::{FIXED_BYTES, symbols_bytes, with_count};
 use crate::rateless::{Decoder, expected_symbols};
-use crate::{ExchangeError, Id, IdSet, Offer, Plan, Protocol, Sieve, Situation};
+use crate::{ExchangeError, Id, IdSet, Offer, Protocol, Sieve, Situation, SyncPlan};
 
 /// Sets of fewer bytes are sent as they are: one request, and no guessing.
 const TINY: f64 = 1024.0;
 /// The fewest symbols that are worth a message.
-const LEAST_PULL: u64 = 4;
+const MIN_PULL: u64 = 4;
 /// The share of the symbols so far that is asked for when decoding may end at any of them: more
 /// wastes symbols, less takes more messages.
 const SMALL_STEP: u64 = 24;
@@ -39,7 +39,7 @@ pub(super) struct Initiator {
     filtered: (u32, u32),
     /// Ids that the peer certainly lacks, and that are no longer in the decoder's set.
     lacked_there: Vec<Id>,
-    plan: Option<Plan>,
+    plan: Option<SyncPlan>,
     wanted: Option<Wanted>,
 }
 
@@ -60,7 +60,7 @@ enum Awaits {
 
 impl Initiator {
     pub(super) fn new(set: IdSet, policy: Policy) -> Self {
-        let summary = Message::Summary {
+        let summary = SessionMessage::Summary {
             item_count: set.item_count(),
             item_bytes: set.item_bytes(),
             check: set.key().check_value(),
@@ -80,7 +80,7 @@ impl Initiator {
         }
     }
 
-    pub(super) fn plan(&self) -> Option<Plan> {
+    pub(super) fn plan(&self) -> Option<SyncPlan> {
         self.plan
     }
 
@@ -108,9 +108,9 @@ impl Initiator {
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
-        let message = Message::from_bytes(bytes)?;
+        let message = SessionMessage::from_bytes(bytes)?;
         match (&mut self.awaits, message) {
-            (Awaits::Summary, Message::Summary { item_count, item_bytes, check }) => {
+            (Awaits::Summary, SessionMessage::Summary { item_count, item_bytes, check }) => {
                 if check != self.decoder.set().key().check_value() {
                     return Err(ExchangeError::SeedMismatch);
                 }
@@ -118,7 +118,7 @@ impl Initiator {
                 self.coded_there = item_count;
                 self.begin()
             }
-            (Awaits::Symbols { up_to }, Message::Symbols { start, symbols }) => {
+            (Awaits::Symbols { up_to }, SessionMessage::Symbols { start, symbols }) => {
                 let (up_to, received) = (*up_to, self.decoder.received());
                 if start != received || symbols.is_empty() || start + symbols.len() as u64 > up_to {
                     return Err(ExchangeError::Inconsistent("symbols are out of order"));
@@ -129,7 +129,7 @@ impl Initiator {
                 }
                 Ok(())
             }
-            (Awaits::Filter(sieve), Message::Filter) => {
+            (Awaits::Filter(sieve), SessionMessage::Filter) => {
                 sieve.receive(bytes, self.decoder.set())?;
                 if sieve.is_complete() {
                     self.lacked_there = sieve.missing().to_vec();
@@ -137,7 +137,7 @@ impl Initiator {
                 }
                 Ok(())
             }
-            (Awaits::Residual, Message::Residual { item_count }) => {
+            (Awaits::Residual, SessionMessage::Residual { item_count }) => {
                 self.coded_there = item_count;
                 let key = self.decoder.set().key();
                 let nothing = Decoder::new(IdSet::of_ids(key, Vec::new(), 0), SECOND_ROUND);
@@ -193,14 +193,14 @@ impl Initiator {
             return self.follow(Protocol::Everything);
         }
         let affordable = (limit / (FIXED_BYTES + 1) as f64) as u64;
-        let more = next_pull(received, size).min(affordable.max(received + LEAST_PULL));
+        let more = next_pull(received, size).min(affordable.max(received + MIN_PULL));
         if self.policy != Policy::Cheapest || self.filtered != (0, 0) {
             self.pull(more);
             return Ok(());
         }
         let least = cost_of(more) - spent;
         let bytes = (situation.cost(Protocol::Rateless) - spent).max(least);
-        let rest = Plan { protocol: Protocol::Rateless, bytes };
+        let rest = SyncPlan { protocol: Protocol::Rateless, bytes };
         let other = situation.best_filters().cheaper(cautious.priced_everything());
         if rest.bytes <= other.bytes {
             self.plan = Some(rest);
@@ -216,7 +216,7 @@ impl Initiator {
         }
     }
 
-    fn choose(&mut self, plan: Plan) -> Result<(), ExchangeError> {
+    fn choose(&mut self, plan: SyncPlan) -> Result<(), ExchangeError> {
         self.plan = Some(plan);
         self.follow(plan.protocol)
     }
@@ -230,7 +230,7 @@ impl Initiator {
                 self.exchange_filters(here, there)?;
             }
             Protocol::Everything => {
-                self.outbox.push_back(Message::WantAll.to_bytes());
+                self.outbox.push_back(SessionMessage::WantAll.to_bytes());
                 self.finish(Wanted::Everything);
             }
         }
@@ -249,7 +249,7 @@ impl Initiator {
     }
 
     fn pull(&mut self, up_to: u64) {
-        self.outbox.push_back(Message::Pull { up_to }.to_bytes());
+        self.outbox.push_back(SessionMessage::Pull { up_to }.to_bytes());
         self.awaits = Awaits::Symbols { up_to };
     }
 
@@ -299,7 +299,7 @@ impl Initiator {
             let (here, there) = widths(width);
             left.cost(Protocol::Filters { here, there })
         };
-        let best = (1..=MOST_WIDTH).min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
+        let best = (1..=MAX_WIDTH).min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
         // Without it symbols would have to find all of it: everything is no way out any more.
         let by_symbols = left.cost(Protocol::Filters { here: 0, there: 0 });
         (cost(&best) < by_symbols).then(|| widths(best))
@@ -308,7 +308,7 @@ impl Initiator {
     fn exchange_filters(&mut self, here: u32, there: u32) -> Result<(), ExchangeError> {
         self.filtered.0 += here;
         self.filtered.1 += there;
-        self.outbox.push_back(Message::Filters { here, there }.to_bytes());
+        self.outbox.push_back(SessionMessage::Filters { here, there }.to_bytes());
         if here > 0 {
             self.offer = Some(Offer::new(self.decoder.set(), here, FIRST_ROUND)?);
         }
@@ -322,11 +322,11 @@ impl Initiator {
 
     fn want(&mut self, wanted: &[Id]) {
         let halves: Vec<u64> = wanted.iter().map(|id| id.upper_half()).collect();
-        let last = halves.len().saturating_sub(1) / MOST_WANTED;
+        let last = halves.len().saturating_sub(1) / MAX_WANTED;
         for piece in 0..=last {
-            let end = halves.len().min((piece + 1) * MOST_WANTED);
-            let halves = halves[piece * MOST_WANTED..end].to_vec();
-            let message = Message::Wanted { halves, is_last: piece == last };
+            let end = halves.len().min((piece + 1) * MAX_WANTED);
+            let halves = halves[piece * MAX_WANTED..end].to_vec();
+            let message = SessionMessage::Wanted { halves, is_last: piece == last };
             self.outbox.push_back(message.to_bytes());
         }
         self.finish(Wanted::Difference);
@@ -347,7 +347,7 @@ fn mean_bytes(item_bytes: u64, item_count: u64, left: u64) -> u64 {
 /// succeed, and from there in small steps.
 fn next_pull(received: u64, difference: f64) -> u64 {
     let target = (0.97 * expected_symbols(difference)) as u64;
-    let least = received + (received / SMALL_STEP).max(LEAST_PULL);
+    let least = received + (received / SMALL_STEP).max(MIN_PULL);
     target.min(4 * received).max(least)
 }
 

@@ -25,17 +25,17 @@ use crate::wire;
 use crate::{ExchangeError, MAX_MESSAGE, offer};
 
 /// The most symbols of one message.
-pub(super) const MOST_SYMBOLS: u64 = 1 << 14;
+pub(super) const MAX_SYMBOLS: u64 = 1 << 14;
 /// The most wanted items of one message.
-pub(super) const MOST_WANTED: usize = 1 << 16;
+pub(super) const MAX_WANTED: usize = 1 << 16;
 /// No set is larger: ids would fill 2^48 bytes.
-const MOST_ITEMS: u64 = 1 << 44;
+const MAX_ITEMS: u64 = 1 << 44;
 /// No items together are longer.
-const MOST_BYTES: u64 = 1 << 60;
+const MAX_BYTES: u64 = 1 << 60;
 
 /// What one peer says to the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Message<'a> {
+pub(super) enum SessionMessage<'a> {
     /// How large the set is, and a check of the key.
     Summary { item_count: u64, item_bytes: u64, check: u64 },
     /// Send the symbols up to this number.
@@ -62,7 +62,7 @@ pub(super) enum Message<'a> {
     Seal { item_count: u64, sum: u128 },
 }
 
-impl Message<'_> {
+impl SessionMessage<'_> {
     fn tag(&self) -> u8 {
         match self {
             Self::Summary { .. } => 1,
@@ -147,19 +147,19 @@ impl Message<'_> {
     }
 }
 
-impl<'a> Message<'a> {
+impl<'a> SessionMessage<'a> {
     pub(super) fn from_bytes(bytes: &'a [u8]) -> Result<Self, ExchangeError> {
         let (tag, mut reader) = wire::open(bytes)?;
         let message = match tag {
             1 => Self::Summary {
-                item_count: wire::number_up_to(&mut reader, "number of items", MOST_ITEMS)?,
-                item_bytes: wire::number_up_to(&mut reader, "length of all items", MOST_BYTES)?,
+                item_count: wire::number_up_to(&mut reader, "number of items", MAX_ITEMS)?,
+                item_bytes: wire::number_up_to(&mut reader, "length of all items", MAX_BYTES)?,
                 check: u64::from_le_bytes(reader.array()?),
             },
             2 => Self::Pull { up_to: reader.number()? },
             3 => {
-                let start = wire::number_up_to(&mut reader, "number of a symbol", MOST_ITEMS)?;
-                let count = wire::number_up_to(&mut reader, "number of symbols", MOST_SYMBOLS)?;
+                let start = wire::number_up_to(&mut reader, "number of a symbol", MAX_ITEMS)?;
+                let count = wire::number_up_to(&mut reader, "number of symbols", MAX_SYMBOLS)?;
                 // Each takes more bytes than this: memory is asked for in proportion to what has come.
                 if count as usize > reader.remaining() / FIXED_BYTES {
                     return Err(ExchangeError::Truncated);
@@ -172,7 +172,7 @@ impl<'a> Message<'a> {
             }
             4 => {
                 let mut width = || {
-                    let most = u64::from(offer::MOST_WIDTH);
+                    let most = u64::from(offer::MAX_WIDTH);
                     wire::number_up_to(&mut reader, "width of a filter", most)
                         .map(|width| width as u32)
                 };
@@ -180,7 +180,7 @@ impl<'a> Message<'a> {
             }
             offer::TAG => return Ok(Self::Filter),
             6 => Self::Residual {
-                item_count: wire::number_up_to(&mut reader, "number of items", MOST_ITEMS)?,
+                item_count: wire::number_up_to(&mut reader, "number of items", MAX_ITEMS)?,
             },
             7 => {
                 let is_last = reader.flag()?;
@@ -194,18 +194,18 @@ impl<'a> Message<'a> {
             8 => Self::WantAll,
             9 => return Ok(Self::Items { piece: reader.rest() }),
             10 => Self::ItemsEnd {
-                item_count: wire::number_up_to(&mut reader, "number of items", MOST_ITEMS)?,
+                item_count: wire::number_up_to(&mut reader, "number of items", MAX_ITEMS)?,
             },
             11 => {
                 let is_last = reader.flag()?;
                 let mut gaps = Vec::new();
                 while reader.remaining() > 0 {
-                    gaps.push(wire::number_up_to(&mut reader, "gap between news", MOST_ITEMS)?);
+                    gaps.push(wire::number_up_to(&mut reader, "gap between news", MAX_ITEMS)?);
                 }
                 Self::News { gaps, is_last }
             }
             12 => Self::Seal {
-                item_count: wire::number_up_to(&mut reader, "number of items", MOST_ITEMS)?,
+                item_count: wire::number_up_to(&mut reader, "number of items", MAX_ITEMS)?,
                 sum: u128::from_le_bytes(reader.array()?),
             },
             other => return Err(ExchangeError::UnknownMessage(other)),
@@ -222,32 +222,32 @@ mod tests {
 
     use super::*;
 
-    fn any_message() -> impl Strategy<Value = Message<'static>> {
+    fn any_message() -> impl Strategy<Value = SessionMessage<'static>> {
         let symbol = (any::<u128>(), any::<u32>(), any::<i64>())
             .prop_map(|(sum, check, count)| CodedSymbol { sum, check, count });
-        let item_count = 0..MOST_ITEMS;
+        let item_count = 0..MAX_ITEMS;
         prop_oneof![
-            (item_count.clone(), 0..MOST_BYTES, any::<u64>()).prop_map(
-                |(item_count, item_bytes, check)| Message::Summary {
+            (item_count.clone(), 0..MAX_BYTES, any::<u64>()).prop_map(
+                |(item_count, item_bytes, check)| SessionMessage::Summary {
                     item_count,
                     item_bytes,
                     check
                 }
             ),
-            any::<u64>().prop_map(|up_to| Message::Pull { up_to }),
+            any::<u64>().prop_map(|up_to| SessionMessage::Pull { up_to }),
             (item_count.clone(), vec(symbol, 0..20))
-                .prop_map(|(start, symbols)| Message::Symbols { start, symbols }),
-            (0..33u32, 0..33u32).prop_map(|(here, there)| Message::Filters { here, there }),
-            item_count.clone().prop_map(|item_count| Message::Residual { item_count }),
+                .prop_map(|(start, symbols)| SessionMessage::Symbols { start, symbols }),
+            (0..33u32, 0..33u32).prop_map(|(here, there)| SessionMessage::Filters { here, there }),
+            item_count.clone().prop_map(|item_count| SessionMessage::Residual { item_count }),
             (vec(any::<u64>(), 0..20), any::<bool>())
-                .prop_map(|(halves, is_last)| Message::Wanted { halves, is_last }),
-            Just(Message::WantAll),
-            Just(Message::Items { piece: b"a piece of the stream" }),
-            item_count.clone().prop_map(|item_count| Message::ItemsEnd { item_count }),
-            (vec(0..MOST_ITEMS, 0..20), any::<bool>())
-                .prop_map(|(gaps, is_last)| Message::News { gaps, is_last }),
+                .prop_map(|(halves, is_last)| SessionMessage::Wanted { halves, is_last }),
+            Just(SessionMessage::WantAll),
+            Just(SessionMessage::Items { piece: b"a piece of the stream" }),
+            item_count.clone().prop_map(|item_count| SessionMessage::ItemsEnd { item_count }),
+            (vec(0..MAX_ITEMS, 0..20), any::<bool>())
+                .prop_map(|(gaps, is_last)| SessionMessage::News { gaps, is_last }),
             (item_count, any::<u128>())
-                .prop_map(|(item_count, sum)| Message::Seal { item_count, sum }),
+                .prop_map(|(item_count, sum)| SessionMessage::Seal { item_count, sum }),
         ]
     }
 
@@ -257,9 +257,9 @@ mod tests {
             message in any_message(), cut: prop::sample::Index,
         ) {
             let bytes = message.to_bytes();
-            prop_assert_eq!(Message::from_bytes(&bytes), Ok(message));
+            prop_assert_eq!(SessionMessage::from_bytes(&bytes), Ok(message));
             let cut = &bytes[..cut.index(bytes.len())];
-            if let Ok(other) = Message::from_bytes(cut) {
+            if let Ok(other) = SessionMessage::from_bytes(cut) {
                 prop_assert_eq!(other.to_bytes(), cut);
             }
         }
@@ -267,8 +267,8 @@ mod tests {
         #[test]
         fn whatever_can_be_read_is_written_the_same(mut bytes in vec(any::<u8>(), 2..200), tag in 0..14u8) {
             (bytes[0], bytes[1]) = (wire::VERSION, tag);
-            match Message::from_bytes(&bytes) {
-                Ok(Message::Filter) | Err(_) => {}
+            match SessionMessage::from_bytes(&bytes) {
+                Ok(SessionMessage::Filter) | Err(_) => {}
                 Ok(message) => prop_assert_eq!(message.to_bytes(), bytes),
             }
         }

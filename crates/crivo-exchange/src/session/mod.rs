@@ -31,7 +31,7 @@ use initiator::Initiator;
 use responder::Responder;
 use transfer::Transfer;
 
-use super::{ExchangeError, Id, IdSet, Plan, Protocol};
+use super::{ExchangeError, Id, IdSet, Protocol, SyncPlan};
 
 /// Symbols and filters of the two rounds have unrelated hash functions. The filter of a side is the
 /// first or the second as it is the initiator's or the responder's.
@@ -91,7 +91,7 @@ pub struct Traffic {
 pub struct Session {
     stage: Stage,
     traffic: Traffic,
-    plan: Option<Plan>,
+    plan: Option<SyncPlan>,
 }
 
 #[derive(Debug)]
@@ -225,7 +225,7 @@ impl Session {
 
     /// The protocol that was chosen, and what it was expected to cost from there on. Only an initiator
     /// that chooses the cheapest knows, and only if the first symbols were not enough.
-    pub fn plan(&self) -> Option<Plan> {
+    pub fn plan(&self) -> Option<SyncPlan> {
         match &self.stage {
             Stage::Initiator(side) => side.plan(),
             _ => self.plan,

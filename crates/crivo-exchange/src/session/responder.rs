@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::message::{MOST_SYMBOLS, Message};
+use super::message::{MAX_SYMBOLS, SessionMessage};
 use super::transfer::Transfer;
 use super::{FIRST_ROUND, SECOND_ROUND};
 use crate::rateless::Encoder;
@@ -68,15 +68,15 @@ impl Responder {
         }
         let item_count = self.encoder.set().item_count();
         if std::mem::take(&mut self.owes_residual) {
-            return Ok(Some(Message::Residual { item_count }.to_bytes()));
+            return Ok(Some(SessionMessage::Residual { item_count }.to_bytes()));
         }
         if self.sent == self.asked {
             return Ok(None);
         }
         let start = self.sent;
-        self.sent = self.asked.min(start + MOST_SYMBOLS);
+        self.sent = self.asked.min(start + MAX_SYMBOLS);
         let symbols = with_surplus(self.encoder.symbols(start..self.sent), start, item_count);
-        Ok(Some(Message::Symbols { start, symbols }.to_bytes()))
+        Ok(Some(SessionMessage::Symbols { start, symbols }.to_bytes()))
     }
 
     pub(super) fn is_concluded(&self) -> bool {
@@ -97,26 +97,27 @@ impl Responder {
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
-        let message = Message::from_bytes(bytes)?;
+        let message = SessionMessage::from_bytes(bytes)?;
         match (&mut self.awaits, message) {
-            (Awaits::Summary, Message::Summary { check, .. }) => {
+            (Awaits::Summary, SessionMessage::Summary { check, .. }) => {
                 let set = self.encoder.set();
                 if check != set.key().check_value() {
                     return Err(ExchangeError::SeedMismatch);
                 }
                 let (item_count, item_bytes) = (set.item_count(), set.item_bytes());
-                self.outbox
-                    .push_back(Message::Summary { item_count, item_bytes, check }.to_bytes());
+                self.outbox.push_back(
+                    SessionMessage::Summary { item_count, item_bytes, check }.to_bytes(),
+                );
                 self.awaits = Awaits::Request;
             }
-            (Awaits::Request, Message::Pull { up_to }) => {
+            (Awaits::Request, SessionMessage::Pull { up_to }) => {
                 if up_to <= self.asked {
                     return Err(ExchangeError::Inconsistent("no new symbols are asked for"));
                 }
-                check_limit("number of wanted symbols", up_to, self.most_symbols())?;
+                check_limit("number of wanted symbols", up_to, self.max_symbols())?;
                 self.asked = up_to;
             }
-            (Awaits::Request, Message::Filters { here, there }) => {
+            (Awaits::Request, SessionMessage::Filters { here, there }) => {
                 if (here > 0 && !self.may_sift) || (there > 0 && !self.may_offer) {
                     return Err(ExchangeError::Inconsistent("a filter is announced twice"));
                 }
@@ -129,7 +130,7 @@ impl Responder {
                     self.answer_with_filter(there)?;
                 }
             }
-            (Awaits::Filter { sieve, width }, Message::Filter) => {
+            (Awaits::Filter { sieve, width }, SessionMessage::Filter) => {
                 sieve.receive(bytes, self.encoder.set())?;
                 if sieve.is_complete() {
                     let width = *width;
@@ -137,7 +138,7 @@ impl Responder {
                     self.answer_with_filter(width)?;
                 }
             }
-            (Awaits::Request | Awaits::Wanted, Message::Wanted { halves, is_last }) => {
+            (Awaits::Request | Awaits::Wanted, SessionMessage::Wanted { halves, is_last }) => {
                 for half in halves {
                     let [id] = *self.encoder.set().with_upper_half(half) else {
                         return Err(ExchangeError::Inconsistent(
@@ -148,7 +149,7 @@ impl Responder {
                 }
                 self.awaits = if is_last { Awaits::Nothing } else { Awaits::Wanted };
             }
-            (Awaits::Request, Message::WantAll) => {
+            (Awaits::Request, SessionMessage::WantAll) => {
                 self.wants_all = true;
                 self.awaits = Awaits::Nothing;
             }
@@ -174,7 +175,7 @@ impl Responder {
     }
 
     /// An honest peer stops when symbols cost as much as all items.
-    fn most_symbols(&self) -> u64 {
+    fn max_symbols(&self) -> u64 {
         const SPARE: u64 = 4096;
         let set = self.encoder.set();
         // The items, with lengths before them that take ten bytes at most.

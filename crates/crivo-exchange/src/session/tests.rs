@@ -17,7 +17,7 @@ struct Side {
     learnt: Items,
     lacked_there: Vec<Id>,
     traffic: Traffic,
-    plan: Option<Plan>,
+    plan: Option<SyncPlan>,
 }
 
 /// Runs both sides in turn.
@@ -61,7 +61,7 @@ fn run(items: [&Items; 2], policy: Policy, key: ExchangeKey) -> Result<[Side; 2]
 
 /// Runs an exchange, checks that it finds the exact difference, and answers the bytes of both
 /// directions without the differing items.
-fn check(here: &Items, there: &Items, policy: Policy, seed: u8) -> (u64, Option<Plan>) {
+fn check(here: &Items, there: &Items, policy: Policy, seed: u8) -> (u64, Option<SyncPlan>) {
     let key = ExchangeKey::new([seed; 16]);
     let [first, second] = run([here, there], policy, key).unwrap();
     let only_there: Items = there.difference(here).cloned().collect();

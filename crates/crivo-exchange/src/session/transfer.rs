@@ -13,13 +13,13 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::Traffic;
-use super::message::Message;
+use super::message::SessionMessage;
 use crate::id::Fingerprint;
 use crate::items::{ItemReader, ItemWriter};
 use crate::{ExchangeError, Id, IdSet};
 
 /// How many numbers of news fit into a message, each of at most ten bytes.
-const MOST_NEWS: usize = 1 << 16;
+const MAX_NEWS: usize = 1 << 16;
 
 /// What an initiator has asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Transfer {
             return Err(ExchangeError::ItemsChanged);
         }
         let item_count = self.writer.finish(items_message, &mut self.outbox);
-        self.outbox.push_back(Message::ItemsEnd { item_count }.to_bytes());
+        self.outbox.push_back(SessionMessage::ItemsEnd { item_count }.to_bytes());
         self.phase = if self.is_initiator {
             self.outbox.push_back(self.seal());
             Phase::ReceiveSeal
@@ -169,8 +169,8 @@ impl Transfer {
         traffic: &mut Traffic,
         mut on_new: impl FnMut(&[u8]),
     ) -> Result<(), ExchangeError> {
-        match (self.phase, Message::from_bytes(bytes)?) {
-            (Phase::ReceiveNews, Message::News { gaps, is_last }) => {
+        match (self.phase, SessionMessage::from_bytes(bytes)?) {
+            (Phase::ReceiveNews, SessionMessage::News { gaps, is_last }) => {
                 self.learn_news(&gaps)?;
                 if is_last {
                     self.sent = Vec::new();
@@ -178,7 +178,7 @@ impl Transfer {
                 }
                 Ok(())
             }
-            (Phase::ReceiveItems, Message::Items { piece }) => {
+            (Phase::ReceiveItems, SessionMessage::Items { piece }) => {
                 let mut reader = std::mem::take(&mut self.reader);
                 reader.read(piece, |item| {
                     if self.take(item)? {
@@ -191,7 +191,7 @@ impl Transfer {
                 self.reader = reader;
                 Ok(())
             }
-            (Phase::ReceiveItems, Message::ItemsEnd { item_count }) => {
+            (Phase::ReceiveItems, SessionMessage::ItemsEnd { item_count }) => {
                 self.reader.finish(item_count)?;
                 self.phase = if self.is_initiator {
                     self.prepare_answer();
@@ -201,7 +201,7 @@ impl Transfer {
                 };
                 Ok(())
             }
-            (Phase::ReceiveSeal, Message::Seal { item_count, sum }) => {
+            (Phase::ReceiveSeal, SessionMessage::Seal { item_count, sum }) => {
                 if (Fingerprint { count: item_count, sum }) != self.union {
                     return Err(ExchangeError::NotEqual);
                 }
@@ -239,10 +239,10 @@ impl Transfer {
             return;
         }
         let gaps = std::mem::take(&mut self.gaps);
-        let last = gaps.len().saturating_sub(1) / MOST_NEWS;
+        let last = gaps.len().saturating_sub(1) / MAX_NEWS;
         for piece in 0..=last {
-            let gaps = gaps[piece * MOST_NEWS..gaps.len().min((piece + 1) * MOST_NEWS)].to_vec();
-            self.outbox.push_back(Message::News { gaps, is_last: piece == last }.to_bytes());
+            let gaps = gaps[piece * MAX_NEWS..gaps.len().min((piece + 1) * MAX_NEWS)].to_vec();
+            self.outbox.push_back(SessionMessage::News { gaps, is_last: piece == last }.to_bytes());
         }
         let ids = self.set.ids().iter().enumerate();
         self.lacked_there =
@@ -265,12 +265,12 @@ impl Transfer {
 
     fn seal(&self) -> Vec<u8> {
         let Fingerprint { count, sum } = self.union;
-        Message::Seal { item_count: count, sum }.to_bytes()
+        SessionMessage::Seal { item_count: count, sum }.to_bytes()
     }
 }
 
 fn items_message(piece: &[u8]) -> Vec<u8> {
-    Message::Items { piece }.to_bytes()
+    SessionMessage::Items { piece }.to_bytes()
 }
 
 const NOT_ASKED_FOR: ExchangeError =

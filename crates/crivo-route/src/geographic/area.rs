@@ -1,11 +1,11 @@
-//! The area as a whole: devices, filters, and letters on their way.
+//! The area as a whole: devices, filters, and packets on their way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::letter::{Hop, Letter};
+use super::packet::{Hop, Packet};
 use super::square::Square;
 use crate::message::{Message, Whole};
-use crate::network::Traffic;
+use crate::network::MessageCount;
 use crate::sized::{SizedFilter, Sizing};
 use crivo::{Digest, KeyHasher, ParameterError};
 use crivo_core::check::check_range;
@@ -21,24 +21,24 @@ pub struct AreaStatistics {
     /// Moves from one smallest square to another. Steps within a square tell nobody anything.
     pub moves: u64,
     /// What squares told their parents and siblings because of moves, arrivals and departures.
-    pub updates: Traffic,
-    /// Letters under way, a message for each hop, without what is written in them.
-    pub letters: Traffic,
+    pub updates: MessageCount,
+    /// Packets under way, a message for each hop, without what is written in them.
+    pub packets: MessageCount,
 }
 
-/// A letter from one device to another, and the squares it has come through.
+/// A packet from one device to another, and the squares it has come through.
 #[derive(Debug, Clone)]
 pub struct Flight {
-    letter: Letter,
+    packet: Packet,
     to: DeviceId,
     squares: Vec<Square>,
 }
 
-/// The way of a letter that has come to its end.
+/// The way of a packet that has come to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
-    /// Every square that the letter has come through, in order, wrong turns included.
+    /// Every square that the packet has come through, in order, wrong turns included.
     pub squares: Vec<Square>,
     /// Whether it was given to the device.
     pub delivered: bool,
@@ -67,7 +67,7 @@ impl Route {
     pub fn stretch(&self) -> f64 {
         match (self.hops(), self.shortest_hops()) {
             (0, _) => 1.0,
-            // The device came to the letter's first square while the letter was away.
+            // The device came to the packet's first square while the packet was away.
             (hops, 0) => hops as f64,
             (hops, shortest) => hops as f64 / shortest as f64,
         }
@@ -273,9 +273,9 @@ impl Area {
     }
 }
 
-/// Letters.
+/// Packets.
 impl Area {
-    /// A letter from one device to another, to its end, while nobody moves.
+    /// A packet from one device to another, to its end, while nobody moves.
     ///
     /// # Errors
     /// If a device is not of this area, or the sender has left it.
@@ -288,7 +288,7 @@ impl Area {
         }
     }
 
-    /// A letter from one device to another, at its first square.
+    /// A packet from one device to another, at its first square.
     ///
     /// # Errors
     /// If a device is not of this area, or the sender has left it.
@@ -296,27 +296,27 @@ impl Area {
         let origin = self.device(from)?.square;
         let origin =
             origin.ok_or_else(|| ParameterError::new("sender", from.0, "a device in the area"))?;
-        let letter = Letter::new(self.device(to)?.digest, origin);
-        Ok(Flight { letter, to, squares: vec![origin] })
+        let packet = Packet::new(self.device(to)?.digest, origin);
+        Ok(Flight { packet, to, squares: vec![origin] })
     }
 
-    /// Lets a letter take one hop; answers its route at the end of it.
+    /// Lets a packet take one hop; answers its route at the end of it.
     pub fn advance(&mut self, flight: &mut Flight) -> Option<Route> {
-        let here = flight.letter.here();
+        let here = flight.packet.here();
         let square = self.square_of(flight.to);
         let holds = square.is_some_and(|square| here == Square::WHOLE || here == square);
-        let digest = flight.letter.device();
-        match flight.letter.step(holds, |square| self.filter_accepts(square, digest)) {
+        let digest = flight.packet.device();
+        match flight.packet.step(holds, |square| self.filter_accepts(square, digest)) {
             Hop::To(square) => {
-                self.statistics.letters.count(&flight.letter.to_bytes());
+                self.statistics.packets.count(&flight.packet.to_bytes());
                 flight.squares.push(square);
                 None
             }
             end => Some(Route {
                 squares: std::mem::take(&mut flight.squares),
                 delivered: end == Hop::Deliver,
-                false_forwards: flight.letter.false_forwards(),
-                searches: flight.letter.searches(),
+                false_forwards: flight.packet.false_forwards(),
+                searches: flight.packet.searches(),
             }),
         }
     }
@@ -349,7 +349,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
         #[test]
-        fn no_letter_is_lost_under_random_moves(
+        fn no_packet_is_lost_under_random_moves(
             depth in 1u8..7,
             rate in prop_oneof![Just(0.01), Just(0.4)],
             places in proptest::collection::vec((0.0..=1.0, 0.0..=1.0), 2..40),
@@ -359,7 +359,7 @@ mod tests {
             let devices: Vec<DeviceId> =
                 places.iter().map(|&(x, y)| area.enter(x, y).unwrap()).collect();
             let pick = |number: usize| devices[number % devices.len()];
-            // A letter for every device is on its way all the time, and takes a hop per move.
+            // A packet for every device is on its way all the time, and takes a hop per move.
             let mut flights: Vec<Flight> = Vec::new();
             for &(number, x, y) in &moves {
                 area.move_to(pick(number), x, y)?;
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_for_devices_that_left_end_at_the_root() {
+    fn packets_for_devices_that_left_end_at_the_root() {
         let mut area = Area::new(4, 0.01, 1).unwrap();
         let (ana, rui) = (area.enter(0.1, 0.1).unwrap(), area.enter(0.8, 0.8).unwrap());
         area.leave(rui).unwrap();

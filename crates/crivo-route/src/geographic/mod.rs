@@ -56,7 +56,7 @@
 //! there. It can still be unlucky: the device slips into squares that the message has just
 //! searched. Then the message arrives at the root with nothing left to try. The root keeps the
 //! digests of all devices in storage, from which its filters are rebuilt: if the device is among
-//! them, the search begins again from there, and if not, the device does not exist. [`Letter`] has
+//! them, the search begins again from there, and if not, the device does not exist. [`Packet`] has
 //! the rule.
 //!
 //! # When not to use it
@@ -69,9 +69,9 @@
 //!   (poster): the scheme of filters for children and siblings.
 
 mod area;
-mod letter;
+mod packet;
 mod square;
 
 pub use area::{Area, AreaStatistics, DeviceId, Flight, Route};
-pub use letter::{Hop, Letter};
+pub use packet::{Hop, Packet};
 pub use square::{Rectangle, Square};

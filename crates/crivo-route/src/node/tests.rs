@@ -15,9 +15,9 @@ fn designs() -> [Design; 2] {
 }
 
 /// The bytes of all messages among the actions.
-fn sent(actions: Vec<Action>) -> Vec<Vec<u8>> {
+fn sent(actions: Vec<NodeAction>) -> Vec<Vec<u8>> {
     let bytes = |action| match action {
-        Action::Send { bytes, .. } => Some(bytes),
+        NodeAction::Send { bytes, .. } => Some(bytes),
         _ => None,
     };
     actions.into_iter().filter_map(bytes).collect()

@@ -5,8 +5,8 @@ mod codec;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use super::banding::LEAST_BAND_BITS;
-use super::{Banding, Estimate, Signature, SignatureBits, SketchMismatch, Sketcher};
+use super::banding::MIN_BAND_BITS;
+use super::{Banding, Signature, SignatureBits, SimilarityEstimate, SketchMismatch, Sketcher};
 use crivo::codec::Metadata;
 use crivo::{Digest, ParameterError};
 
@@ -87,7 +87,7 @@ impl SimilarityIndex {
             return Err(ParameterError::new("bands × rows", values, allowed));
         }
         let band_bits = banding.rows() * bits.get();
-        if band_bits < LEAST_BAND_BITS {
+        if band_bits < MIN_BAND_BITS {
             return Err(ParameterError::new("bits of a band", band_bits, "at least 8"));
         }
         Ok(Self {
@@ -345,7 +345,7 @@ pub struct Similar {
     /// The entry's number.
     pub id: u64,
     /// How similar it is, by the signatures.
-    pub estimate: Estimate,
+    pub estimate: SimilarityEstimate,
 }
 
 /// Why a signature was not taken into an index, which is as it was.

@@ -1,6 +1,6 @@
 //! The number of coded symbols for a difference.
 
-use crivo_exchange::rateless::{Decoder, Encoder, Progress, expected_symbols};
+use crivo_exchange::rateless::{Decoder, DecoderStatus, Encoder, expected_symbols};
 use crivo_exchange::{Id, IdSet};
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
             let step = (difference / 1_000).max(1);
             let mut sent = 0;
             while decoder.receive(encoder.symbols(sent..sent + step)).map_err(failed)?
-                == Progress::More
+                == DecoderStatus::More
             {
                 sent += step;
             }

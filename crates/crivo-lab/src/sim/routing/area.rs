@@ -143,7 +143,7 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
         moves: statistics.moves,
         bytes_per_move: statistics.updates.bytes as f64 / moves,
         messages_per_move: statistics.updates.messages as f64 / moves,
-        bytes_per_hop: statistics.letters.bytes as f64 / statistics.letters.messages.max(1) as f64,
+        bytes_per_hop: statistics.packets.bytes as f64 / statistics.packets.messages.max(1) as f64,
         filter_bytes: simulation.area.filter_bytes(),
     })
 }

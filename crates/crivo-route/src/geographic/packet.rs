@@ -7,12 +7,12 @@ use crivo::Digest;
 /// The version of the form in bytes.
 const VERSION: u8 = 1;
 
-/// What is to be done with a [`Letter`].
+/// What is to be done with a [`Packet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
     /// The device is here.
     Deliver,
-    /// Send the letter to this square, a neighbour.
+    /// Send the packet to this square, a neighbour.
     To(Square),
     /// The device is not in the area.
     Unknown,
@@ -20,7 +20,7 @@ pub enum Hop {
 
 /// A message for a device. It carries all of its state: squares remember nothing of it.
 ///
-/// The rule, at the square where the letter is:
+/// The rule, at the square where the packet is:
 ///
 /// ```text
 ///   the device is here                             deliver
@@ -38,17 +38,17 @@ pub enum Hop {
 ///
 /// ```
 /// use crivo::KeyHasher;
-/// use crivo_route::geographic::{Hop, Letter, Square};
+/// use crivo_route::geographic::{Hop, Packet, Square};
 ///
 /// let (origin, target) = (Square::at(2, 0.1, 0.1), Square::at(2, 0.4, 0.1));
-/// let mut letter = Letter::new(KeyHasher::default().digest("ana"), origin);
+/// let mut packet = Packet::new(KeyHasher::default().digest("ana"), origin);
 /// // Filters without mistakes: just the squares that contain the target accept.
 /// let accepts = |square: Square| square.common_ancestor(target) == square;
-/// assert_eq!(letter.step(false, accepts), Hop::To(target)); // a sibling
-/// assert_eq!(letter.step(true, accepts), Hop::Deliver);
+/// assert_eq!(packet.step(false, accepts), Hop::To(target)); // a sibling
+/// assert_eq!(packet.step(true, accepts), Hop::Deliver);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct Packet {
     device: Digest,
     /// The level of the smallest squares.
     depth: u8,
@@ -65,8 +65,8 @@ pub struct Letter {
     false_forwards: u64,
 }
 
-impl Letter {
-    /// A letter for the device with this digest, from a smallest square.
+impl Packet {
+    /// A packet for the device with this digest, from a smallest square.
     pub fn new(device: Digest, origin: Square) -> Self {
         Self {
             device,
@@ -115,7 +115,7 @@ impl Letter {
         self.top.parent().unwrap_or(Square::WHOLE).children()
     }
 
-    /// One step, as the square decides it where the letter is.
+    /// One step, as the square decides it where the packet is.
     ///
     /// `holds`: the device is in this square. It must be exact, and is only used in a smallest
     /// square and at the root; elsewhere it may be `false`. `accepts`: what the square's filters
@@ -193,8 +193,8 @@ impl Letter {
 }
 
 /// Reading and writing.
-impl Letter {
-    /// The letter in bytes, without what is written in it.
+impl Packet {
+    /// The packet in bytes, without what is written in it.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend(self.device.get().to_le_bytes());
@@ -210,7 +210,7 @@ impl Letter {
         bytes
     }
 
-    /// The letter that these bytes are.
+    /// The packet that these bytes are.
     ///
     /// # Errors
     /// If they are none: cut short, too long, of another version, or contradictory.
@@ -240,7 +240,7 @@ impl Letter {
         let first_level = usize::from(level.max(1));
         let deepest = if below.is_empty() { usize::from(level) } else { first_level + count - 1 };
         if depth > Square::DEEPEST || deepest > usize::from(depth) {
-            return Err(MessageError::Inconsistent("the letter is below the smallest squares"));
+            return Err(MessageError::Inconsistent("the packet is below the smallest squares"));
         }
         if tried > 0xf || below.iter().any(|&(quarter, _)| quarter > 3) {
             return Err(MessageError::Inconsistent("a square has four quarters"));
@@ -255,26 +255,26 @@ mod tests {
 
     use super::*;
 
-    /// Follows a letter to its end, through bytes at every hop.
+    /// Follows a packet to its end, through bytes at every hop.
     fn follow(
         origin: Square,
         holds: impl Fn(Square) -> bool,
         accepts: impl Fn(Square) -> bool,
-    ) -> (Letter, Hop) {
-        let mut letter = Letter::new(Digest::new(7), origin);
+    ) -> (Packet, Hop) {
+        let mut packet = Packet::new(Digest::new(7), origin);
         loop {
-            let here = letter.here();
-            let hop = letter.step(holds(here), |square| {
+            let here = packet.here();
+            let hop = packet.step(holds(here), |square| {
                 let related = square.parent() == Some(here)
                     || here.siblings().any(|sibling| sibling == square);
                 assert!(related, "{square:?} asked about at {here:?}");
                 accepts(square)
             });
             match hop {
-                Hop::To(to) => assert_eq!((to, to.distance(here)), (letter.here(), 1)),
-                end => return (letter, end),
+                Hop::To(to) => assert_eq!((to, to.distance(here)), (packet.here(), 1)),
+                end => return (packet, end),
             }
-            letter = Letter::from_bytes(&letter.to_bytes()).unwrap();
+            packet = Packet::from_bytes(&packet.to_bytes()).unwrap();
         }
     }
 
@@ -295,11 +295,11 @@ mod tests {
             };
             let contains = |square: Square| square.common_ancestor(target) == square;
             let accepts = |square: Square| contains(square) || mistaken(square);
-            let (letter, end) = follow(origin, contains, accepts);
+            let (packet, end) = follow(origin, contains, accepts);
             prop_assert_eq!(end, Hop::Deliver);
-            prop_assert_eq!(letter.here(), target);
-            prop_assert_eq!(letter.searches(), 0);
-            prop_assert_eq!(letter.hops(), origin.distance(target) + 2 * letter.false_forwards());
+            prop_assert_eq!(packet.here(), target);
+            prop_assert_eq!(packet.searches(), 0);
+            prop_assert_eq!(packet.hops(), origin.distance(target) + 2 * packet.false_forwards());
         }
 
         #[test]
@@ -310,37 +310,37 @@ mod tests {
             let mistaken = |square: Square| {
                 Digest::new(square.code() ^ seed).remix().get().is_multiple_of(4)
             };
-            let (letter, end) = follow(origin, |_| false, mistaken);
+            let (packet, end) = follow(origin, |_| false, mistaken);
             prop_assert_eq!(end, Hop::Unknown);
-            prop_assert_eq!((letter.here(), letter.searches()), (Square::WHOLE, 0));
+            prop_assert_eq!((packet.here(), packet.searches()), (Square::WHOLE, 0));
         }
 
         #[test]
-        fn hostile_bytes_are_an_error_or_a_letter_that_can_go_on(bytes: Vec<u8>) {
+        fn hostile_bytes_are_an_error_or_a_packet_that_can_go_on(bytes: Vec<u8>) {
             let bytes = [&[VERSION][..], &bytes].concat();
-            if let Ok(mut letter) = Letter::from_bytes(&bytes) {
-                prop_assert_eq!(letter.to_bytes(), bytes);
-                letter.step(false, |_| true);
+            if let Ok(mut packet) = Packet::from_bytes(&bytes) {
+                prop_assert_eq!(packet.to_bytes(), bytes);
+                packet.step(false, |_| true);
             }
         }
     }
 
     #[test]
-    fn letters_that_contradict_themselves_are_refused() {
+    fn packets_that_contradict_themselves_are_refused() {
         let origin = Square::at(4, 0.2, 0.3);
-        let mut letter = Letter::new(Digest::new(1), origin);
-        letter.step(false, |_| true);
-        let bytes = letter.to_bytes();
-        assert_eq!(Letter::from_bytes(&bytes), Ok(letter));
+        let mut packet = Packet::new(Digest::new(1), origin);
+        packet.step(false, |_| true);
+        let bytes = packet.to_bytes();
+        assert_eq!(Packet::from_bytes(&bytes), Ok(packet));
         for cut in 0..bytes.len() {
-            assert_eq!(Letter::from_bytes(&bytes[..cut]), Err(MessageError::Truncated));
+            assert_eq!(Packet::from_bytes(&bytes[..cut]), Err(MessageError::Truncated));
         }
         let mut deeper = bytes.clone();
         deeper[9] = 3; // the smallest squares are larger than the one where it is
-        assert!(matches!(Letter::from_bytes(&deeper), Err(MessageError::Inconsistent(_))));
+        assert!(matches!(Packet::from_bytes(&deeper), Err(MessageError::Inconsistent(_))));
         let mut fifth = bytes.clone();
         *fifth.last_mut().unwrap() = 0x40;
-        assert!(matches!(Letter::from_bytes(&fifth), Err(MessageError::Inconsistent(_))));
-        assert_eq!(Letter::from_bytes(&[9]), Err(MessageError::UnknownVersion(9)));
+        assert!(matches!(Packet::from_bytes(&fifth), Err(MessageError::Inconsistent(_))));
+        assert_eq!(Packet::from_bytes(&[9]), Err(MessageError::UnknownVersion(9)));
     }
 }
