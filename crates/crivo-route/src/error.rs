@@ -1,81 +1,44 @@
-//! Why a node or a network did not do what it was asked.
-
-use std::fmt;
+//! Why a node or a network refused a call.
 
 use super::message::NodeId;
 use super::wire::MessageError;
 use crivo::ParameterError;
+use thiserror::Error;
 
-/// Why a node or a network did not do what it was asked. Nothing has changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a node or a network refused a call. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RouteError {
-    /// The bytes are no message, or contradict what is known.
-    Message(MessageError),
+    /// The bytes are not a message, or contradict what is known.
+    #[error(transparent)]
+    Message(#[from] MessageError),
     /// A parameter is out of its range.
-    Parameter(ParameterError),
-    /// The neighbour makes its filters in another way.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The neighbour uses another filter design.
+    #[error("{0} uses another filter design; give all nodes of a tree the same one")]
     OtherDesign(NodeId),
-    /// Only a child may send this message, and the sender is none.
+    /// Only a child may send this message, and the sender is not a child.
+    #[error("{0} is not a child, but sent what a child sends")]
     NotAChild(NodeId),
     /// Only the parent may send this message, and the sender is not the parent.
+    #[error("{0} is not the parent, but sent what a parent sends")]
     NotTheParent(NodeId),
     /// An answer comes from, or is to go to, a node that is neither parent nor child.
+    #[error("{0} is neither the parent nor a child")]
     NotANeighbour(NodeId),
     /// There is no such node.
+    #[error("there is no {0}")]
     UnknownNode(NodeId),
     /// The root of a tree can neither leave nor get a parent.
+    #[error("the root of a tree can neither leave nor move")]
     RootCannotLeave,
     /// The new parent lies within the node's own subtree.
+    #[error("{parent} lies below {node} and cannot become its parent")]
     Ring {
         /// The node that was to move.
         node: NodeId,
         /// Its new parent.
         parent: NodeId,
     },
-}
-
-impl fmt::Display for RouteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Message(error) => error.fmt(f),
-            Self::Parameter(error) => error.fmt(f),
-            Self::OtherDesign(node) => write!(
-                f,
-                "{node} makes its filters in another way; give all nodes of a tree one design"
-            ),
-            Self::NotAChild(node) => write!(f, "{node} is no child, but sent what a child sends"),
-            Self::NotTheParent(node) => {
-                write!(f, "{node} is not the parent, but sent what a parent sends")
-            }
-            Self::NotANeighbour(node) => write!(f, "{node} is neither the parent nor a child"),
-            Self::UnknownNode(node) => write!(f, "there is no {node}"),
-            Self::RootCannotLeave => f.write_str("the root of a tree can neither leave nor move"),
-            Self::Ring { node, parent } => {
-                write!(f, "{parent} lies below {node} and cannot become its parent")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RouteError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Message(error) => Some(error),
-            Self::Parameter(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<MessageError> for RouteError {
-    fn from(error: MessageError) -> Self {
-        Self::Message(error)
-    }
-}
-
-impl From<ParameterError> for RouteError {
-    fn from(error: ParameterError) -> Self {
-        Self::Parameter(error)
-    }
 }

@@ -1,10 +1,9 @@
 //! Signatures: a few values that stand for a set, whole or cut to some bits.
 
-use std::fmt;
-
 use super::sketcher::is_native;
 use super::{Form, SimilarityEstimate, Sketcher};
 use crivo::ParameterError;
+use thiserror::Error;
 
 /// How many bits of each value a signature keeps: 1, 2, 4, 8, 16, 32, or all 64.
 ///
@@ -226,35 +225,26 @@ impl Signature {
     }
 }
 
-/// Why two signatures cannot be compared: they were not made in the same way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why two signatures cannot be compared: their sketchers differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SketchMismatch {
     /// Their forms differ.
+    #[error("the signatures cannot be compared: one is {0}, the other {1}")]
     Form(Form, Form),
     /// Their numbers of values differ.
+    #[error("the signatures cannot be compared: one has {0} values, the other {1}")]
     Length(u32, u32),
     /// Their values have different numbers of bits; [`Signature::shortened`] helps.
+    #[error(
+        "the signatures cannot be compared: one has values of {0} bits, the other of {1}; \
+         shorten the longer"
+    )]
     Bits(u32, u32),
     /// They were made with different hash functions or seeds.
+    #[error("the signatures cannot be compared: their hash functions or seeds differ")]
     Hasher,
 }
-
-impl fmt::Display for SketchMismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the signatures cannot be compared: ")?;
-        match self {
-            Self::Form(one, other) => write!(f, "one is {one}, the other {other}"),
-            Self::Length(one, other) => write!(f, "one has {one} values, the other {other}"),
-            Self::Bits(one, other) => {
-                write!(f, "one has values of {one} bits, the other of {other}; shorten the longer")
-            }
-            Self::Hasher => f.write_str("their hash functions or seeds differ"),
-        }
-    }
-}
-
-impl std::error::Error for SketchMismatch {}
 
 #[cfg(test)]
 mod tests {

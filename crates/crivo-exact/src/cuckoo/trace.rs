@@ -33,6 +33,7 @@ use std::fmt;
 use super::Eviction;
 use super::evict::{Choices, MAX_CHOICES, Nests, Randomness};
 use crivo::ParameterError;
+use thiserror::Error;
 
 /// A table of places for one key each, whose keys come with their places.
 #[derive(Debug, Clone)]
@@ -68,26 +69,17 @@ impl<K: fmt::Display> fmt::Display for Moves<K> {
     }
 }
 
-/// Why a [`TraceTable`] did not take a key. The table is as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why a [`TraceTable`] refused a key. The table is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// A place does not exist, or there are too few or too many of them.
-    Parameter(ParameterError),
-    /// The search found no way: time to rehash.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The search found no path: time to rehash.
+    #[error("no chain of moves makes a place for the key: rehash")]
     NoPlace,
 }
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(error) => error.fmt(f),
-            Self::NoPlace => f.write_str("no chain of moves makes a place for the key: rehash"),
-        }
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 impl<K: Clone> TraceTable<K> {
     /// A table of `places` empty places.
@@ -108,12 +100,10 @@ impl<K: Clone> TraceTable<K> {
     /// If a place does not exist, or if no chain of moves makes room. Nothing has moved then.
     pub fn insert(&mut self, key: K, places: &[usize]) -> Result<Moves<K>, TraceError> {
         if !(1..=MAX_CHOICES).contains(&places.len()) {
-            let error = ParameterError::new("number of places", places.len(), "from 1 to 4");
-            return Err(TraceError::Parameter(error));
+            return Err(ParameterError::new("number of places", places.len(), "from 1 to 4").into());
         }
         if let Some(place) = places.iter().find(|&&place| place >= self.places.len()) {
-            let error = ParameterError::new("place", place, "a place of the table");
-            return Err(TraceError::Parameter(error));
+            return Err(ParameterError::new("place", place, "a place of the table").into());
         }
         let choices = Choices::new(places.len(), |i| places[i]);
         let mut randomness = self.randomness.clone();

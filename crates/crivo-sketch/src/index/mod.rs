@@ -9,6 +9,7 @@ use super::banding::MIN_BAND_BITS;
 use super::{Banding, Signature, SignatureBits, SimilarityEstimate, SketchMismatch, Sketcher};
 use crivo::codec::Metadata;
 use crivo::{Digest, ParameterError};
+use thiserror::Error;
 
 /// No slot: the end of a chain.
 const NONE: u32 = u32::MAX;
@@ -348,41 +349,19 @@ pub struct Similar {
     pub estimate: SimilarityEstimate,
 }
 
-/// Why a signature was not taken into an index, which is as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why an index refused a signature. The index is unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IndexError {
     /// There is an entry with this number already.
+    #[error("there is an entry {0} already; remove it first")]
     Taken(u64),
-    /// The signature was made in another way than the index's.
-    Mismatch(SketchMismatch),
+    /// The signature was made with another sketcher than those of the index.
+    #[error(transparent)]
+    Mismatch(#[from] SketchMismatch),
     /// There are 2^32 − 1 entries.
+    #[error("the index is full: it holds 4294967295 entries")]
     Full,
-}
-
-impl fmt::Display for IndexError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Taken(id) => write!(f, "there is an entry {id} already; remove it first"),
-            Self::Mismatch(error) => error.fmt(f),
-            Self::Full => f.write_str("the index has 4294967295 entries, and takes no more"),
-        }
-    }
-}
-
-impl std::error::Error for IndexError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Mismatch(error) => Some(error),
-            Self::Taken(_) | Self::Full => None,
-        }
-    }
-}
-
-impl From<SketchMismatch> for IndexError {
-    fn from(error: SketchMismatch) -> Self {
-        Self::Mismatch(error)
-    }
 }
 
 #[cfg(test)]
