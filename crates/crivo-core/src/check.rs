@@ -1,16 +1,16 @@
-//! One place that decides which parameters make sense, so that every formula refuses alike.
+//! Checks of parameters, in one place, so that every formula refuses the same values.
 
 use std::ops::RangeInclusive;
 
 use crate::ParameterError;
 
-/// The most probes a filter makes.
+/// The maximum number of probes of a filter.
 pub const MAX_PROBES: u32 = 255;
 
 /// A false-positive rate: a number strictly between 0 and 1.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_rate(rate: f64) -> Result<(), ParameterError> {
     check_open_unit("rate", rate)
 }
@@ -18,7 +18,7 @@ pub fn check_rate(rate: f64) -> Result<(), ParameterError> {
 /// Anything that must lie strictly between 0 and 1; NaN does not.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterError> {
     if value > 0.0 && value < 1.0 {
         Ok(())
@@ -30,7 +30,7 @@ pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterEr
 /// How full a table is: above 0 and at most 1.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_load(load: f64) -> Result<(), ParameterError> {
     if load > 0.0 && load <= 1.0 {
         Ok(())
@@ -39,18 +39,18 @@ pub fn check_load(load: f64) -> Result<(), ParameterError> {
     }
 }
 
-/// A number of keys that a size is asked for.
+/// A number of keys to size a filter for.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_keys(n: u64) -> Result<(), ParameterError> {
     check_positive("n", n)
 }
 
-/// A count of anything of which there must be one at least.
+/// A count that must be at least 1.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_positive(name: &'static str, value: u64) -> Result<(), ParameterError> {
     if value > 0 { Ok(()) } else { Err(ParameterError::new(name, value, "at least 1")) }
 }
@@ -58,15 +58,15 @@ pub fn check_positive(name: &'static str, value: u64) -> Result<(), ParameterErr
 /// A number of probes per key.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_probes(k: u32) -> Result<(), ParameterError> {
     check_range("k", k, 1..=MAX_PROBES, "from 1 to 255")
 }
 
-/// A whole number within a range that `allowed` puts into words.
+/// A whole number within a range that `allowed` describes.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_range(
     name: &'static str,
     value: u32,
@@ -79,7 +79,7 @@ pub fn check_range(
 /// A positive, finite real number, such as a budget in bits per key.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), ParameterError> {
     if value > 0.0 && value.is_finite() {
         Ok(())
@@ -88,10 +88,10 @@ pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), Paramet
     }
 }
 
-/// Rounds a computed size up to a whole number, at least 1, and refuses what no `u64` holds.
+/// Rounds a computed size up to a whole number, at least 1, and refuses what does not fit into a `u64`.
 ///
 /// # Errors
-/// If it is not.
+/// If the value is out of range.
 pub fn size_from(name: &'static str, value: f64) -> Result<u64, ParameterError> {
     // 2^64 itself is the first f64 beyond the range.
     if value < 18_446_744_073_709_551_616.0 {

@@ -1,11 +1,11 @@
-//! What large tables ask of the machine: huge pages, and cache lines before they are needed.
+//! Hints for large tables: huge pages and prefetching.
 //!
-//! Both are wishes. Where a system or a processor does not know them, nothing happens.
+//! Where a system or a processor does not support them, they do nothing.
 
 #![allow(unsafe_code)]
 
 /// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
-/// is not so much memory.
+/// is not enough memory.
 pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).ok()?;
@@ -16,7 +16,7 @@ pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
 /// Asks that memory, not yet touched, be laid on huge pages: a table of many megabytes that is
 /// read at random is slowed down by page-table walks more than by anything else.
 ///
-/// Nothing happens if there is little of it.
+/// Small regions are left as they are.
 ///
 /// ```
 /// // The system gives zeros without touching them.

@@ -109,7 +109,7 @@ impl Words {
         let part = &whole[range];
         let (start, length) = (part.as_ptr(), part.len());
         if whole.is_lent() && start.addr().is_multiple_of(align_of::<Line>()) {
-            // The part keeps the whole alive, and nobody can change what has two owners.
+            // The part keeps the whole alive, and words with two owners cannot be changed.
             return Ok(Self { start, length, owner: Owner::Lent(Arc::clone(whole) as _) });
         }
         Self::copied(part)
@@ -124,7 +124,7 @@ impl Words {
             self.own();
         }
         // SAFETY: the words are owned now: `start` comes from a mutable borrow of the lines, which
-        // hold at least `length` words without gaps, and whoever reads them borrows `self`.
+        // hold at least `length` words without gaps, and a reader borrows `self`.
         unsafe { std::slice::from_raw_parts_mut(self.start.cast_mut(), self.length) }
     }
 
@@ -139,7 +139,7 @@ impl Words {
         }
     }
 
-    /// Whether the words belong to somebody else.
+    /// Whether the words have another owner.
     #[inline]
     pub fn is_lent(&self) -> bool {
         matches!(self.owner, Owner::Lent(_))
@@ -169,7 +169,7 @@ impl std::ops::Deref for Words {
     #[inline(always)]
     fn deref(&self) -> &[u64] {
         // SAFETY: `start` is valid for `length` words while `owner` lives, which is at least as
-        // long as `self`; nobody changes them while `self` is borrowed.
+        // long as `self`; they do not change while `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! The system here is Dijkstra's: n philosophers around a table, n forks between them. Each thinks,
 //! takes the left fork, takes the right fork and eats, puts both down. If all hold their left fork,
-//! nobody can go on: a deadlock, which the search shall find.
+//! none can go on: a deadlock, which the search must find.
 //!
 //! ```text
 //! cargo run --release --example bitstate              14 philosophers
@@ -125,7 +125,7 @@ fn search_by_bits(
 }
 
 /// How many of `states` a search by bits is expected to see: each state that is met for the first
-/// time is left out with the filter's rate at that moment, and for good.
+/// time is left out with the filter's FPR at that moment, and permanently.
 ///
 /// States that only left-out states lead to are lost as well, which this does not count: where
 /// many ways lead to a state, as here, they are few.
@@ -176,7 +176,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    /// (1 + √2)^n + (1 − √2)^n: nobody eats beside one who holds the fork between them.
+    /// (1 + √2)^n + (1 − √2)^n: no philosopher eats next to one that holds the fork between them.
     fn reachable(philosophers: u32) -> u64 {
         let (mut last, mut now) = (2, 2);
         for _ in 1..philosophers {

@@ -60,7 +60,7 @@ struct Node<K, V> {
     next: u32,
 }
 
-/// What stands in place of a node's index where a chain ends.
+/// Stands for a node's index where a chain ends.
 const END: u32 = u32::MAX;
 
 /// The number of indices below `END`.
@@ -141,7 +141,7 @@ impl<K, V> ChainedMap<K, V> {
         self.nodes.is_empty()
     }
 
-    /// How many heads of chains there are.
+    /// The number of heads of chains.
     pub const fn slot_count(&self) -> usize {
         self.heads.len()
     }
@@ -161,7 +161,8 @@ impl<K, V> ChainedMap<K, V> {
         self.hasher
     }
 
-    /// Finds memory for `additional` more nodes, or says how many bytes are not to be had.
+    /// Reserves memory for `additional` more nodes. The error is the number of bytes that could not
+    /// be allocated.
     fn reserve_nodes(&mut self, additional: usize) -> Result<(), usize> {
         self.nodes
             .try_reserve(additional)
@@ -189,8 +190,8 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
-    /// If there are 4,294,967,295 entries already, or no memory for one more. Nothing has changed
-    /// then.
+    /// If there are 4,294,967,295 entries already, or no memory for one more. The map is then
+    /// unchanged.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         if let Some(index) = self.find(&key, digest) {
@@ -267,8 +268,8 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         None
     }
 
-    /// Either finds memory for one more node (and twice the heads, if it is time), or changes
-    /// nothing.
+    /// Reserves memory for one more node, and doubles the heads when they are too few. On an error
+    /// nothing has changed.
     fn make_room_for_one(&mut self) -> Result<(), InsertError> {
         let entries = self.nodes.len();
         if entries >= MAX_ENTRIES {
@@ -279,13 +280,13 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         if entries >= self.heads.len() {
             let heads = entries.saturating_mul(2).max(MIN_HEADS);
             let heads = empty_heads(heads).map_err(out_of_memory)?;
-            self.hang_all_on(heads);
+            self.relink_to(heads);
         }
         Ok(())
     }
 
-    /// Puts every node into the chain that it belongs to under new heads.
-    fn hang_all_on(&mut self, mut heads: Vec<u32>) {
+    /// Puts every node into its chain under new heads.
+    fn relink_to(&mut self, mut heads: Vec<u32>) {
         for (index, node) in self.nodes.iter_mut().enumerate() {
             let head = head_among(heads.len(), self.hasher.digest(&node.key));
             node.next = std::mem::replace(&mut heads[head], index as u32);
@@ -294,7 +295,7 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     }
 }
 
-/// `count` heads of empty chains, or how many bytes are not to be had for them.
+/// `count` heads of empty chains. The error is the number of bytes that could not be allocated.
 fn empty_heads(count: usize) -> Result<Vec<u32>, usize> {
     let mut heads = Vec::new();
     heads.try_reserve_exact(count).map_err(|_| count.saturating_mul(size_of::<u32>()))?;

@@ -20,7 +20,7 @@ pub use entries::{CompactedEntries, CompactedEntriesMut, IntoCompactedEntries};
 pub use outcome::{Inserted, Lookup};
 use values::Values;
 
-/// A map that keeps l bits of each key's digest instead of the key. **It may err.**
+/// A map that stores l bits of each key's digest instead of the key. **It may err.**
 ///
 /// Where keys are long (the states of a program under verification, URLs), they are most of a
 /// table's memory. Hash compaction compresses a key to l bits *before* it enters the table; from
@@ -72,7 +72,7 @@ use values::Values;
 ///   8/7 · ((l + 1) / 8 + size of a value) bytes      l = 40:  5.9 for (), 15.0 for u64
 /// ```
 ///
-/// That it is so full is paid for in time: at 7/8 the search for a key that is there looks at 4.5
+/// The high load costs time: at 7/8 the search for a key that is there looks at 4.5
 /// slots on average, for one that is not at 32.5 (at 3/4 it would be 2.5 and 8.5, for a sixth more
 /// memory). But they are neighbours: at l = 40, these 32.5 slots are 163 bytes of compressed keys.
 ///
@@ -94,7 +94,7 @@ pub struct CompactedMap<K, V> {
     compressed: PackedSlots,
     values: Values<V>,
     hasher: KeyHasher,
-    // Keys are looked at and never kept.
+    // Keys are read and never stored.
     keys: PhantomData<fn(&K)>,
 }
 
@@ -102,7 +102,7 @@ pub struct CompactedMap<K, V> {
 const MAX_LOAD: f64 = 0.875;
 
 impl<K, V> CompactedMap<K, V> {
-    /// An empty map that keeps `compressed_bits` bits of a key, from 1 to 64.
+    /// An empty map that stores `compressed_bits` bits of a key, from 1 to 64.
     ///
     /// # Errors
     /// If `compressed_bits` is out of range, or if there is no memory.
@@ -110,7 +110,7 @@ impl<K, V> CompactedMap<K, V> {
         Self::with_hasher(compressed_bits, KeyHasher::default())
     }
 
-    /// An empty map that keeps `compressed_bits` bits of what `hasher` makes of a key.
+    /// An empty map that stores `compressed_bits` bits of each key's digest under `hasher`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -151,7 +151,8 @@ impl<K, V> CompactedMap<K, V> {
         })
     }
 
-    /// An empty table, or how many bytes (at most `usize::MAX`) are not to be had for it.
+    /// An empty table. The error is the number of bytes that could not be allocated, at most
+    /// `usize::MAX`.
     fn with_slots(compressed_bits: u32, slots: usize, hasher: KeyHasher) -> Result<Self, usize> {
         let values = Values::try_new(slots)?;
         let compressed =
@@ -162,12 +163,12 @@ impl<K, V> CompactedMap<K, V> {
         Ok(Self { compressed, values, hasher, keys: PhantomData })
     }
 
-    /// Stores `value` under `key`. The key need not be owned, because it is not kept.
+    /// Stores `value` under `key`. The key need not be owned, because it is not stored.
     ///
     /// When all 2^l entries that can differ are there, every insertion replaces one.
     ///
     /// # Errors
-    /// If there is no memory for one more entry. Nothing has changed then.
+    /// If there is no memory for one more entry. The map is then unchanged.
     pub fn insert<Q>(&mut self, key: &Q, value: V) -> Result<Inserted<V>, InsertError>
     where
         K: Borrow<Q>,
@@ -201,7 +202,7 @@ impl<K, V> CompactedMap<K, V> {
         entries.into_iter().try_for_each(|(key, value)| self.insert(&key, value).map(drop))
     }
 
-    /// The value that is probably under `key`.
+    /// The value that is probably that of `key`.
     pub fn get<Q>(&self, key: &Q) -> Lookup<&V>
     where
         K: Borrow<Q>,
@@ -210,7 +211,8 @@ impl<K, V> CompactedMap<K, V> {
         self.values.get(self.find(self.compress(key))).into()
     }
 
-    /// The value that is probably under `key`, to be changed: for every key that shares the entry.
+    /// The value that is probably that of `key`, mutable. A change affects every key that shares the
+    /// entry.
     pub fn get_mut<Q>(&mut self, key: &Q) -> Lookup<&mut V>
     where
         K: Borrow<Q>,
@@ -220,7 +222,7 @@ impl<K, V> CompactedMap<K, V> {
         self.values.get_mut(slot).into()
     }
 
-    /// Whether there is probably a value under `key`; `false` is as certain as
+    /// Whether there is probably an entry for `key`; `false` is as certain as
     /// [`Lookup::Absent`].
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
@@ -230,10 +232,10 @@ impl<K, V> CompactedMap<K, V> {
         !self.get(key).is_absent()
     }
 
-    /// Takes out the entry that is probably of `key`, and with it every key that shares it.
+    /// Removes the entry that is probably that of `key`, and with it every key that shares it.
     ///
-    /// Remove only what you inserted: a key that was never inserted takes out another's entry with
-    /// the chance of [`expected_fpr`](Self::expected_fpr).
+    /// Remove only what you inserted: a key that was never inserted removes another key's entry with
+    /// probability [`expected_fpr`](Self::expected_fpr).
     pub fn remove<Q>(&mut self, key: &Q) -> Lookup<V>
     where
         K: Borrow<Q>,
@@ -262,7 +264,7 @@ impl<K, V> CompactedMap<K, V> {
         CompactedEntriesMut { compressed: &self.compressed, values: self.values.iter_mut() }
     }
 
-    /// The l bits that stand for `key` in this table.
+    /// The l bits that represent `key` in this table.
     pub fn compress<Q>(&self, key: &Q) -> u64
     where
         K: Borrow<Q>,
@@ -271,13 +273,13 @@ impl<K, V> CompactedMap<K, V> {
         self.hasher.digest(key).get() >> (64 - self.compressed_bits())
     }
 
-    /// l: how many bits stand for a key.
+    /// l: the number of bits that represent a key.
     pub const fn compressed_bits(&self) -> u32 {
         self.compressed.width()
     }
 
-    /// The chance that this table, as it stands, takes a key that was never inserted for another:
-    /// entries / 2^l.
+    /// The false-positive rate of the table as it is, the probability that a key never inserted is
+    /// taken for another: entries / 2^l.
     ///
     /// After n different keys its mean over all hashers is 1 − (1 − 2^−l)^n: keys that share their
     /// bits share an entry, so that there may be fewer entries than keys.
@@ -304,7 +306,7 @@ impl<K, V> CompactedMap<K, V> {
         self.len() == 0
     }
 
-    /// How many places for entries there are.
+    /// The number of slots.
     pub const fn slot_count(&self) -> usize {
         self.values.slot_count()
     }
@@ -314,7 +316,7 @@ impl<K, V> CompactedMap<K, V> {
         self.len() as f64 / self.slot_count().max(1) as f64
     }
 
-    /// The memory taken on the heap, with what stands empty, without what values point to.
+    /// Heap memory in use, including empty slots, excluding what values point to.
     pub const fn size_in_bytes(&self) -> usize {
         self.compressed.size_in_bytes() + self.values.size_in_bytes()
     }
@@ -401,7 +403,7 @@ fn check_bits(compressed_bits: u32) -> Result<(), ParameterError> {
     }
 }
 
-/// How many entries can differ: 2^l, as far as a `usize` goes.
+/// The number of different compressed keys: 2^l, or `usize::MAX` if that is less.
 fn max_entries(compressed_bits: u32) -> usize {
     1usize.checked_shl(compressed_bits).unwrap_or(usize::MAX)
 }

@@ -23,7 +23,7 @@ const DEFAULT_MAX_LOAD: f64 = 0.75;
 ///
 /// Here sixteen tags are compared at a time, so that most lookups end in the first group. Removal
 /// closes the gap: every entry behind it that may move forward does (*backward shift*), so that
-/// no tombstones stay and lookups never slow down with age.
+/// there are no tombstones and lookups do not slow down with age.
 ///
 /// ```
 /// use crivo_exact::LinearMap;
@@ -41,7 +41,7 @@ const DEFAULT_MAX_LOAD: f64 = 0.75;
 ///
 /// At load α a hit looks at about (1 + 1/(1−α))/2 slots, a miss at (1 + 1/(1−α)²)/2: 2.5 and 8.5
 /// at the default of 75%, but 5.5 and 50.5 at 90%. Keys with equal digests make one long run: the
-/// map slows down and still answers right.
+/// map slows down, but its answers stay right.
 ///
 /// # References
 /// - Knuth, *The Art of Computer Programming* vol. 3, §6.4: the analysis above (his first, of 1962).
@@ -60,7 +60,7 @@ impl<K, V> LinearMap<K, V> {
         Self::with_hasher(KeyHasher::default())
     }
 
-    /// A map with no room yet, and a hash function.
+    /// A map with no room yet that hashes with `hasher`.
     pub fn with_hasher(hasher: KeyHasher) -> Self {
         let slots = TaggedSlots::none();
         Self { slots, hasher, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
@@ -76,7 +76,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         Self::with_capacity_and_hasher(capacity, KeyHasher::default())
     }
 
-    /// A map with room for `capacity` entries and a hash function.
+    /// A map with room for `capacity` entries that hashes with `hasher`.
     ///
     /// # Errors
     /// As for [`with_capacity`](Self::with_capacity).
@@ -171,7 +171,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
-    /// If there is no memory to grow. The map is as it was then.
+    /// If there is no memory to grow. The map is then unchanged.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         let mut empty = match self.find(&key, digest) {
@@ -277,7 +277,7 @@ impl<K, V> LinearMap<K, V> {
         self.len() == 0
     }
 
-    /// How many slots the table has.
+    /// The number of slots.
     pub fn slot_count(&self) -> usize {
         self.slots.slot_count()
     }

@@ -1,4 +1,4 @@
-//! How many entries so many slots may hold.
+//! The relation between slots, load and entries.
 
 /// The fewest slots that a table with entries has: a group of tags must not meet a slot twice.
 pub(super) const MIN_SLOTS: usize = 16;

@@ -1,4 +1,4 @@
-//! Entries in one array, their tags in another: the ground of the open-addressed maps.
+//! Entries in one array, their tags in another: the storage of the open-addressed maps.
 //!
 //! ```text
 //!   tags      [ 00 | 5c | 00 | e1 | … | mirror of the first 16 ]     one byte a slot
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A tag is 0 where the slot is empty; elsewhere it is eight bits of the digest, never 0, so that
-//! a lookup reads an entry only where it is almost sure to find its key. The tag is also what
-//! tells whether an entry is initialised: this is the one invariant that the unsafe code below
-//! rests on, and the reason for which nothing outside this file writes a tag.
+//! a lookup reads an entry only where it almost certainly finds its key. The tag is also what
+//! says whether an entry is initialised: this is the one invariant of the unsafe code below, and the
+//! reason why nothing outside this file writes a tag.
 //!
 //! > `tags[i] != 0` exactly if `entries[i]` is initialised and owned by this table, for every
 //! > `i < slot_count`.
@@ -42,7 +42,7 @@ pub(super) struct TaggedSlots<K, V> {
     /// One tag a slot, then the first `MIRROR` tags again (zeros, in a table with fewer slots).
     tags: Box<[u8]>,
     entries: Box<[MaybeUninit<(K, V)>]>,
-    /// How many tags are not `EMPTY`.
+    /// The number of tags that are not `EMPTY`.
     taken: usize,
 }
 
@@ -55,7 +55,7 @@ impl<K, V> TaggedSlots<K, V> {
     /// `slots` empty slots.
     ///
     /// # Errors
-    /// The number of bytes that could not be had.
+    /// The number of bytes that could not be allocated.
     pub(super) fn try_new(slots: usize) -> Result<Self, usize> {
         let bytes = Self::bytes_for(slots).ok_or(usize::MAX)?;
         let mut tags = reserved(slots + MIRROR).ok_or(bytes)?;
@@ -65,7 +65,7 @@ impl<K, V> TaggedSlots<K, V> {
         Ok(Self { tags: tags.into_boxed_slice(), entries: entries.into_boxed_slice(), taken: 0 })
     }
 
-    /// What `slots` slots take; `None` if no allocation can be that large.
+    /// The bytes of `slots` slots; `None` if no allocation can be that large.
     pub(super) fn bytes_for(slots: usize) -> Option<usize> {
         let tags = slots.checked_add(MIRROR)?;
         let bytes = slots.checked_mul(size_of::<(K, V)>())?.checked_add(tags)?;
@@ -81,7 +81,7 @@ impl<K, V> TaggedSlots<K, V> {
         self.entries.len()
     }
 
-    /// How many slots are not empty.
+    /// The number of slots that are not empty.
     #[inline]
     pub(super) fn taken_count(&self) -> usize {
         self.taken
@@ -102,7 +102,7 @@ impl<K, V> TaggedSlots<K, V> {
     /// The tags of sixteen neighbours; past the end they go on at the first slot.
     #[inline]
     fn sixteen_tags(&self, slot: usize) -> Group {
-        // SAFETY: `sixteen_at` answers where sixteen bytes can be read.
+        // SAFETY: `sixteen_at` points to sixteen readable bytes.
         let tags = u128::from_le(unsafe { self.sixteen_at(slot).cast::<u128>().read_unaligned() });
         Group::new(tags as u64, (tags >> 64) as u64)
     }
@@ -236,7 +236,7 @@ impl<K, V> TaggedSlots<K, V> {
         self.set_tag(slot, EMPTY);
         self.taken -= 1;
         // SAFETY: the tag was set, so that the entry was initialised; now that the tag is gone,
-        // nobody else will read or drop it.
+        // nothing else will read or drop it.
         Some((tag, unsafe { entry.cast::<(K, V)>().read() }))
     }
 
@@ -262,7 +262,7 @@ impl<K, V> TaggedSlots<K, V> {
             tag = displaced;
             std::mem::swap(&mut self.entries[slot], &mut entry);
         }
-        // Not swapped: there is nothing here to wait for.
+        // Not swapped: the last slot is empty.
         self.set_tag(last, tag);
         self.entries[last] = entry;
         self.taken += 1;

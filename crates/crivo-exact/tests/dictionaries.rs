@@ -492,15 +492,15 @@ fn compaction_has_no_false_negatives_and_the_latest_value_wins() {
 }
 
 /// One lookup of an absent key in each of many freshly seeded tables: the wrong answers are
-/// binomial with the rate of theory, 1 − (1 − 2^−l)^n. Outside the interval taken is a chance of
+/// binomial with the FPR of theory, 1 − (1 − 2^−l)^n. The test fails by chance with probability
 /// 1e-9 per cell.
 ///
-/// The rates that the tables state must have that mean too. A table's entries are the occupied
+/// The FPRs that the tables report must have that mean too. A table's entries are the occupied
 /// among 2^l bins after n balls; these indicators are negatively associated, so that Hoeffding's
-/// inequality holds for all of them together: P(|mean − rate| ≥ t) ≤ 2·exp(−2·tables·2^l·t²),
+/// inequality holds for all of them together: P(|mean − FPR| ≥ t) ≤ 2·exp(−2·tables·2^l·t²),
 /// again taken at 1e-9 per cell.
 #[test]
-fn compaction_errs_as_often_as_theory_says() {
+fn compaction_has_the_fpr_of_theory() {
     const TABLES: u64 = 10_000;
     const CHANCE: f64 = 1e-9;
     for (bits, keys) in [(1, 1), (4, 10), (8, 100), (10, 300), (12, 1000)] {
@@ -513,18 +513,18 @@ fn compaction_errs_as_often_as_theory_says() {
             stated += map.expected_fpr() / TABLES as f64;
         }
 
-        let rate = -(keys as f64 * (-f64::from(bits).exp2().recip()).ln_1p()).exp_m1();
-        let theory = Binomial::new(rate, TABLES).unwrap();
+        let fpr = -(keys as f64 * (-f64::from(bits).exp2().recip()).ln_1p()).exp_m1();
+        let theory = Binomial::new(fpr, TABLES).unwrap();
         let (at_most, at_least) = (theory.cdf(wrong), theory.sf(wrong) + theory.pmf(wrong));
         assert!(
             at_most > CHANCE / 2.0 && at_least > CHANCE / 2.0,
-            "{wrong} of {TABLES} wrong at a rate of {rate}, {bits} bits"
+            "{wrong} of {TABLES} wrong at an FPR of {fpr}, {bits} bits"
         );
         let indicators = TABLES as f64 * f64::from(bits).exp2();
         let deviation = ((2.0 / CHANCE).ln() / (2.0 * indicators)).sqrt();
         assert!(
-            (stated - rate).abs() < deviation,
-            "{stated} stated on average, {rate} by theory, {bits} bits"
+            (stated - fpr).abs() < deviation,
+            "{stated} reported on average, {fpr} by theory, {bits} bits"
         );
     }
 }

@@ -139,7 +139,7 @@ impl Temporary {
         let (file, path) = with_free_name(directory, |path| {
             let file = options.open(path)?;
             lock(&file);
-            // Before it was locked, somebody may have taken it for a leftover.
+            // Before it was locked, another process may have removed it as a leftover.
             match is_named(&file, path) {
                 true => Ok(file),
                 false => Err(io::ErrorKind::AlreadyExists.into()),
@@ -205,7 +205,7 @@ fn with_free_name<T>(
     }
 }
 
-/// Removes a temporary file that nobody has locked: whether it did.
+/// Removes a temporary file that no process has locked, and returns whether it did.
 fn remove_leftover(path: &Path) -> bool {
     // Opening something else could block, or follow a link.
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
@@ -217,7 +217,8 @@ fn remove_leftover(path: &Path) -> bool {
 }
 
 fn lock(file: &File) {
-    // Some file systems know no locks. Then nobody can lock a leftover either, and none is removed.
+    // Some file systems have no locks. Then a leftover cannot be told from a file in use, and none
+    // is removed.
     let _ = file.try_lock();
 }
 
@@ -238,7 +239,7 @@ fn is_named(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Makes the new name outlast a loss of power, on systems where directorys can be asked for that.
+/// Makes the new name outlast a loss of power, on systems where directories can be asked for that.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());

@@ -1,12 +1,12 @@
-//! Answers that are honest about being probable.
+//! Results that may be wrong with a small probability.
 
-/// What a [`CompactedMap`](super::CompactedMap) says of a key.
+/// What a [`CompactedMap`](super::CompactedMap) found for a key.
 ///
 /// ```
 /// use crivo_exact::Lookup;
 ///
-/// let answer = Lookup::Probably(7);
-/// assert_eq!(answer.probable(), Some(7));
+/// let found = Lookup::Probably(7);
+/// assert_eq!(found.probable(), Some(7));
 /// assert!(Lookup::<u32>::Absent.is_absent());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// The answer taken at its word: what was found, for a caller who accepts the chance of error.
+    /// What was found, for a caller that accepts the probability of error.
     pub fn probable(self) -> Option<T> {
         match self {
             Self::Absent => None,
@@ -39,7 +39,7 @@ impl<T> From<Option<T>> for Lookup<T> {
     }
 }
 
-/// What an insertion into a [`CompactedMap`](super::CompactedMap) met.
+/// What an insertion into a [`CompactedMap`](super::CompactedMap) did.
 ///
 /// ```
 /// use crivo_exact::Inserted;
@@ -57,7 +57,7 @@ pub enum Inserted<V> {
 }
 
 impl<V> Inserted<V> {
-    /// The value that gave way, if there was one.
+    /// The value that was replaced, if there was one.
     pub fn replaced(self) -> Option<V> {
         match self {
             Self::New => None,

@@ -31,7 +31,7 @@ impl<V> Values<V> {
     /// `slots` free slots.
     ///
     /// # Errors
-    /// The number of bytes that could not be had, at most `usize::MAX`.
+    /// The number of bytes that could not be allocated, at most `usize::MAX`.
     pub(super) fn try_new(slots: usize) -> Result<Self, usize> {
         let words = slots.div_ceil(64);
         let bytes = slots.saturating_mul(size_of::<V>()).saturating_add(words * size_of::<u64>());
@@ -48,7 +48,7 @@ impl<V> Values<V> {
         self.values.len()
     }
 
-    /// How many slots are taken.
+    /// The number of taken slots.
     #[inline]
     pub(super) const fn taken_count(&self) -> usize {
         self.count
@@ -97,7 +97,7 @@ impl<V> Values<V> {
         self.taken[slot / 64] &= !(1 << (slot % 64));
         self.count -= 1;
         // SAFETY: the bit was set, so that the value was initialised; now that the bit is gone,
-        // nobody else will read or drop it.
+        // nothing else will read or drop it.
         Some(unsafe { value.assume_init_read() })
     }
 
@@ -282,7 +282,7 @@ mod tests {
     // Other machines cannot even name these sizes.
     #[cfg(target_pointer_width = "64")]
     #[test]
-    fn what_cannot_be_had_is_counted() {
+    fn an_allocation_that_fails_reports_its_bytes() {
         assert_eq!(Values::<u64>::try_new(usize::MAX).err(), Some(usize::MAX));
         assert_eq!(Values::<u64>::try_new(1 << 50).err(), Some((1 << 53) + (1 << 47)));
         assert_eq!(Values::<()>::try_new(1 << 60).err(), Some(1 << 57));

@@ -1,13 +1,13 @@
-//! Who has to move, so that a new key finds a place.
+//! Which entries have to move to make room for a new key.
 //!
-//! Both searches only look. They answer with a path of slots: the new key goes to the first, what
+//! Both searches only read. They return a path of slots: the new key goes to the first, what
 //! lies there to the second, and so on to the last, which is empty. A search that finds nothing
 //! has changed nothing.
 //!
 //! ```text
 //!   random walk:    at = one of the key's buckets
 //!                   loop: if `at` has an empty slot, done
-//!                         throw somebody out of `at`; at = one of his other buckets
+//!                         evict a random entry of `at`; at = one of its other buckets
 //!
 //!   breadth first:  look at every bucket one move away, then two, then three …:
 //!                   the shortest path, at the price of remembering the buckets seen
@@ -18,10 +18,10 @@ use std::collections::HashMap;
 use super::Eviction;
 use crivo::Digest;
 
-/// At most this many choices has a key.
+/// The maximum number of buckets of a key.
 pub(super) const MAX_CHOICES: usize = 4;
 
-/// The buckets where a key may live. Some may coincide.
+/// The buckets of a key. Some may coincide.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choices {
     buckets: [usize; MAX_CHOICES],
@@ -49,15 +49,15 @@ impl Choices {
     }
 }
 
-/// What a search has to know of a table. Slots are numbered through: bucket i has the slots from
+/// What a search reads of a table. Slots are numbered consecutively: bucket i has the slots from
 /// `i * bucket_size` on.
-pub(super) trait Nests {
+pub(super) trait Buckets {
     fn bucket_size(&self) -> usize;
 
     /// An empty slot of `bucket`.
     fn empty_slot(&self, bucket: usize) -> Option<usize>;
 
-    /// Where the key in `slot`, which is not empty, may live.
+    /// The buckets of the key in `slot`, which is not empty.
     fn choices_of(&self, slot: usize) -> Choices;
 }
 
@@ -66,13 +66,13 @@ impl Eviction {
     /// its limit. `randomness` drives the random walk.
     pub(super) fn find_path(
         self,
-        nests: &impl Nests,
+        table: &impl Buckets,
         start: &Choices,
         randomness: &mut Randomness,
     ) -> Option<Vec<usize>> {
         match self {
-            Self::BreadthFirst { max_buckets } => breadth_first(nests, start, max_buckets),
-            Self::RandomWalk { max_moves } => random_walk(nests, start, max_moves, randomness),
+            Self::BreadthFirst { max_buckets } => breadth_first(table, start, max_buckets),
+            Self::RandomWalk { max_moves } => random_walk(table, start, max_moves, randomness),
         }
     }
 }
@@ -91,15 +91,15 @@ struct Step {
     slot: usize,
 }
 
-fn breadth_first(nests: &impl Nests, start: &Choices, max_buckets: usize) -> Option<Vec<usize>> {
+fn breadth_first(table: &impl Buckets, start: &Choices, max_buckets: usize) -> Option<Vec<usize>> {
     let mut seen: Vec<Seen> = Vec::new();
     for &bucket in start.as_slice() {
-        if let Some(slot) = nests.empty_slot(bucket) {
+        if let Some(slot) = table.empty_slot(bucket) {
             return Some(vec![slot]);
         }
         seen.push(Seen { bucket, from: None });
     }
-    let bucket_size = nests.bucket_size();
+    let bucket_size = table.bucket_size();
     let mut next = 0;
     // A bucket may be seen twice. No path leads through the second sight of it: whatever it leads
     // to was found from the first, one or more moves nearer.
@@ -107,8 +107,8 @@ fn breadth_first(nests: &impl Nests, start: &Choices, max_buckets: usize) -> Opt
         let bucket = seen[next].bucket;
         for slot in bucket * bucket_size..(bucket + 1) * bucket_size {
             let step = Step { seen: next, slot };
-            for other in nests.choices_of(slot).others(bucket) {
-                if let Some(empty) = nests.empty_slot(other) {
+            for other in table.choices_of(slot).others(bucket) {
+                if let Some(empty) = table.empty_slot(other) {
                     return Some(path_back(&seen, step, empty));
                 }
                 if seen.len() < max_buckets {
@@ -132,33 +132,34 @@ fn path_back(seen: &[Seen], last: Step, empty: usize) -> Vec<usize> {
     path
 }
 
-/// The walk of the lecture hall, except that nobody moves yet: who is in a slot by now follows
-/// from the path so far.
+/// The textbook's walk, except that nothing moves yet: which key is in a slot by now follows from
+/// the path so far.
 fn random_walk(
-    nests: &impl Nests,
+    table: &impl Buckets,
     start: &Choices,
     max_moves: usize,
     randomness: &mut Randomness,
 ) -> Option<Vec<usize>> {
-    // `homeless[i]` is who goes to `path[i]`: the new key, or the one who lay in that slot at first.
+    // `displaced[i]` goes to `path[i]`: the new key (`None`), or the key that was in that slot at
+    // the start.
     let mut path: Vec<usize> = Vec::new();
-    let mut homeless: Vec<Option<usize>> = vec![None];
+    let mut displaced: Vec<Option<usize>> = vec![None];
     let mut last_visit: HashMap<usize, usize> = HashMap::new();
     let mut bucket = start.as_slice()[0];
-    let bucket_size = nests.bucket_size();
+    let bucket_size = table.bucket_size();
     while path.len() < max_moves {
-        if let Some(slot) = nests.empty_slot(bucket) {
+        if let Some(slot) = table.empty_slot(bucket) {
             path.push(slot);
             return Some(path);
         }
         let slot = bucket * bucket_size + randomness.below(bucket_size);
         let evicted = match last_visit.insert(slot, path.len()) {
-            Some(visit) => homeless[visit],
+            Some(visit) => displaced[visit],
             None => Some(slot),
         };
         path.push(slot);
-        homeless.push(evicted);
-        let choices = evicted.map_or(*start, |slot| nests.choices_of(slot));
+        displaced.push(evicted);
+        let choices = evicted.map_or(*start, |slot| table.choices_of(slot));
         let others = choices.others(bucket).count();
         // A key whose choices all coincide can only try the same bucket again.
         if others > 0 {

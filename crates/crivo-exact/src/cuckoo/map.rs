@@ -12,13 +12,14 @@ use crate::error::capacity_error;
 use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer, tag_of};
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
-/// How many tables are tried, with other seeds and larger, before the keys are to blame.
+/// How many tables are tried, with other seeds and larger, before an insertion fails.
 const ATTEMPTS: usize = 13;
 
-/// A map by cuckoo hashing: compact, and every lookup looks at d buckets and nowhere else.
+/// A map by cuckoo hashing: compact, and every lookup reads d buckets and nothing else.
 ///
-/// See [the module](super) for how it works and [`CuckooOptions`] for the variations. The default has two choices among buckets of eight
-/// and fills to 95%: 17.9 bytes per entry for `u64` to `u64`.
+/// See [the module](super) for how it works and [`CuckooOptions`] for the variations. The default
+/// has two choices among buckets of eight and fills to 95%: 17.9 bytes per entry for `u64` to
+/// `u64`.
 ///
 /// ```
 /// use crivo_exact::CuckooMap;
@@ -39,10 +40,10 @@ pub struct CuckooMap<K, V> {
     hasher: KeyHasher,
     stash: Vec<(K, V)>,
     options: CuckooOptions,
-    /// `options.max_load`, filled in.
+    /// `options.max_load`, or its default.
     max_load: f64,
     randomness: Randomness,
-    /// How many rebuilds took a new seed.
+    /// The number of rebuilds that took a new seed.
     reseeds: u64,
 }
 
@@ -58,7 +59,7 @@ impl<K, V> CuckooMap<K, V> {
         Self::with_hasher(KeyHasher::default())
     }
 
-    /// A map with the default options, no room yet, and a hash function.
+    /// A map with the default options, no room yet, and a hasher.
     pub fn with_hasher(hasher: KeyHasher) -> Self {
         let options = CuckooOptions { hasher, ..CuckooOptions::default() };
         Self::empty(options, super::options::DEFAULT_MAX_LOAD)
@@ -87,7 +88,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         CuckooOptions::default().build(capacity)
     }
 
-    /// A map with the default options, room for `capacity` entries and a hash function.
+    /// A map with the default options, room for `capacity` entries and a hasher.
     ///
     /// # Errors
     /// As for [`with_capacity`](Self::with_capacity).
@@ -164,7 +165,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         self.slots.find_in_two(first, second, lanes, tag_of(digest), is_wanted)
     }
 
-    /// The third and fourth choice and the stash, out of the way of the maps that have none.
+    /// The third and fourth choice and the stash, kept off the fast path of maps without them.
     #[inline(never)]
     fn find_elsewhere<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
     where
@@ -184,8 +185,8 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
-    /// If there is no memory to grow, or if too many keys share their digests. The map is as it
-    /// was then.
+    /// If there is no memory to grow, or if too many keys share their digests. The map is then
+    /// unchanged.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         match self.find(&key, digest).map(|(place, _)| place) {
@@ -225,7 +226,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         let wanted = self.len() + 1;
         let mut geometry = self.geometry;
         let mut reseeds = self.reseeds;
-        if self.has_no_place_at_all_for(key) {
+        if self.is_hopeless_for(key) {
             let (entries, slots) = (self.len(), self.slot_count());
             return Err(InsertError::TooManyCollisions { entries, slots, seeds: 2 });
         }
@@ -260,9 +261,9 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// Whether every slot of the key's buckets holds a key that shares its digest, under this seed
-    /// and under the next: then no seed and no size will help, and to find that out by rebuilding
-    /// would be what an adversary wants.
-    fn has_no_place_at_all_for(&self, key: &K) -> bool {
+    /// and under the next: then no seed and no size will help, and rebuilding to find that out is
+    /// work that an adversary could cause at will.
+    fn is_hopeless_for(&self, key: &K) -> bool {
         if self.slot_count() == 0 {
             return false;
         }
@@ -366,17 +367,17 @@ impl<K, V> CuckooMap<K, V> {
         self.len() == 0
     }
 
-    /// How many slots the table has.
+    /// The number of slots.
     pub fn slot_count(&self) -> usize {
         self.slots.slot_count()
     }
 
-    /// How many entries lie in the stash, outside the table.
+    /// The number of entries in the stash, outside the table.
     pub fn stash_count(&self) -> usize {
         self.stash.len()
     }
 
-    /// How many times an unlucky seed was replaced.
+    /// The number of times that an unlucky seed was replaced.
     pub fn reseed_count(&self) -> u64 {
         self.reseeds
     }
@@ -397,7 +398,7 @@ impl<K, V> CuckooMap<K, V> {
         self.hasher
     }
 
-    /// The options that the map was made with.
+    /// The options of the map.
     pub fn options(&self) -> CuckooOptions {
         self.options
     }

@@ -1,7 +1,7 @@
-//! Cuckoo hashing: a key has d places, and whoever is in the way moves to one of his own.
+//! Cuckoo hashing: a key has d places, and a key that is in the way moves to another of its own.
 //!
-//! The lecture's example: nine places, and every key has two. All have been inserted but Z, whose
-//! places 7 and 0 are both taken.
+//! The lecture's example: nine places, and every key has two. All keys but Z have been inserted;
+//! its places 7 and 0 are both taken.
 //!
 //! ```text
 //!   place    0   1   2   3   4   5   6   7   8          key   A  B  C  H  P  W  Z

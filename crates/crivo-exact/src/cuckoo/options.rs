@@ -7,7 +7,7 @@ use crivo::{KeyHasher, ParameterError};
 /// The load at which a table grows, where theory allows as much.
 pub(super) const DEFAULT_MAX_LOAD: f64 = 0.95;
 
-/// How a place is made for a key all of whose buckets are full.
+/// How room is made for a key all of whose buckets are full.
 ///
 /// ```
 /// use crivo_exact::Eviction;
@@ -19,12 +19,12 @@ pub(super) const DEFAULT_MAX_LOAD: f64 = 0.95;
 pub enum Eviction {
     /// The shortest chain of moves, found by looking at no more than `max_buckets` buckets.
     BreadthFirst {
-        /// When to give up: 1 to 65,536.
+        /// The limit of the search: 1 to 65,536.
         max_buckets: usize,
     },
-    /// Throws out somebody, who throws out somebody else, for no more than `max_moves` moves.
+    /// Evicts a random entry, which evicts another, for no more than `max_moves` moves.
     RandomWalk {
-        /// When to give up: 1 to 65,536.
+        /// The limit of the search: 1 to 65,536.
         max_moves: usize,
     },
 }
@@ -85,19 +85,19 @@ pub enum TableLayout {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CuckooOptions {
-    /// d: how many buckets a key has, 2 to 4.
+    /// d, the number of buckets of a key: 2 to 4.
     pub choices: usize,
-    /// b: how many slots a bucket has, 1 to 8.
+    /// b, the number of slots of a bucket: 1 to 8.
     pub bucket_size: usize,
     /// One table or d of them.
     pub layout: TableLayout,
-    /// How many entries may lie outside the table when no place is found, 0 to 64. Every lookup
-    /// that fails in the table looks through them.
+    /// The maximum number of entries outside the table, used when no place is found: 0 to 64. Every
+    /// lookup that fails in the table searches them.
     pub stash: usize,
-    /// How places are made.
+    /// How room is made for a key.
     pub eviction: Eviction,
-    /// The table grows when more than this part of its slots would be taken. By default 95%, or 3
-    /// points below what d and b can reach in theory where that is less.
+    /// The table grows when more than this fraction of its slots would be taken. By default 95%, or
+    /// 3 points below the threshold of d and b in theory where that is less.
     pub max_load: Option<f64>,
     /// The hash function. A rebuild may replace it by another of the same family.
     pub hasher: KeyHasher,
@@ -118,7 +118,7 @@ impl Default for CuckooOptions {
 }
 
 impl CuckooOptions {
-    /// Checks every parameter; answers the load at which the table grows.
+    /// Checks every parameter and returns the load at which the table grows.
     pub(super) fn validate(&self) -> Result<f64, ParameterError> {
         if !(2..=MAX_CHOICES).contains(&self.choices) {
             return Err(ParameterError::new("choices", self.choices, "from 2 to 4"));
@@ -147,7 +147,7 @@ impl CuckooOptions {
         }
     }
 
-    /// A little less than what d and b can hold in theory: close to it, searches grow long.
+    /// A little less than the threshold of d and b in theory: close to it, searches grow long.
     fn reachable_load(&self) -> Result<f64, ParameterError> {
         let threshold = load_threshold(self.choices as u32, self.bucket_size as u32)?;
         Ok(DEFAULT_MAX_LOAD.min(threshold - 0.03))

@@ -1,7 +1,7 @@
-//! A table as a search for a place sees it.
+//! The view of a table that the search for a place uses.
 
 use super::Eviction;
-use super::evict::{Choices, Nests, Randomness};
+use super::evict::{Buckets, Choices, Randomness};
 use super::geometry::Geometry;
 use crate::group::Group;
 use crate::slots::{EMPTY, TaggedSlots};
@@ -36,7 +36,7 @@ impl<'a, K: Key, V> Table<'a, K, V> {
         Self { slots, geometry, hasher }
     }
 
-    /// A way to store a new key with this digest.
+    /// A path for a new key with this digest.
     pub(super) fn path_for(
         &self,
         digest: Digest,
@@ -74,7 +74,7 @@ impl<'a, K: Key, V> Table<'a, K, V> {
     }
 }
 
-impl<K: Key, V> Nests for Table<'_, K, V> {
+impl<K: Key, V> Buckets for Table<'_, K, V> {
     fn bucket_size(&self) -> usize {
         self.geometry.bucket_size
     }
@@ -90,7 +90,7 @@ impl<K: Key, V> Nests for Table<'_, K, V> {
     fn choices_of(&self, slot: usize) -> Choices {
         match self.slots.entry(slot) {
             Some((key, _)) => self.geometry.choices(self.hasher.digest(key)),
-            // Searches ask only about slots that they found full.
+            // Searches only ask about slots that they found taken.
             None => Choices::new(0, |_| 0),
         }
     }

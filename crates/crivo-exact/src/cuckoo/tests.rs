@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::evict::{Choices, Nests, Randomness};
+use super::evict::{Buckets, Choices, Randomness};
 use super::trace::{TraceError, TraceTable};
 use super::*;
 use crate::InsertError;
@@ -205,7 +205,7 @@ struct Sketch {
     slots: Vec<Option<Vec<usize>>>,
 }
 
-impl Nests for Sketch {
+impl Buckets for Sketch {
     fn bucket_size(&self) -> usize {
         self.bucket_size
     }
@@ -222,15 +222,15 @@ impl Nests for Sketch {
 }
 
 impl Sketch {
-    /// Follows a path and checks that everybody ends up in a bucket of his own choice.
+    /// Follows a path and checks that every key ends up in one of its own buckets.
     fn follow(&mut self, choices: Vec<usize>, path: &[usize]) {
-        let mut homeless = Some(choices);
+        let mut displaced = Some(choices);
         for &slot in path {
             let bucket = slot / self.bucket_size;
-            assert!(homeless.as_ref().expect("the path goes on").contains(&bucket));
-            std::mem::swap(&mut self.slots[slot], &mut homeless);
+            assert!(displaced.as_ref().expect("the path goes on").contains(&bucket));
+            std::mem::swap(&mut self.slots[slot], &mut displaced);
         }
-        assert!(homeless.is_none(), "the path ends at an empty slot");
+        assert!(displaced.is_none(), "the path ends at an empty slot");
     }
 }
 

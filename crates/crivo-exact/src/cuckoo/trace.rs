@@ -1,6 +1,6 @@
-//! An insertion, move by move: for the blackboard.
+//! An insertion, move by move, for teaching.
 //!
-//! The caller says where each key may go, and the table tells who moved where. It searches with
+//! The caller says where each key may go, and the table reports which key moved where. It searches with
 //! the same code as [`CuckooMap`](super::CuckooMap).
 //!
 //! ```
@@ -18,11 +18,11 @@
 //! }
 //! assert_eq!(walk.to_string(), "0:A 1:C 2:· 3:B 4:H 5:P 6:· 7:W 8:·");
 //!
-//! // The walk starts at h1, and whoever is displaced goes to his other place.
+//! // The walk starts at h1, and a displaced key goes to its other place.
 //! let moves = walk.insert("Z", &[7, 0])?;
 //! assert_eq!(moves.to_string(), "Z→7, W→4, H→7, Z→0, A→3, B→8");
 //!
-//! // Breadth-first search finds the shortest way.
+//! // Breadth-first search finds the shortest path.
 //! let moves = search.insert("Z", &[7, 0])?;
 //! assert_eq!(moves.to_string(), "Z→0, A→3, B→8");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -31,25 +31,25 @@
 use std::fmt;
 
 use super::Eviction;
-use super::evict::{Choices, MAX_CHOICES, Nests, Randomness};
+use super::evict::{Buckets, Choices, MAX_CHOICES, Randomness};
 use crivo::ParameterError;
 use thiserror::Error;
 
-/// A table of places for one key each, whose keys come with their places.
+/// A table of places for one key each. Every key comes with its possible places.
 #[derive(Debug, Clone)]
 pub struct TraceTable<K> {
-    places: Vec<Option<Lodger<K>>>,
+    places: Vec<Option<Resident<K>>>,
     eviction: Eviction,
     randomness: Randomness,
 }
 
 #[derive(Debug, Clone)]
-struct Lodger<K> {
+struct Resident<K> {
     key: K,
     choices: Choices,
 }
 
-/// What an insertion did: who moved where, in this order. The first is the new key.
+/// The moves of an insertion, in order. The first is that of the new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moves<K>(Vec<(K, usize)>);
 
@@ -94,10 +94,10 @@ impl<K: Clone> TraceTable<K> {
         Ok(Self { places, eviction, randomness: Randomness::new() })
     }
 
-    /// Inserts `key`, which may live at any of `places` (one to four of them), and tells who moved.
+    /// Inserts `key`, which may go to any of `places` (one to four), and returns the moves.
     ///
     /// # Errors
-    /// If a place does not exist, or if no chain of moves makes room. Nothing has moved then.
+    /// If a place does not exist, or if no chain of moves makes room. The table is then unchanged.
     pub fn insert(&mut self, key: K, places: &[usize]) -> Result<Moves<K>, TraceError> {
         if !(1..=MAX_CHOICES).contains(&places.len()) {
             return Err(ParameterError::new("number of places", places.len(), "from 1 to 4").into());
@@ -109,22 +109,22 @@ impl<K: Clone> TraceTable<K> {
         let mut randomness = self.randomness.clone();
         let path = self.eviction.find_path(self, &choices, &mut randomness);
         self.randomness = randomness;
-        let mut homeless = Some(Lodger { key, choices });
+        let mut displaced = Some(Resident { key, choices });
         let mut moves = Vec::new();
         for place in path.ok_or(TraceError::NoPlace)? {
-            moves.extend(homeless.iter().map(|lodger| (lodger.key.clone(), place)));
-            std::mem::swap(&mut self.places[place], &mut homeless);
+            moves.extend(displaced.iter().map(|resident| (resident.key.clone(), place)));
+            std::mem::swap(&mut self.places[place], &mut displaced);
         }
         Ok(Moves(moves))
     }
 
-    /// Who lives at `place`.
+    /// The key at `place`.
     pub fn at(&self, place: usize) -> Option<&K> {
-        self.places.get(place)?.as_ref().map(|lodger| &lodger.key)
+        self.places.get(place)?.as_ref().map(|resident| &resident.key)
     }
 }
 
-impl<K> Nests for TraceTable<K> {
+impl<K> Buckets for TraceTable<K> {
     fn bucket_size(&self) -> usize {
         1
     }
@@ -135,8 +135,8 @@ impl<K> Nests for TraceTable<K> {
 
     fn choices_of(&self, slot: usize) -> Choices {
         match &self.places[slot] {
-            Some(lodger) => lodger.choices,
-            // Searches ask only about places that they found taken.
+            Some(resident) => resident.choices,
+            // Searches only ask about places that they found taken.
             None => Choices::new(0, |_| 0),
         }
     }
@@ -144,10 +144,10 @@ impl<K> Nests for TraceTable<K> {
 
 impl<K: fmt::Display> fmt::Display for TraceTable<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, lodger) in self.places.iter().enumerate() {
+        for (place, resident) in self.places.iter().enumerate() {
             write!(f, "{}{place}:", if place > 0 { " " } else { "" })?;
-            match lodger {
-                Some(lodger) => write!(f, "{}", lodger.key)?,
+            match resident {
+                Some(resident) => write!(f, "{}", resident.key)?,
                 None => f.write_str("·")?,
             }
         }
