@@ -351,7 +351,7 @@ pub(super) fn correlation_figure(
             finding: Finding::of(passes),
             sentence: format!(
                 "The largest |r| is {}, of {}, {} the threshold {} that {} pairs of perfect functions \
-                 exceed with a probability of {}%. The usual limit of 0.01 would fail ten perfect functions in {} of \
+                 exceed with a probability of at most {}%. The usual limit of 0.01 would fail ten perfect functions in {} of \
                  runs.",
                 decimal(largest.0, 3),
                 largest.1,
