@@ -346,7 +346,10 @@ pub(super) fn observed_fpr(data: &Dataset, guarded: &[Guarded]) -> Result<Figure
             sentence: format!(
                 "{} Of {} lookups of exceptions {}. (The published code of the thesis missed 34 of 43.)",
                 if above.is_empty() {
-                    format!("None of {} filters significantly exceeds the requested rate.", rows.len())
+                    format!(
+                        "None of {} filters significantly exceeds the requested rate.",
+                        rows.len()
+                    )
                 } else {
                     format!(
                         "{} of {} filters exceed the requested rate: {}.",
