@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crivo::KeyHasher;
 use crivo::codec::{Header, Open, Save};
 use crivo::filter::{
-    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
+    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, FilterExt,
     FuseOptions, Growing, Quotient,
 };
 use crivo::hash::{Family, SecretKey};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anstyle::Style;
 use clap::{Args, ValueHint};
 use crivo::codec::{self, Header, Kind};
-use crivo::filter::{AnyFilter, DynamicFilter, Filter};
+use crivo::filter::{AnyFilter, DynamicFilter};
 use crivo::hash::Family;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use crivo::codec::Kind;
+use crivo::filter::Plan;
 use crivo::filter::choose::{Abilities, Choice, Needs, choose};
-use crivo::filter::{Filter, Plan};
 use crivo::theory::limits;
 use crivo::{Digest, KeyHasher};
 use serde::Serialize;

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::mock::{Folder, Mock};
 use super::*;
 use crate::KeyHasher;
-use crate::filter::{Bloom, DynamicFilter, Filter};
+use crate::filter::{Bloom, Filter, FilterExt};
 use crate::hash::{Family, SecretKey};
 
 /// A filter with `keys` keys, from 0 on.

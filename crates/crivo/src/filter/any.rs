@@ -2,10 +2,13 @@
 
 mod change;
 
+use std::fmt;
 use std::path::Path;
 
+use super::methods::read_methods;
 use super::{
     Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Quotient,
+    WrongKind,
 };
 use crate::bits::Words;
 use crate::codec::{DecodeError, FileError, Kind, Persist, Save, Stored};
@@ -18,10 +21,9 @@ macro_rules! filters {
         /// A filter of any kind, as it comes out of a file.
         ///
         /// It answers like every [`Filter`], and is saved and loaded like every filter by [`Save`].
-        /// To change it, match on its kind, or ask for what it can do:
-        /// [`as_dynamic_mut`](Self::as_dynamic_mut), [`as_removable_mut`](Self::as_removable_mut),
-        /// [`union_with`](Self::union_with).
-        #[derive(Debug, Clone)]
+        /// It is changed like the filters themselves; where its kind cannot do what it is asked for,
+        /// it returns [`OperationError::Unsupported`](super::OperationError::Unsupported).
+        #[derive(Clone, PartialEq)]
         #[non_exhaustive]
         pub enum AnyFilter {
             $(
@@ -55,6 +57,12 @@ macro_rules! filters {
             #[inline]
             fn hasher(&self) -> KeyHasher {
                 match self { $(Self::$kind(filter) => filter.hasher(),)* }
+            }
+        }
+
+        impl fmt::Debug for AnyFilter {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Self::$kind(filter) => filter.fmt(f),)* }
             }
         }
 
@@ -116,6 +124,18 @@ macro_rules! filters {
                     Self::$kind(filter)
                 }
             }
+
+            impl TryFrom<AnyFilter> for $filter {
+                type Error = WrongKind;
+
+                /// The filter, if it is of this kind. Otherwise the error gives it back.
+                fn try_from(filter: AnyFilter) -> Result<Self, WrongKind> {
+                    match filter {
+                        AnyFilter::$kind(filter) => Ok(filter),
+                        other => Err(WrongKind::new(Kind::$kind, other)),
+                    }
+                }
+            }
         )*
 
         #[cfg(feature = "serde")]
@@ -133,6 +153,14 @@ filters! {
     Growing(Growing),
     GrowingBlocked(GrowingBlocked),
 }
+
+read_methods!(
+    AnyFilter,
+    hasher: |filter| filter.hasher(),
+    example: "let bloom = crivo::filter::Bloom::new(1_000, 0.01)?;\n\
+              let mut filter = crivo::filter::AnyFilter::from(bloom);\n\
+              filter.insert(\"ana\")?;",
+);
 
 impl AnyFilter {
     /// The kind.
@@ -154,7 +182,7 @@ mod tests {
     use super::*;
     use crate::codec::Header;
     use crate::codec::mock::Folder;
-    use crate::filter::DynamicFilter;
+    use crate::filter::{DynamicFilter, FilterExt};
 
     /// What `AnyFilter` makes of a filter's file must be that filter.
     fn is_opened_as_itself<F: Filter + Save + Clone + Into<AnyFilter>>(filter: F) {
@@ -189,7 +217,9 @@ mod tests {
     }
 
     fn filled<F: DynamicFilter>(mut filter: F) -> F {
-        (0..300u64).for_each(|key| filter.insert(&key).unwrap());
+        for key in 0..300u64 {
+            filter.insert(&key).unwrap();
+        }
         filter
     }
 

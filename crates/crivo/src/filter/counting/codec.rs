@@ -79,7 +79,6 @@ impl Persist for CountingBloom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{DynamicFilter, Filter};
 
     fn filter(width: CounterWidth) -> CountingBloom {
         let mut filter =

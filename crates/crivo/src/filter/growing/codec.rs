@@ -13,7 +13,6 @@ use std::sync::Arc;
 use super::{Growing, MOST_STAGES, Stage as ChainStage, stage_capacity};
 use crate::bits::Words;
 use crate::codec::{DecodeError, Kind, Persist};
-use crate::filter::Filter;
 use crate::theory::check::{check_keys, check_rate};
 use crate::{BuildError, KeyHasher};
 
