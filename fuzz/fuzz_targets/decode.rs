@@ -3,7 +3,7 @@
 #![no_main]
 
 use crivo::codec::{CodecError, DecodeError, Save};
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 use crivo_sketch::SimilarityIndex;
 use libfuzzer_sys::fuzz_target;
 

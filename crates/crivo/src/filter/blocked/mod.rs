@@ -33,6 +33,13 @@ use crate::theory::check::{check_keys, check_positive, check_probes};
 use crate::theory::estimate::{self, Estimate};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
+/// Which instructions filters use in this process, as `CRIVO_SIMD` names them: for tests and
+/// benchmarks.
+#[doc(hidden)]
+pub fn simd_level() -> &'static str {
+    Level::best().name()
+}
+
 /// What theory must know about the lines: positions are independent, and may repeat.
 pub(super) const BLOCK: Block = Block::CACHE_LINE;
 
