@@ -317,22 +317,20 @@ where
     let mut filter = empty(2_000, 0.2, hasher);
     let mut any: AnyFilter = filter.clone().into();
     let mut members = HashSet::new();
-    let mut taken_for_members = 0;
+    let mut seen_to_be_new = 0;
     // Each key comes twice on average, some soon and some late.
     for step in 0..2_000u64 {
         let key = Digest::new(step).remix().get() % 1_000;
         let seemed_a_member = filter.contains(&key);
-        let is_new = filter.insert(&key).unwrap();
+        let result = filter.insert(&key);
+        assert_eq!(any.insert(&key), result.map_err(Into::into), "as any filter");
+        // A filter may have no place for so many copies.
+        let Ok(is_new) = result else { continue };
         assert_eq!(is_new, !seemed_a_member);
-        assert_eq!(any.insert(&key).unwrap(), is_new, "as any filter");
-        if members.insert(key) {
-            taken_for_members += u64::from(!is_new);
-        } else {
-            assert!(!is_new, "a member is not new");
-        }
+        assert!(members.insert(key) || !is_new, "a member is not new");
+        seen_to_be_new += usize::from(is_new);
     }
-    assert!(taken_for_members > 0, "at this rate some false positive comes up");
-    assert!(taken_for_members < 400, "and most new keys are seen to be new");
+    assert!(seen_to_be_new > members.len() / 2, "most keys that are new are seen to be");
     assert!(F::try_from(any).is_ok_and(|any| any == filter));
 }
 
@@ -397,15 +395,15 @@ fn counts_copies<F: RemovableFilter + Into<AnyFilter>>(empty: impl Fn(u64, f64, 
     let hasher = KeyHasher::xxh3(26);
     let mut filter: AnyFilter = empty(1_000, 1e-6, hasher).into();
     let keys = digests(hasher, 0, 100);
-    for copies in 0..5 {
+    for copies in 0..3 {
         // No two of these keys are taken for each other: 5,000 pairs, each by chance at 1e-9.
         assert!(keys.iter().all(|&key| filter.count_digest(key) == Ok(Count::AtMost(copies))));
         filter.insert_batch(&keys).unwrap();
     }
     assert_eq!(filter.remove_batch(&digests(hasher, 50, 150)).unwrap(), 50);
-    assert_eq!(filter.count(&49u64).unwrap(), Count::AtMost(5));
-    assert_eq!(filter.count(&50u64).unwrap(), Count::AtMost(4));
-    assert_eq!(filter.key_count(), 450);
+    assert_eq!(filter.count(&49u64).unwrap(), Count::AtMost(3));
+    assert_eq!(filter.count(&50u64).unwrap(), Count::AtMost(2));
+    assert_eq!(filter.key_count(), 250);
     assert_eq!(filter.remove(&150u64), Err(NotPresent.into()));
 }
 
