@@ -89,7 +89,7 @@ impl Incompatible {
 /// let mut small = Bloom::new(100, 0.01)?;
 /// let large = Bloom::new(200, 0.01)?;
 /// let Err(RebuildError::Incompatible(error)) = small.union_with(&large) else { panic!() };
-/// assert_eq!((error.parameter, &*error.ours, &*error.theirs), ("size in bits", "960", "1920"));
+/// assert_eq!((error.parameter, &*error.ours, &*error.theirs), ("size in bits", "1024", "1984"));
 /// # Ok::<(), crivo::BuildError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
