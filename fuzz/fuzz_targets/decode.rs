@@ -3,7 +3,7 @@
 #![no_main]
 
 use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 use crivo_sketch::SimilarityIndex;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,7 @@
 //! What the fuzz targets share.
 
 use crivo::codec::{self, LoadOptions, Persist};
-use crivo::filter::{DynamicFilter, RemovableFilter};
+use crivo::filter::{DynamicFilter, FilterExt, RemovableFilter};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Makes a file of arbitrary bytes that is right in all that a fuzzer would never guess: magic,
@@ -81,7 +81,11 @@ impl<F: DynamicFilter + Persist> Tried<F> {
     fn insert(&mut self, key: u8) {
         let before = codec::to_bytes(&self.filter);
         match self.filter.insert(&key) {
-            Ok(()) => self.copies[usize::from(key)] += 1,
+            Ok(is_new) => {
+                let copies = &mut self.copies[usize::from(key)];
+                assert!(!is_new || *copies == 0, "a member is not new");
+                *copies += 1;
+            }
             Err(_) => assert!(codec::to_bytes(&self.filter) == before, "a failed insertion changed it"),
         }
     }

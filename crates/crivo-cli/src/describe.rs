@@ -2,7 +2,7 @@
 
 use crivo::filter::Kind;
 use crivo::filter::choose::Abilities;
-use crivo::filter::{AnyFilter, CountingBloom, Filter};
+use crivo::filter::{AnyFilter, CountingBloom};
 use crivo::theory::estimate::cardinality;
 use serde::{Serialize, Serializer};
 

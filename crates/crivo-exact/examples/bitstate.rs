@@ -20,7 +20,7 @@
 use std::error::Error;
 
 use crivo::KeyHasher;
-use crivo::filter::{Bloom, DynamicFilter, Filter};
+use crivo::filter::Bloom;
 use crivo::theory::bloom;
 use crivo_exact::LinearMap;
 
@@ -116,11 +116,7 @@ fn search_by_bits(
     let mut seen = Bloom::with_size(bits, probes, hasher)?;
     search(start, |state| {
         let digest = hasher.digest(&state.doings);
-        let is_new = !seen.contains_digest(digest);
-        if is_new {
-            seen.insert_digest(digest)?;
-        }
-        Ok(is_new)
+        Ok(seen.insert_digest(digest))
     })
 }
 

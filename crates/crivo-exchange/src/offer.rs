@@ -20,7 +20,7 @@
 
 use super::wire;
 use super::{ExchangeError, ExchangeKey, Id, IdSet};
-use crivo::filter::{AnyFilter, Bloom, Filter, FuseOptions};
+use crivo::filter::{AnyFilter, Bloom, FuseOptions};
 use crivo::hash::reduce;
 use crivo::theory::bloom;
 use crivo::theory::fuse::{self, Arity};

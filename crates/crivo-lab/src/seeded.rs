@@ -114,7 +114,7 @@ impl SeededBloom {
 
 #[cfg(test)]
 mod tests {
-    use crivo::filter::{Bloom, Filter};
+    use crivo::filter::Bloom;
     use crivo::theory::bloom;
 
     use super::*;

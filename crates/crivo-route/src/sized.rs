@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crivo::filter::{CounterWidth, CountingBloom, DynamicFilter, Filter, RemovableFilter};
+use crivo::filter::{CounterWidth, CountingBloom};
 use crivo::theory::bloom::{self, Size};
 use crivo::{BuildError, Digest, KeyHasher, ParameterError};
 
@@ -74,13 +74,12 @@ impl SizedFilter {
         if let State::Counting(counters) = &mut self.state
             && (min_for(self.capacity)..=self.capacity).contains(&count)
         {
-            // A counting filter is never full, and what is removed was inserted.
-            let done = if digests.contains(&digest.get()) {
-                counters.insert_digest(mixed).is_ok()
+            if digests.contains(&digest.get()) {
+                counters.insert_digest(mixed);
             } else {
-                counters.remove_digest(mixed).is_ok()
-            };
-            debug_assert!(done, "the filter has just what the set had");
+                let removed = counters.remove_digest(mixed);
+                debug_assert!(removed.is_ok(), "what is removed was inserted");
+            }
             return false;
         }
         self.rebuild(digests);

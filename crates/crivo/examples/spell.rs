@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 
-use crivo::filter::{Filter, Fuse};
+use crivo::filter::Fuse;
 
 /// Right answers are certain; wrong ones come about once in a million questions.
 const RATE: f64 = 1e-6;

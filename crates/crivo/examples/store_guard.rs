@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use std::{env, fs, process};
 
-use crivo::filter::{DynamicFilter, Filter, Growing};
+use crivo::filter::Growing;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 const USERS: TableDefinition<'_, &str, u64> = TableDefinition::new("users");
@@ -42,7 +42,7 @@ impl Users {
         let mut guard = Growing::new(1_024, RATE)?;
         let writing = store.begin_write()?;
         for entry in writing.open_table(USERS)?.iter()? {
-            guard.insert(entry?.0.value())?;
+            guard.insert(entry?.0.value());
         }
         writing.commit()?;
         Ok(Self { store, guard, asked: 0, in_vain: 0 })
@@ -62,7 +62,7 @@ impl Users {
             for (name, id) in users {
                 // What is replaced is known already.
                 if !self.guard.contains(name) {
-                    self.guard.insert(name)?;
+                    self.guard.insert(name);
                 }
                 table.insert(name, id)?;
             }

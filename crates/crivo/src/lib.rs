@@ -8,13 +8,13 @@
 //! | [`codec`] | one portable file format for every filter |
 //!
 //! ```
-//! use crivo::filter::{Bloom, DynamicFilter, Filter};
+//! use crivo::filter::Bloom;
 //!
 //! let mut seen = Bloom::new(1_000_000, 0.01)?; // for a million keys, at most 1% false positives
-//! seen.insert("ana")?;
+//! seen.insert("ana");
 //! assert!(seen.contains("ana"));  // possibly there
 //! assert!(!seen.contains("rui")); // certainly not there
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), crivo::BuildError>(())
 //! ```
 //!
 //! Crates built on it: `crivo-exact` (dictionaries), `crivo-exchange` (reconciliation and joins),
@@ -28,6 +28,7 @@ mod memory {
     pub(crate) use crivo_core::memory::{ask_for_huge_pages, prefetch};
 }
 mod persist;
+mod simd;
 
 pub mod codec;
 pub mod filter;

@@ -1,13 +1,20 @@
 //! One suite for every filter: what all of them promise, on every path.
 //!
 //! No false negative, also after failed insertions, removals, merges and a trip through a file;
-//! batches answer like single questions; a failed operation changes nothing; counts are right; and
-//! the observed rate of wrong yeses is that of theory.
+//! batches answer like single questions; a failed operation changes nothing; counts are right; the
+//! methods that a kind has for itself, its traits, pointers to it and [`AnyFilter`] agree; and the
+//! observed false-positive rate is that of theory.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
-    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse,
-    FuseOptions, Growing, GrowingBlocked, Quotient, RemovableFilter,
+    AnyFilter, AtomicBloom, Blocked, Bloom, Count, CounterWidth, CountingBloom, Cuckoo,
+    DynamicFilter, Filter, FilterExt, Fuse, FuseOptions, Growing, GrowingBlocked, NotPresent,
+    Operation, OperationError, Quotient, RemovableFilter, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -147,7 +154,10 @@ fn past_its_capacity<F: DynamicFilter + Persist>(empty: impl Fn(u64, f64, KeyHas
         for &key in &digests(hasher, 0, 3 * capacity + 100) {
             let before = codec::to_bytes(&filter);
             match filter.insert_digest(key) {
-                Ok(()) => inside.push(key),
+                Ok(is_new) => {
+                    assert!(!(is_new && inside.contains(&key)), "a member is not new");
+                    inside.push(key);
+                }
                 Err(full) => {
                     assert_eq!(
                         codec::to_bytes(&filter),
@@ -178,7 +188,10 @@ fn one_key_many_times<F: DynamicFilter + Persist>(empty: impl Fn(u64, f64, KeyHa
     for _ in 0..2_000 {
         let before = codec::to_bytes(&filter);
         match filter.insert_digest(copy) {
-            Ok(()) => copies += 1,
+            Ok(is_new) => {
+                assert!(!is_new || copies == 0, "a member is not new");
+                copies += 1;
+            }
             Err(_) => assert_eq!(codec::to_bytes(&filter), before),
         }
     }
@@ -236,6 +249,168 @@ fn a_union_holds_both<F: DynamicFilter + Persist>(
     let error = union(&mut both, &build(5_000, 0.01, hasher, &[])).unwrap_err();
     assert!(!error.is_empty());
     assert_eq!(codec::to_bytes(&both), before, "a refused union changed something");
+}
+
+/// Pointers to a filter, and keys instead of digests, give the filter's own answers.
+fn answers_through_pointers<F: Filter + Clone + 'static>(build: impl Build<F>) {
+    fn answers(filter: impl Filter, keys: &[Digest]) -> (Vec<bool>, u64, u64, bool, String) {
+        let mut hits = vec![false; keys.len()];
+        filter.contains_batch(keys, &mut hits);
+        let fpr = format!("{} {}", filter.expected_fpr(), filter.bits_per_key());
+        (hits, filter.key_count(), filter.size_in_bits(), filter.is_empty(), fpr)
+    }
+    let hasher = KeyHasher::xxh3(20);
+    let mut filter = build(1_000, 0.05, hasher, &digests(hasher, 0, 1_000));
+    let asked = digests(hasher, 500, 3_000);
+    let expected = answers(filter.clone(), &asked);
+    assert_eq!(answers(&filter, &asked), expected);
+    assert_eq!(answers(&mut filter, &asked), expected);
+    assert_eq!(answers(Box::new(filter.clone()), &asked), expected);
+    assert_eq!(answers(Rc::new(filter.clone()), &asked), expected);
+    assert_eq!(answers(Arc::new(filter.clone()), &asked), expected);
+    let boxed: Box<dyn Filter> = Box::new(filter.clone());
+    assert_eq!(answers(&*boxed, &asked), expected);
+    let object: &dyn Filter = &filter;
+    for (key, &hit) in (500..3_000u64).zip(&expected.0) {
+        assert_eq!(object.contains(&key), hit);
+        assert_eq!(filter.contains(&key), hit);
+        assert_eq!(boxed.contains_digest(hasher.digest(&key)), hit);
+    }
+}
+
+/// Equality, one line of `Debug`, and the way through [`AnyFilter`] and back.
+fn is_itself_and_nothing_else<F>(build: impl Build<F>, name: &str)
+where
+    F: Filter + Clone + PartialEq + fmt::Debug + Into<AnyFilter>,
+    F: TryFrom<AnyFilter, Error = WrongKind>,
+{
+    let hasher = KeyHasher::xxh3(21);
+    let keys = digests(hasher, 0, 100);
+    let filter = build(100, 0.01, hasher, &keys);
+    assert!(filter == build(100, 0.01, hasher, &keys), "the same keys in the same order");
+    assert!(filter != build(100, 0.01, hasher, &keys[1..]), "a key is missing");
+    let other_hasher = KeyHasher::xxh3(22);
+    assert!(filter != build(100, 0.01, other_hasher, &digests(other_hasher, 0, 100)));
+
+    for said in [format!("{filter:?}"), format!("{filter:#?}")] {
+        assert!(said.starts_with(name) && !said.contains('\n'), "{said}");
+        let size = format!("size_in_bits: {}", filter.size_in_bits());
+        for fact in ["key_count: 100", "capacity: ", &size, "hasher: xxh3 with seed 21"] {
+            assert!(said.contains(fact), "{said}");
+        }
+    }
+
+    let any: AnyFilter = filter.clone().into();
+    assert_eq!(any, filter.clone().into());
+    assert_eq!(format!("{any:?}"), format!("{filter:?}"));
+    assert!(F::try_from(any.clone()).unwrap() == filter);
+    let foreign = match any {
+        AnyFilter::Bloom(_) => Blocked::new(10, 0.1).unwrap().into(),
+        _ => AnyFilter::from(Bloom::new(10, 0.1).unwrap()),
+    };
+    let error = F::try_from(foreign.clone()).unwrap_err();
+    assert!(error.to_string().contains(&foreign.kind().to_string()), "{error}");
+    assert_eq!(error.into_filter(), foreign, "the error gives the filter back");
+}
+
+/// What `insert` says against an exact set: never `true` for a member, and `false` for a key that is
+/// not one just where the filter takes it for a member.
+fn insertions_say_what_is_new<F>(empty: impl Fn(u64, f64, KeyHasher) -> F)
+where
+    F: DynamicFilter + Clone + Into<AnyFilter> + TryFrom<AnyFilter> + PartialEq,
+{
+    let hasher = KeyHasher::xxh3(23);
+    let mut filter = empty(2_000, 0.2, hasher);
+    let mut any: AnyFilter = filter.clone().into();
+    let mut members = HashSet::new();
+    let mut seen_to_be_new = 0;
+    // Each key comes twice on average, some soon and some late.
+    for step in 0..2_000u64 {
+        let key = Digest::new(step).remix().get() % 1_000;
+        let seemed_a_member = filter.contains(&key);
+        let result = filter.insert(&key);
+        assert_eq!(any.insert(&key), result.map_err(Into::into), "as any filter");
+        // A filter may have no place for so many copies.
+        let Ok(is_new) = result else { continue };
+        assert_eq!(is_new, !seemed_a_member);
+        assert!(members.insert(key) || !is_new, "a member is not new");
+        seen_to_be_new += usize::from(is_new);
+    }
+    assert!(seen_to_be_new > members.len() / 2, "most keys that are new are seen to be");
+    assert!(F::try_from(any).is_ok_and(|any| any == filter));
+}
+
+/// `clear` makes it empty, and as it was when it was new.
+fn is_empty_until_filled_and_when_cleared<F>(empty: impl Fn(u64, f64, KeyHasher) -> F)
+where
+    F: DynamicFilter + Persist + PartialEq + Clone + Into<AnyFilter>,
+{
+    let hasher = KeyHasher::xxh3(24);
+    let fresh = empty(100, 0.01, hasher);
+    assert!(fresh.is_empty());
+    assert_eq!(fresh.expected_fpr(), 0.0);
+    let mut filter = fresh.clone();
+    // Past the capacity of a growing filter's first stage.
+    let keys = digests(hasher, 0, 5_000);
+    let inside = keys.iter().take_while(|&&key| filter.insert_digest(key).is_ok()).count();
+    assert!(inside >= 100 && !filter.is_empty());
+    assert!(filter != fresh);
+    let mut any: AnyFilter = filter.clone().into();
+    filter.clear();
+    assert!(filter.is_empty());
+    assert!(filter == fresh && codec::to_bytes(&filter) == codec::to_bytes(&fresh));
+    assert!(keys.iter().all(|&key| !filter.contains_digest(key)));
+    any.clear().unwrap();
+    assert_eq!(any, fresh.into());
+}
+
+/// A batch is its keys one by one; what has no place for all of them is as it was.
+fn batches_are_inserted_whole<F>(empty: impl Fn(u64, f64, KeyHasher) -> F)
+where
+    F: DynamicFilter + Clone + Into<AnyFilter>,
+{
+    let hasher = KeyHasher::xxh3(25);
+    let keys = digests(hasher, 0, 2_000);
+    let one_by_one = one_by_one(&empty)(1_000, 0.01, hasher, &keys[..900]);
+    let mut batch: AnyFilter = empty(1_000, 0.01, hasher).into();
+    batch.insert_batch(&keys[..400]).unwrap();
+    batch.insert_batch(&keys[400..900]).unwrap();
+    assert_eq!(batch, one_by_one.into());
+
+    let before = batch.clone();
+    match batch.insert_batch(&keys[900..]) {
+        Ok(()) => assert_eq!(batch.key_count(), 2_000),
+        Err(OperationError::Full(full)) => {
+            assert!((900..2_000).contains(&full.key_count), "{full}");
+            assert_eq!(batch.key_count(), 900);
+            assert_all_found(&batch, &keys[..900]);
+            // The keys may lie elsewhere in the table, but the answers are the same.
+            for key in digests(hasher, 900, 20_000) {
+                assert_eq!(batch.contains_digest(key), before.contains_digest(key));
+            }
+            assert_eq!(batch.remove_batch(&keys[..900]).unwrap(), 900);
+            batch.clear().unwrap();
+            assert_eq!(batch, empty(1_000, 0.01, hasher).into());
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// How often a key is there, and that removing it in batches counts what was there.
+fn counts_copies<F: RemovableFilter + Into<AnyFilter>>(empty: impl Fn(u64, f64, KeyHasher) -> F) {
+    let hasher = KeyHasher::xxh3(26);
+    let mut filter: AnyFilter = empty(1_000, 1e-6, hasher).into();
+    let keys = digests(hasher, 0, 100);
+    for copies in 0..3 {
+        // No two of these keys are taken for each other: 5,000 pairs, each by chance at 1e-9.
+        assert!(keys.iter().all(|&key| filter.count_digest(key) == Ok(Count::AtMost(copies))));
+        filter.insert_batch(&keys).unwrap();
+    }
+    assert_eq!(filter.remove_batch(&digests(hasher, 50, 150)).unwrap(), 50);
+    assert_eq!(filter.count(&49u64).unwrap(), Count::AtMost(3));
+    assert_eq!(filter.count(&50u64).unwrap(), Count::AtMost(2));
+    assert_eq!(filter.key_count(), 250);
+    assert_eq!(filter.remove(&150u64), Err(NotPresent.into()));
 }
 
 /// How many cells there are in all the tests of rates below, with room to spare.
@@ -338,6 +513,16 @@ macro_rules! every_filter {
         }
 
         #[test]
+        fn answers_through_pointers() {
+            super::answers_through_pointers::<$filter>($build);
+        }
+
+        #[test]
+        fn is_itself_and_nothing_else() {
+            super::is_itself_and_nothing_else::<$filter>($build, stringify!($filter));
+        }
+
+        #[test]
         fn keeps_its_secret() {
             super::keeps_its_secret::<$filter>($build);
         }
@@ -368,6 +553,21 @@ macro_rules! dynamic {
             every_filter!($name, $filter, one_by_one($empty));
 
             #[test]
+            fn insertions_say_what_is_new() {
+                super::insertions_say_what_is_new::<$filter>($empty);
+            }
+
+            #[test]
+            fn is_empty_until_filled_and_when_cleared() {
+                super::is_empty_until_filled_and_when_cleared::<$filter>($empty);
+            }
+
+            #[test]
+            fn batches_are_inserted_whole() {
+                super::batches_are_inserted_whole::<$filter>($empty);
+            }
+
+            #[test]
             fn past_its_capacity() {
                 super::past_its_capacity::<$filter>($empty);
             }
@@ -384,6 +584,11 @@ macro_rules! dynamic {
         #[test]
         fn gives_keys_back() {
             super::gives_keys_back::<$filter>($empty);
+        }
+
+        #[test]
+        fn counts_copies() {
+            super::counts_copies::<$filter>($empty);
         }
     };
     (@union $filter:ty, $empty:expr, ()) => {
@@ -450,7 +655,72 @@ mod fuse {
     }
 }
 
-/// Keys that an adversary collected against the public seed 0 are wrong yeses there, every one.
+/// What a kind cannot do is an error that names it, and changes nothing.
+#[test]
+fn what_a_kind_cannot_do_is_an_error() {
+    let hasher = KeyHasher::default();
+    let fuse: AnyFilter = Fuse::build(0..100u64, 0.01).unwrap().into();
+    let growing: AnyFilter = Growing::new(100, 0.01).unwrap().into();
+    let bloom: AnyFilter = Bloom::new(100, 0.01).unwrap().into();
+    let key = [hasher.digest("ana")];
+    let mut refused = 0;
+    for filter in [fuse, growing, bloom] {
+        let mut copy = filter.clone();
+        let results = [
+            (Operation::Insert, copy.insert("ana").err()),
+            (Operation::Insert, copy.insert_batch(&key).err()),
+            (Operation::Remove, copy.remove("ana").err()),
+            (Operation::Remove, copy.remove_batch(&key).err()),
+            (Operation::Count, copy.count("ana").err()),
+            (Operation::Clear, copy.clear().err()),
+            (Operation::Union, copy.union_with(&filter).err()),
+            (Operation::Intersect, copy.intersect_with(&filter).err()),
+        ];
+        for (operation, error) in results {
+            if let Some(error) = error {
+                refused += 1;
+                assert_eq!(error, OperationError::Unsupported { kind: filter.kind(), operation });
+            }
+        }
+        assert_eq!(copy.key_count(), filter.key_count());
+    }
+    // All eight by the fuse filter, five by the growing one, three by the Bloom filter.
+    assert_eq!(refused, 8 + 5 + 3);
+}
+
+/// Shared between threads, it is the plain filter with the same bits.
+#[test]
+fn an_atomic_filter_is_copied_merged_and_compared_like_the_plain_one() {
+    let (mut plain, shared) =
+        (Bloom::new(500, 0.05).unwrap(), AtomicBloom::new(500, 0.05).unwrap());
+    assert!(shared.is_empty());
+    for key in (0..500u64).chain(0..100) {
+        assert_eq!(shared.insert(&key), plain.insert(&key));
+    }
+    assert_eq!(shared.to_bloom(), plain);
+    assert_eq!(
+        (shared.fill_fpr(), shared.count_set_bits()),
+        (plain.fill_fpr(), plain.count_set_bits())
+    );
+    assert_eq!(shared.estimated_key_count(), plain.estimated_key_count());
+    assert_eq!(format!("{shared:?}"), format!("Atomic{plain:?}"));
+
+    let mut copy = shared.clone();
+    assert_eq!(copy, shared);
+    copy.insert("another");
+    assert_ne!(copy, shared);
+    shared.union_with(&copy).unwrap();
+    assert!(shared.contains("another"));
+    assert_eq!(shared.key_count(), 600 + 601);
+    let other = AtomicBloom::new(600, 0.05).unwrap();
+    let before = shared.clone();
+    assert!(shared.union_with(&other).is_err());
+    assert_eq!(shared, before);
+    copy.clear();
+    assert_eq!(copy, AtomicBloom::new(500, 0.05).unwrap());
+}
+
+/// Keys that an adversary collected against the public seed 0 are false positives there, every one.
 /// Under a secret key they are keys like any other.
 #[test]
 fn keys_collected_against_a_public_seed_gain_nothing_under_a_secret_key() {
@@ -458,8 +728,8 @@ fn keys_collected_against_a_public_seed_gain_nothing_under_a_secret_key() {
     let secret = KeyHasher::sip24(SecretKey::new(*b"from a good dice"));
     let mut keyed = Bloom::with_hasher(10_000, 0.01, secret).unwrap();
     for key in 0..10_000u64 {
-        public.insert(&key).unwrap();
-        keyed.insert(&key).unwrap();
+        public.insert(&key);
+        keyed.insert(&key);
     }
     let collected: Vec<u64> = (10_000..).filter(|key| public.contains(key)).take(10_000).collect();
     assert!(collected.iter().all(|key| public.contains(key)));

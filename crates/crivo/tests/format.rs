@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions};
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 use crivo::hash::SecretKey;
 
 struct File {

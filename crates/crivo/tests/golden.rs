@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
-    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
+    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, FilterExt,
     FuseOptions, Growing, Quotient,
 };
 use crivo::hash::{Family, SecretKey};

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use crivo::KeyHasher;
 use crivo::filter::Kind;
 use crivo::filter::choose::Abilities;
-use crivo::filter::{AnyFilter, Filter, Plan};
+use crivo::filter::{AnyFilter, OperationError, Plan};
+use crivo::{Digest, KeyHasher};
 use serde::Serialize;
 
-use crate::describe::{FilterSummary, cannot_insert, fpr_with, past_capacity_with};
+use crate::describe::{FilterSummary, fpr_with, past_capacity_with};
 use crate::distinct::{Distinct, gather};
 use crate::error::Error;
 use crate::human;
@@ -93,6 +93,9 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 
 /// The default false-positive rate.
 const DEFAULT_FPR: f64 = 0.01;
+
+/// How many keys are inserted at a time.
+const BATCH: usize = 4096;
 
 /// Above this, a filter that was sized by memory is hardly useful.
 const HIGH_FPR: f64 = 0.1;
@@ -215,19 +218,37 @@ impl BuildArgs {
             return Ok((plan.build(hasher, digests)?, total, distinct));
         }
         let mut filter = plan.make(hasher)?;
-        let dynamic = filter.as_dynamic_mut().ok_or_else(|| cannot_insert(self.kind))?;
+        let mut batch = Vec::with_capacity(BATCH);
         keys.each(|digest, copies| {
-            (0..copies).try_for_each(|_| dynamic.insert_digest(digest)).map_err(|_| {
-                Error::new(format_args!(
-                    "there are {}, which do not fit into a {} filter with a capacity of {}; \
-                     raise --keys, or leave it out",
-                    human::counted(distinct, "distinct key"),
-                    self.kind,
-                    human::count(dynamic.capacity())
-                ))
-            })
+            for _ in 0..copies {
+                if batch.len() == BATCH {
+                    self.insert_all(&mut filter, &batch, distinct)?;
+                    batch.clear();
+                }
+                batch.push(digest);
+            }
+            Ok(())
         })?;
+        self.insert_all(&mut filter, &batch, distinct)?;
         Ok((filter, total, distinct))
+    }
+
+    fn insert_all(
+        &self,
+        filter: &mut AnyFilter,
+        digests: &[Digest],
+        distinct: u64,
+    ) -> Result<(), Error> {
+        filter.insert_batch(digests).map_err(|error| match error {
+            OperationError::Full(full) => Error::new(format_args!(
+                "there are {}, which do not fit into a {} filter with a capacity of {}; raise \
+                 --keys, or leave it out",
+                human::counted(distinct, "distinct key"),
+                self.kind,
+                human::count(full.capacity)
+            )),
+            error => Error::new(error),
+        })
     }
 
     fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {

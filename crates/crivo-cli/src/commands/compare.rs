@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::filter::{Blocked, DynamicFilter, Filter};
+use crivo::filter::Blocked;
 use crivo::{Digest, KeyHasher};
 
 use super::records::{HashedRecords, Printer};
@@ -159,7 +159,7 @@ impl FileComparison {
             move |chunk, queried: &mut Queried| queried.hash(chunk, hasher),
             |_, queried| {
                 for digest in &queried.halves {
-                    filter.insert_digest(*digest)?;
+                    filter.insert_digest(*digest);
                 }
                 Ok(ControlFlow::Continue(()))
             },

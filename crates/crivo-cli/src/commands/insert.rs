@@ -48,13 +48,12 @@ impl InsertArgs {
         let skips_known =
             matches!(kind, Kind::Bloom | Kind::Blocked | Kind::Growing | Kind::GrowingBlocked);
         let change = self.args.run(&header, |filter, digest, copies| {
-            let filter = filter.as_dynamic_mut().ok_or_else(|| cannot_insert(kind))?;
             if skips_known && filter.contains_digest(digest) {
                 return Ok(0);
             }
             (0..copies)
-                .try_for_each(|_| filter.insert_digest(digest))
-                .map_err(|full| Error::new(format_args!("{full}; the file is unchanged")))?;
+                .try_for_each(|_| filter.insert_digest(digest).map(drop))
+                .map_err(|error| Error::new(format_args!("{error}; the file is unchanged")))?;
             Ok(copies)
         })?;
         let Change { filter, input_keys, distinct_keys, changed: inserted } = change;

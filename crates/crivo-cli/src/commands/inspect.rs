@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use anstyle::Style;
 use clap::{Args, ValueHint};
 use crivo::codec::{self, Header};
-use crivo::filter::Kind;
-use crivo::filter::{AnyFilter, DynamicFilter, Filter};
+use crivo::filter::{AnyFilter, DynamicFilter, Kind};
 use crivo::hash::Family;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::filter::{AnyFilter, Filter, RebuildError};
+use crivo::filter::{AnyFilter, OperationError, RebuildError};
 use serde::Serialize;
 
 use crate::describe::{FilterSummary, past_capacity};
@@ -53,10 +53,12 @@ impl MergeArgs {
             let other: AnyFilter = options.load(path)?;
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
-                    RebuildError::Incompatible(_) => {
+                    OperationError::Rebuild(RebuildError::Incompatible(_)) => {
                         "; build both with the same --kind, --keys, --fpr and --seed"
                     }
-                    RebuildError::Full(_) => "; build them with a larger --keys",
+                    OperationError::Rebuild(RebuildError::Full(_)) => {
+                        "; build them with a larger --keys"
+                    }
                     _ => "",
                 };
                 Error::new(format_args!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use crivo::Digest;
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 use serde::Serialize;
 
 use super::records::Printer;

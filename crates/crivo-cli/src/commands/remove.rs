@@ -1,7 +1,7 @@
 //! `crivo remove`: removes keys from a filter file.
 
 use clap::Args;
-use crivo::filter::Filter;
+use crivo::filter::OperationError;
 use crivo::filter::choose::Abilities;
 use serde::Serialize;
 
@@ -40,9 +40,14 @@ impl RemoveArgs {
         }
         let mut absent = 0;
         let change = self.args.run(&header, |filter, digest, copies| {
-            let filter = filter.as_removable_mut().ok_or_else(|| cannot_remove(kind))?;
-            let removals = (0..copies).take_while(|_| filter.remove_digest(digest).is_ok());
-            let removed = removals.count() as u64;
+            let mut removed = 0;
+            while removed < copies {
+                match filter.remove_digest(digest) {
+                    Ok(()) => removed += 1,
+                    Err(OperationError::NotPresent(_)) => break,
+                    Err(error) => return Err(Error::new(error)),
+                }
+            }
             absent += copies - removed;
             Ok(removed)
         })?;

@@ -1,9 +1,8 @@
 //! `crivo size`: the size of every kind of filter, and a recommendation.
 
 use clap::Args;
-use crivo::filter::Kind;
 use crivo::filter::choose::{Abilities, Choice, Needs, choose};
-use crivo::filter::{Filter, Plan};
+use crivo::filter::{Kind, Plan};
 use crivo::theory::limits;
 use crivo::{Digest, KeyHasher};
 use serde::Serialize;

@@ -2,8 +2,6 @@
 
 use std::fs::File;
 
-use crivo::filter::Filter;
-
 use crate::support::{Finished, TestDir};
 #[cfg(unix)]
 use crate::unprivileged::run_unprivileged;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 use crivo::hash::{Family, SecretKey};
 
 use crate::support::{KINDS, TestDir};

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use crivo::codec;
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 
 #[cfg(target_os = "linux")]
 use crate::signals::{interruptible, send};

@@ -1,7 +1,7 @@
 //! The filter of join keys, as an aggregate and a scalar function.
 
 use crivo::codec::DecodeError;
-use crivo::filter::{Bloom, DynamicFilter, Filter, Incompatible};
+use crivo::filter::{Bloom, RebuildError};
 use crivo::{BuildError, Key, KeyHasher};
 
 /// A filter of join keys that is built in parts, merged, sent, and asked.
@@ -47,15 +47,14 @@ impl KeyFilter {
     }
 
     pub(super) fn insert_digest(&mut self, key: crivo::Digest) {
-        // A Bloom filter is never full.
-        let _ = self.bloom.insert_digest(key);
+        self.bloom.insert_digest(key);
     }
 
     /// Takes all keys of another filter in: the merging of an aggregate function's states.
     ///
     /// # Errors
     /// If it was made with another capacity, rate or hasher. Nothing has changed.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         self.bloom.union_with(&other.bloom)
     }
 

@@ -3,8 +3,6 @@
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crivo::filter::Filter;
-
 use super::guard::{Guard, GuardFilter};
 use crate::Breaks;
 

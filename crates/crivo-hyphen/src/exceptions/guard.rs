@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use crivo::filter::Kind;
-use crivo::filter::{AnyFilter, Filter, Plan, PlanError};
+use crivo::filter::{AnyFilter, Kind, Plan, PlanError};
 use crivo::{Digest, KeyHasher, ParameterError};
 
 /// Which filter stands in front of a dictionary, and its false-positive rate (FPR).
@@ -129,17 +128,14 @@ impl GuardFilter {
     }
 
     /// Adds words that were not in the dictionary; `all` returns every word of it after the change.
-    ///
-    /// After an error the filter may hold some of them, which costs false positives only.
     pub(super) fn insert<E: From<GuardError>>(
         &mut self,
         new: &[Digest],
         all: impl FnOnce() -> Result<Vec<Digest>, E>,
     ) -> Result<(), E> {
-        if let Some(filter) = self.filter.as_dynamic_mut()
-            && filter.key_count().saturating_add(new.len() as u64) <= filter.capacity()
-            && new.iter().all(|&digest| filter.insert_digest(digest).is_ok())
-        {
+        let key_count = self.filter.key_count().saturating_add(new.len() as u64);
+        let has_room = self.filter.capacity().is_none_or(|capacity| key_count <= capacity);
+        if has_room && self.filter.insert_batch(new).is_ok() {
             return Ok(());
         }
         self.rebuild(all()?)?;
@@ -154,14 +150,15 @@ impl GuardFilter {
         removed: &[Digest],
         all: impl FnOnce() -> Result<Vec<Digest>, E>,
     ) -> Result<(), E> {
-        match self.filter.as_removable_mut() {
-            Some(filter) => {
+        match self.filter.remove_batch(removed) {
+            Ok(count) => {
                 // All of them are in the filter, because they were in the dictionary.
-                if removed.iter().all(|&digest| filter.remove_digest(digest).is_ok()) {
+                if count == removed.len() as u64 {
                     return Ok(());
                 }
             }
-            None => {
+            // Filters of this kind remove nothing.
+            Err(_) => {
                 self.stale += removed.len() as u64;
                 let live = self.filter.key_count().saturating_sub(self.stale);
                 if self.stale <= live / 4 + MIN_CAPACITY / 4 {

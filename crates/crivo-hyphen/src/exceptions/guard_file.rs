@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crivo::codec::CodecError;
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::AnyFilter;
 
 use super::guard::{Guard, GuardFilter, HASHER};
 use super::store::Stamp;

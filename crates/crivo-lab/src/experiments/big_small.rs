@@ -5,7 +5,7 @@
 //! the sample is larger, and the filters range from five to ten million keys.
 
 use crivo::KeyHasher;
-use crivo::filter::{Bloom, Filter};
+use crivo::filter::Bloom;
 use crivo::theory::bloom;
 use serde::{Deserialize, Serialize};
 

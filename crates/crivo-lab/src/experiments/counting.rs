@@ -2,7 +2,7 @@
 
 use crate::quality::ChiSquare;
 use crivo::KeyHasher;
-use crivo::filter::{Count, CounterWidth, CountingBloom, DynamicFilter};
+use crivo::filter::{Count, CounterWidth, CountingBloom};
 use crivo::theory::{bloom, counting};
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ impl Experiment for Counting {
                 hasher,
             )?;
             for key in 0..keys {
-                filter.insert(&key)?;
+                filter.insert(&key);
             }
             for value in filter.counters() {
                 histogram[usize::from(value).min(63)] += 1;
@@ -116,7 +116,7 @@ impl Experiment for Counting {
                     hasher,
                 )?;
                 for key in 0..keys {
-                    filter.insert(&key)?;
+                    filter.insert(&key);
                 }
                 let highest = match filter.max_count() {
                     Count::AtMost(value) | Count::AtLeast(value) => value,
@@ -148,7 +148,7 @@ impl Experiment for Counting {
                 let mut filter =
                     CountingBloom::with_dimensions(counters, probes, CounterWidth::Eight, hasher)?;
                 for key in 0..keys {
-                    filter.insert(&key)?;
+                    filter.insert(&key);
                 }
                 let mut of_filter = 0u64;
                 for key in 0..keys {

@@ -1,6 +1,6 @@
 //! Admission on the second request, remembered in two filters that take turns.
 
-use crivo::filter::{Blocked, DynamicFilter, Filter};
+use crivo::filter::Blocked;
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
 /// A doorkeeper for any cache: it admits what was asked for before.

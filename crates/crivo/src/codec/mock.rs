@@ -64,11 +64,17 @@ impl Filter for Mock {
 }
 
 impl DynamicFilter for Mock {
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
         let bit = reduce(key.get(), self.bits);
+        let is_new = !self.contains_digest(key);
         self.words.to_mut()[(bit / 64) as usize] |= 1 << (bit % 64);
         self.key_count += 1;
-        Ok(())
+        Ok(is_new)
+    }
+
+    fn clear(&mut self) {
+        self.words.to_mut().fill(0);
+        self.key_count = 0;
     }
 
     fn capacity(&self) -> u64 {

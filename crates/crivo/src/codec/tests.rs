@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::mock::{Mock, TestDirectory};
 use super::*;
 use crate::KeyHasher;
-use crate::filter::{AnyFilter, Bloom, DynamicFilter, Filter, Kind};
+use crate::filter::{AnyFilter, Bloom, Filter, FilterExt, Kind};
 use crate::hash::{Family, SecretKey};
 
 /// A filter with `keys` keys, from 0 on.

@@ -3,9 +3,12 @@
 mod change;
 mod codec;
 
+use std::fmt;
+
+use super::methods::read_methods;
 use super::{
     Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Kind, Quotient,
-    for_each_kind,
+    WrongKind, for_each_kind,
 };
 use crate::{Digest, KeyHasher};
 
@@ -15,10 +18,9 @@ macro_rules! filters {
         /// A filter of any kind, as it comes out of a file.
         ///
         /// It answers like every [`Filter`], and is saved and loaded like every filter.
-        /// To change it, match on its kind, or ask for what it can do:
-        /// [`as_dynamic_mut`](Self::as_dynamic_mut), [`as_removable_mut`](Self::as_removable_mut),
-        /// [`union_with`](Self::union_with).
-        #[derive(Debug, Clone)]
+        /// It is changed like the filters themselves; where its kind cannot do what it is asked for,
+        /// it returns [`OperationError::Unsupported`](super::OperationError::Unsupported).
+        #[derive(Clone, PartialEq)]
         #[non_exhaustive]
         pub enum AnyFilter {
             $(
@@ -55,16 +57,42 @@ macro_rules! filters {
             }
         }
 
+        impl fmt::Debug for AnyFilter {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Self::$kind(filter) => filter.fmt(f),)* }
+            }
+        }
+
         $(
             impl From<$filter> for AnyFilter {
                 fn from(filter: $filter) -> Self {
                     Self::$kind(filter)
                 }
             }
+
+            impl TryFrom<AnyFilter> for $filter {
+                type Error = WrongKind;
+
+                /// The filter, if it is of this kind. Otherwise the error gives it back.
+                fn try_from(filter: AnyFilter) -> Result<Self, WrongKind> {
+                    match filter {
+                        AnyFilter::$kind(filter) => Ok(filter),
+                        other => Err(WrongKind::new(Kind::$kind, other)),
+                    }
+                }
+            }
         )*
     };
 }
 for_each_kind!(filters);
+
+read_methods!(
+    AnyFilter,
+    hasher: |filter| filter.hasher(),
+    example: "let bloom = crivo::filter::Bloom::new(1_000, 0.01)?;\n\
+              let mut filter = crivo::filter::AnyFilter::from(bloom);\n\
+              filter.insert(\"ana\")?;",
+);
 
 impl AnyFilter {
     /// The kind.
@@ -83,7 +111,7 @@ mod tests {
     use super::*;
     use crate::codec::mock::TestDirectory;
     use crate::codec::{self, Header, LoadOptions};
-    use crate::filter::DynamicFilter;
+    use crate::filter::{DynamicFilter, FilterExt};
     use crate::persist::{DecodeError, Persist};
 
     /// What `AnyFilter` loads from a filter's file must be that filter.
@@ -121,7 +149,9 @@ mod tests {
     }
 
     fn filled<F: DynamicFilter>(mut filter: F) -> F {
-        (0..300u64).for_each(|key| filter.insert(&key).unwrap());
+        for key in 0..300u64 {
+            filter.insert(&key).unwrap();
+        }
         filter
     }
 

@@ -1,42 +1,77 @@
 //! Approximate membership: *certainly not*, or *probably yes*, in a few bits per key.
+//!
+//! ```
+//! use crivo::filter::Blocked;
+//!
+//! let mut seen = Blocked::new(1_000_000, 0.01)?; // a million keys, 1% false positives
+//! assert!(seen.insert("ana")); // certainly new
+//! assert!(seen.contains("ana"));
+//! assert!(!seen.contains("rui"));
+//! # Ok::<(), crivo::BuildError>(())
+//! ```
+//!
+//! Every kind has the same methods, as far as it can do what they say:
+//!
+//! | method | answers | on which kinds |
+//! |---|---|---|
+//! | `contains`, `contains_batch`, `key_count`, `is_empty`, `size_in_bits`, `bits_per_key`, `expected_fpr`, `hasher` | | all |
+//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
+//! | `insert` | `Result<bool, Full>` | [`Cuckoo`], [`Quotient`] |
+//! | `remove`, `remove_batch`, `count` | `Result<(), NotPresent>`; `u64`; [`Count`] | [`CountingBloom`], [`Cuckoo`], [`Quotient`] |
+//! | `union_with` | `Result<(), RebuildError>` | all but [`Fuse`] and [`Growing`] |
+//! | `intersect_with` | `Result<(), RebuildError>` | [`Bloom`], [`Blocked`] |
+//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
+//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`CountingBloom`], [`AtomicBloom`] |
+//! | `insert_batch`, `clear`, `capacity` | | all but [`Fuse`], which is built from all its keys |
+//!
+//! `contains`, `insert`, `remove` and `count` take a key; their twins `contains_digest` and so on
+//! take its digest, so that one hash can probe many filters. Code that works with any kind of
+//! filter uses the traits [`Filter`], [`DynamicFilter`] and [`RemovableFilter`], on digests, and
+//! [`FilterExt`] for keys; or [`AnyFilter`], which returns an error where a kind cannot do what it
+//! is asked for.
 
 mod any;
 mod atomic;
 pub mod blocked;
 pub mod bloom;
 pub mod choose;
+mod count;
 pub mod counting;
 pub mod cuckoo;
+mod error;
 pub mod fuse;
 pub mod growing;
 mod kind;
+mod methods;
 pub mod plan;
+mod pointers;
 pub mod quotient;
-mod rebuild;
-
-use std::fmt;
 
 pub use any::AnyFilter;
 pub use atomic::AtomicBloom;
 pub use blocked::Blocked;
 pub use bloom::Bloom;
-pub use counting::{Count, CounterWidth, CountingBloom};
+pub use count::Count;
+pub use counting::{CounterWidth, CountingBloom};
 pub use cuckoo::Cuckoo;
+pub use error::{
+    Full, Incompatible, NotPresent, Operation, OperationError, RebuildError, WrongKind,
+};
 pub use fuse::{Fuse, FuseError, FuseOptions};
 pub use growing::{Growing, GrowingBlocked};
 pub use kind::Kind;
 pub(crate) use kind::for_each_kind;
 pub use plan::{Plan, PlanError};
 pub use quotient::Quotient;
-pub use rebuild::{Incompatible, RebuildError};
 
 use crate::{Digest, Key, KeyHasher};
 
-/// The read side of a filter. `false` is certain; `true` is wrong at a known rate.
+/// The read side of a filter, on digests. `false` is certain; `true` is wrong at a known rate.
 ///
-/// Methods on digests exist for every question, so that one hash can probe many filters. A digest
-/// must come from this filter's [`hasher`](Self::hasher): with another one's the answer is about
-/// some other key, which no filter can notice.
+/// A digest must come from this filter's [`hasher`](Self::hasher): with another one's the answer is
+/// about some other key, which no filter can notice. To ask for keys, use [`FilterExt`].
+///
+/// References and smart pointers to filters are filters: `&F`, `&mut F`, `Box<F>`, `Rc<F>`, `Arc<F>`.
 pub trait Filter {
     /// Whether the key with this digest may be a member. `false` is certain.
     fn contains_digest(&self, key: Digest) -> bool;
@@ -56,23 +91,20 @@ pub trait Filter {
     /// distinct keys; after a union it is an upper bound.
     fn key_count(&self) -> u64;
 
+    /// Whether there are no keys: every answer is `false`.
+    fn is_empty(&self) -> bool {
+        self.key_count() == 0
+    }
+
     /// The memory of the table, in bits.
     fn size_in_bits(&self) -> u64;
 
-    /// The mean rate of wrong yeses that theory gives for the present [`key_count`](Self::key_count).
+    /// The mean false-positive rate that theory gives for the present
+    /// [`key_count`](Self::key_count).
     fn expected_fpr(&self) -> f64;
 
     /// The hash function.
     fn hasher(&self) -> KeyHasher;
-
-    /// Whether `key` may be a member. `false` is certain.
-    #[inline(always)]
-    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool
-    where
-        Self: Sized,
-    {
-        self.contains_digest(self.hasher().digest(key))
-    }
 
     /// Bits of memory per key, now.
     fn bits_per_key(&self) -> f64 {
@@ -82,27 +114,20 @@ pub trait Filter {
 
 /// A filter that takes keys one by one.
 pub trait DynamicFilter: Filter {
-    /// Makes the key with this digest a member.
+    /// Makes the key with this digest a member: `true` if it was certainly new, `false` if it may
+    /// have been a member before.
+    ///
+    /// Every insertion counts as a key, also that of a key which is there already.
     ///
     /// # Errors
     /// If there is no place for it. The filter is as it was: every key is still in it.
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full>;
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full>;
 
-    /// How many keys it is made for. Bloom filters accept more, at a higher rate of wrong yeses.
+    /// How many keys it is made for. Bloom filters accept more, at a higher false-positive rate.
     fn capacity(&self) -> u64;
 
-    /// Makes `key` a member.
-    ///
-    /// # Errors
-    /// If there is no place for it. The filter is as it was.
-    #[inline(always)]
-    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full>
-    where
-        Self: Sized,
-    {
-        let digest = self.hasher().digest(key);
-        self.insert_digest(digest)
-    }
+    /// Removes every key. The memory is kept.
+    fn clear(&mut self);
 }
 
 /// A filter that gives keys back.
@@ -110,65 +135,69 @@ pub trait DynamicFilter: Filter {
 /// Only remove what was inserted. A key that never was, but that the filter takes for a member,
 /// shares its traces with a key that was: removing the one makes the other a **false negative**.
 pub trait RemovableFilter: DynamicFilter {
-    /// Takes out one insertion of the key with this digest.
+    /// Removes one insertion of the key with this digest.
     ///
     /// # Errors
     /// If the key is certainly not a member. Nothing has changed.
     fn remove_digest(&mut self, key: Digest) -> Result<(), NotPresent>;
+}
 
-    /// Takes out one insertion of `key`.
+/// Keys instead of digests, for every [`Filter`], also behind `dyn`.
+///
+/// A program that names its kind of filter does not need it: every kind has these methods itself.
+///
+/// ```
+/// use crivo::filter::{Bloom, Cuckoo, DynamicFilter, Filter, FilterExt, Full};
+///
+/// fn first_visit(seen: &mut dyn DynamicFilter, visitor: &str) -> Result<bool, Full> {
+///     seen.insert(visitor)
+/// }
+///
+/// fn any_contains(filters: &[&dyn Filter], key: &str) -> bool {
+///     filters.iter().any(|filter| filter.contains(key))
+/// }
+///
+/// let mut bloom = Bloom::new(1_000, 0.01)?;
+/// let mut cuckoo = Cuckoo::new(1_000, 0.01)?;
+/// assert!(first_visit(&mut bloom, "ana")?);
+/// assert!(first_visit(&mut cuckoo, "rui")?);
+/// assert!(!first_visit(&mut cuckoo, "rui")?);
+/// assert!(any_contains(&[&bloom, &cuckoo], "rui"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait FilterExt: Filter {
+    /// Whether `key` may be a member. `false` is certain.
+    #[inline(always)]
+    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.hasher().digest(key))
+    }
+
+    /// Makes `key` a member: `true` if it was certainly new, `false` if it may have been a member
+    /// before.
+    ///
+    /// # Errors
+    /// If there is no place for it. The filter is as it was.
+    #[inline(always)]
+    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Full>
+    where
+        Self: DynamicFilter,
+    {
+        let digest = self.hasher().digest(key);
+        self.insert_digest(digest)
+    }
+
+    /// Removes one insertion of `key`. See [`RemovableFilter`] for what must not be removed.
     ///
     /// # Errors
     /// If the key is certainly not a member. Nothing has changed.
     #[inline(always)]
     fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), NotPresent>
     where
-        Self: Sized,
+        Self: RemovableFilter,
     {
         let digest = self.hasher().digest(key);
         self.remove_digest(digest)
     }
 }
 
-/// There is no place for another key. The filter is as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Full {
-    /// How many keys are in the filter.
-    pub key_count: u64,
-    /// How many it is made for.
-    pub capacity: u64,
-}
-
-impl Full {
-    /// A filter with `key_count` keys, made for `capacity`, is full.
-    pub fn new(key_count: u64, capacity: u64) -> Self {
-        Self { key_count, capacity }
-    }
-}
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { key_count, capacity } = self;
-        write!(f, "the filter has no place for the key: it holds {key_count}, ")?;
-        if key_count < capacity {
-            write!(f, "and this one's places are taken, as by many copies of one key")
-        } else {
-            write!(f, "and is made for {capacity}; build a larger one")
-        }
-    }
-}
-
-impl std::error::Error for Full {}
-
-/// The key to be removed is certainly not in the filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotPresent;
-
-impl fmt::Display for NotPresent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the key is not in the filter")
-    }
-}
-
-impl std::error::Error for NotPresent {}
+impl<F: Filter + ?Sized> FilterExt for F {}

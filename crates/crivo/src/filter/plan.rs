@@ -33,8 +33,8 @@ use std::fmt;
 use super::counting::CounterWidth;
 use super::growing::first_stage_bits;
 use super::{
-    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, Full, FuseError, FuseOptions, Growing, Kind,
-    Quotient, blocked, bloom, cuckoo, quotient,
+    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, FuseError, FuseOptions, Growing, Kind,
+    OperationError, Quotient, blocked, bloom, cuckoo, quotient,
 };
 use crate::theory::blocked as blocked_theory;
 use crate::theory::bloom as bloom_theory;
@@ -351,9 +351,7 @@ impl Plan {
             return Ok(options.build_digests(digests)?.into());
         }
         let mut filter = self.make(hasher)?;
-        if let Some(filter) = filter.as_dynamic_mut() {
-            digests.into_iter().try_for_each(|digest| filter.insert_digest(digest))?;
-        }
+        filter.insert_batch(&digests)?;
         Ok(filter)
     }
 }
@@ -365,7 +363,7 @@ pub enum PlanError {
     /// A parameter is out of range, or there is no memory.
     Build(BuildError),
     /// There is no place for all keys.
-    Full(Full),
+    Insert(OperationError),
     /// The equations of a fuse filter could not be solved.
     Fuse(FuseError),
 }
@@ -374,7 +372,7 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Build(error) => error.fmt(f),
-            Self::Full(error) => error.fmt(f),
+            Self::Insert(error) => error.fmt(f),
             Self::Fuse(error) => error.fmt(f),
         }
     }
@@ -384,7 +382,7 @@ impl std::error::Error for PlanError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(match self {
             Self::Build(error) => error,
-            Self::Full(error) => error,
+            Self::Insert(error) => error,
             Self::Fuse(error) => error,
         })
     }
@@ -396,9 +394,9 @@ impl From<BuildError> for PlanError {
     }
 }
 
-impl From<Full> for PlanError {
-    fn from(error: Full) -> Self {
-        Self::Full(error)
+impl From<OperationError> for PlanError {
+    fn from(error: OperationError) -> Self {
+        Self::Insert(error)
     }
 }
 

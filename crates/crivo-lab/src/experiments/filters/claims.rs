@@ -2,7 +2,7 @@
 //! ε = 3%, and faster even at a load of 95%.
 
 use crivo::KeyHasher;
-use crivo::filter::{Cuckoo, DynamicFilter, Filter};
+use crivo::filter::Cuckoo;
 use crivo::theory::{bloom, limits};
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crivo::KeyHasher;
-use crivo::filter::{Blocked, Bloom, DynamicFilter, Filter};
+use crivo::filter::{Blocked, Bloom, Filter, FilterExt};
 use crivo::theory::rejection;
 use serde::{Deserialize, Serialize};
 
@@ -73,8 +73,8 @@ pub(super) fn measure(
         // A copy of the filter's bits, from the positions that it reports.
         let mut set = vec![false; bits as usize];
         for key in 0..keys {
-            filter.insert(&key)?;
-            blocked.insert(&key)?;
+            filter.insert(&key);
+            blocked.insert(&key);
             filter.positions(hasher.digest(&key)).for_each(|place| set[place as usize] = true);
         }
         let (mut sum, mut sum_of_squares) = (0, 0);

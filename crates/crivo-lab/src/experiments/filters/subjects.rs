@@ -1,8 +1,8 @@
 //! Every filter behind one interface.
 
 use crivo::filter::{
-    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, Fuse, FuseOptions,
-    Growing, Quotient,
+    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, Fuse,
+    FuseOptions, Growing, Quotient,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};

@@ -1,7 +1,10 @@
 //! Metadata, and files of the first version.
 
 use super::*;
-use crate::filter::{Blocked, CountingBloom, Cuckoo, Fuse, Growing, Quotient, RebuildError};
+use crate::filter::DynamicFilter;
+use crate::filter::{
+    Blocked, CountingBloom, Cuckoo, Fuse, Growing, OperationError, Quotient, RebuildError,
+};
 
 fn entries(metadata: &Metadata) -> Vec<(&str, &str)> {
     metadata.iter().collect()
@@ -118,7 +121,11 @@ fn keys_that_were_made_in_different_ways_are_not_merged() {
         ours.metadata_mut().set(Metadata::KEY_ENCODING, "utf8").unwrap();
         theirs.metadata_mut().set(Metadata::KEY_ENCODING, "u64").unwrap();
         let before = ours.to_bytes();
-        let Err(RebuildError::Incompatible(error)) = ours.union_with(&theirs) else { panic!() };
+        let Err(OperationError::Rebuild(RebuildError::Incompatible(error))) =
+            ours.union_with(&theirs)
+        else {
+            panic!()
+        };
         assert_eq!(
             (error.parameter, &*error.ours, &*error.theirs),
             ("key-encoding", "utf8", "u64")
@@ -138,8 +145,7 @@ fn metadata_survives_every_change_of_a_filter() {
     filters.push(Growing::blocked(1, 0.01).unwrap().into());
     for filter in filters {
         let mut filter = with_entry(filter);
-        let digest = filter.hasher().digest("eva");
-        filter.as_dynamic_mut().unwrap().insert_digest(digest).unwrap();
+        filter.insert("eva").unwrap();
         let loaded = AnyFilter::from_bytes(&filter.to_bytes()).unwrap();
         assert!(loaded.contains("eva"));
         assert_eq!(loaded.metadata().get("a"), Some("1"), "{}", loaded.kind());

@@ -2,50 +2,224 @@
 
 use super::AnyFilter;
 use crate::filter::{
-    DynamicFilter, Filter, Incompatible, RebuildError, RemovableFilter, blocked, bloom,
+    Count, Incompatible, Operation, OperationError, RebuildError, RemovableFilter, blocked, bloom,
 };
 use crate::theory::bloom as bloom_theory;
+use crate::theory::estimate::Estimate;
+use crate::{Digest, Key};
 
+/// Changing it.
 impl AnyFilter {
-    /// The filter as one that takes keys, unless it is a fuse filter.
+    /// Makes `key` a member: `true` if it was certainly new, `false` if it may have been a member
+    /// before.
     ///
     /// ```
-    /// use crivo::filter::{AnyFilter, Bloom, Filter, Fuse};
+    /// use crivo::filter::{AnyFilter, Bloom, Fuse};
     ///
     /// let mut bloom = AnyFilter::from(Bloom::new(100, 0.01)?);
-    /// let ana = bloom.hasher().digest("ana");
-    /// bloom.as_dynamic_mut().unwrap().insert_digest(ana)?;
+    /// assert!(bloom.insert("ana")?);
     /// assert!(bloom.contains("ana"));
     ///
     /// let mut fuse = AnyFilter::from(Fuse::build(["ana"], 0.01)?);
-    /// assert!(fuse.as_dynamic_mut().is_none());
+    /// let error = fuse.insert("rui").unwrap_err();
+    /// assert_eq!(error.to_string(), "a fuse filter cannot take more keys");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn as_dynamic_mut(&mut self) -> Option<&mut dyn DynamicFilter> {
-        Some(match self {
-            Self::Bloom(filter) => filter,
-            Self::Blocked(filter) => filter,
-            Self::Counting(filter) => filter,
-            Self::Cuckoo(filter) => filter,
-            Self::Quotient(filter) => filter,
-            Self::Fuse(_) => return None,
-            Self::Growing(filter) => filter,
-            Self::GrowingBlocked(filter) => filter,
+    ///
+    /// # Errors
+    /// If there is no place for it, or a filter of this kind takes no keys. The filter is as it was.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, OperationError> {
+        let digest = self.digest_of(key);
+        self.insert_digest(digest)
+    }
+
+    /// [`insert`](Self::insert) for a digest that this filter's [`hasher`](Self::hasher) made:
+    /// `true` if the key was certainly new.
+    ///
+    /// # Errors
+    /// If there is no place for it, or a filter of this kind takes no keys. The filter is as it was.
+    #[inline]
+    pub fn insert_digest(&mut self, key: Digest) -> Result<bool, OperationError> {
+        Ok(match self {
+            Self::Bloom(filter) => filter.insert_digest(key),
+            Self::Blocked(filter) => filter.insert_digest(key),
+            Self::Counting(filter) => filter.insert_digest(key),
+            Self::Cuckoo(filter) => filter.insert_digest(key)?,
+            Self::Quotient(filter) => filter.insert_digest(key)?,
+            Self::Growing(filter) => filter.insert_digest(key),
+            Self::GrowingBlocked(filter) => filter.insert_digest(key),
+            Self::Fuse(_) => return Err(self.cannot(Operation::Insert)),
         })
     }
 
-    /// The filter as one that gives keys back, if it can.
-    pub fn as_removable_mut(&mut self) -> Option<&mut dyn RemovableFilter> {
-        Some(match self {
-            Self::Counting(filter) => filter,
-            Self::Cuckoo(filter) => filter,
-            Self::Quotient(filter) => filter,
-            Self::Bloom(_)
-            | Self::Blocked(_)
-            | Self::Fuse(_)
-            | Self::Growing(_)
-            | Self::GrowingBlocked(_) => return None,
-        })
+    /// Makes all of these keys members, or none.
+    ///
+    /// # Errors
+    /// If there is no place for all of them, or a filter of this kind takes no keys. Those that found
+    /// a place are removed again.
+    pub fn insert_batch(&mut self, keys: &[Digest]) -> Result<(), OperationError> {
+        match self {
+            Self::Bloom(filter) => filter.insert_batch(keys),
+            Self::Blocked(filter) => filter.insert_batch(keys),
+            Self::Counting(filter) => filter.insert_batch(keys),
+            Self::Cuckoo(filter) => filter.insert_batch(keys)?,
+            Self::Quotient(filter) => filter.insert_batch(keys)?,
+            Self::Growing(filter) => filter.insert_batch(keys),
+            Self::GrowingBlocked(filter) => filter.insert_batch(keys),
+            Self::Fuse(_) => return Err(self.cannot(Operation::Insert)),
+        }
+        Ok(())
+    }
+
+    /// Removes one insertion of `key`. See [`RemovableFilter`] for what must not be removed.
+    ///
+    /// # Errors
+    /// If the key is certainly not a member, or a filter of this kind gives no keys back. The filter
+    /// is as it was.
+    #[inline]
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), OperationError> {
+        let digest = self.digest_of(key);
+        self.remove_digest(digest)
+    }
+
+    /// [`remove`](Self::remove) for a digest that this filter's [`hasher`](Self::hasher) made.
+    ///
+    /// # Errors
+    /// If the key is certainly not a member, or a filter of this kind gives no keys back. The filter
+    /// is as it was.
+    pub fn remove_digest(&mut self, key: Digest) -> Result<(), OperationError> {
+        Ok(self.removable(Operation::Remove)?.remove_digest(key)?)
+    }
+
+    /// Removes one insertion of each of these keys that is a member, and returns how many were. The
+    /// others are certainly not members.
+    ///
+    /// # Errors
+    /// If a filter of this kind gives no keys back.
+    pub fn remove_batch(&mut self, keys: &[Digest]) -> Result<u64, OperationError> {
+        let filter = self.removable(Operation::Remove)?;
+        let removed = keys.iter().filter(|&&key| filter.remove_digest(key).is_ok());
+        Ok(removed.count() as u64)
+    }
+
+    fn removable(
+        &mut self,
+        operation: Operation,
+    ) -> Result<&mut dyn RemovableFilter, OperationError> {
+        match self {
+            Self::Counting(filter) => Ok(filter),
+            Self::Cuckoo(filter) => Ok(filter),
+            Self::Quotient(filter) => Ok(filter),
+            _ => Err(self.cannot(operation)),
+        }
+    }
+
+    /// Removes every key. The memory is kept.
+    ///
+    /// # Errors
+    /// If it is a fuse filter, which never changes.
+    pub fn clear(&mut self) -> Result<(), OperationError> {
+        match self {
+            Self::Bloom(filter) => filter.clear(),
+            Self::Blocked(filter) => filter.clear(),
+            Self::Counting(filter) => filter.clear(),
+            Self::Cuckoo(filter) => filter.clear(),
+            Self::Quotient(filter) => filter.clear(),
+            Self::Growing(filter) => filter.clear(),
+            Self::GrowingBlocked(filter) => filter.clear(),
+            Self::Fuse(_) => return Err(self.cannot(Operation::Clear)),
+        }
+        Ok(())
+    }
+
+    /// Takes in every key of `other`, as the filters' own `union_with` do.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Cuckoo};
+    ///
+    /// let mut bloom = AnyFilter::from(Bloom::new(100, 0.01)?);
+    /// let cuckoo = AnyFilter::from(Cuckoo::new(100, 0.01)?);
+    /// assert_eq!(
+    ///     bloom.union_with(&cuckoo).unwrap_err().to_string(),
+    ///     "the filters cannot be merged: kind is bloom in one and cuckoo in the other"
+    /// );
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the filters differ in their kind or in a parameter, their kind cannot be merged, or there
+    /// is no room for the keys of both. The filter is as it was.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), OperationError> {
+        Ok(match (self, other) {
+            (Self::Bloom(ours), Self::Bloom(theirs)) => ours.union_with(theirs),
+            (Self::Blocked(ours), Self::Blocked(theirs)) => ours.union_with(theirs),
+            (Self::Counting(ours), Self::Counting(theirs)) => ours.union_with(theirs),
+            (Self::Cuckoo(ours), Self::Cuckoo(theirs)) => ours.union_with(theirs),
+            (Self::Quotient(ours), Self::Quotient(theirs)) => ours.union_with(theirs),
+            (ours, theirs) => return Err(ours.cannot_with(theirs, Operation::Union)),
+        }?)
+    }
+
+    /// Keeps what is in both, as the filters' own `intersect_with` do.
+    ///
+    /// # Errors
+    /// If the filters differ in their kind or in a parameter, or their kind cannot be intersected.
+    /// The filter is as it was.
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), OperationError> {
+        Ok(match (self, other) {
+            (Self::Bloom(ours), Self::Bloom(theirs)) => ours.intersect_with(theirs),
+            (Self::Blocked(ours), Self::Blocked(theirs)) => ours.intersect_with(theirs),
+            (ours, theirs) => return Err(ours.cannot_with(theirs, Operation::Intersect)),
+        }?)
+    }
+
+    #[cold]
+    fn cannot(&self, operation: Operation) -> OperationError {
+        OperationError::Unsupported { kind: self.kind(), operation }
+    }
+
+    /// Why nothing can be done with a filter that may be of another kind.
+    fn cannot_with(&self, other: &Self, operation: Operation) -> OperationError {
+        if self.kind() == other.kind() {
+            return self.cannot(operation);
+        }
+        RebuildError::from(Incompatible::new("kind", self.kind(), other.kind())).into()
+    }
+}
+
+/// Questions beyond membership.
+impl AnyFilter {
+    /// How often `key` was inserted and not removed: never less than the truth.
+    ///
+    /// # Errors
+    /// If a filter of this kind does not count.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Result<Count, OperationError> {
+        self.count_digest(self.digest_of(key))
+    }
+
+    /// [`count`](Self::count) for a digest.
+    ///
+    /// # Errors
+    /// If a filter of this kind does not count.
+    pub fn count_digest(&self, key: Digest) -> Result<Count, OperationError> {
+        match self {
+            Self::Counting(filter) => Ok(filter.count_digest(key)),
+            Self::Cuckoo(filter) => Ok(filter.count_digest(key)),
+            Self::Quotient(filter) => Ok(filter.count_digest(key)),
+            _ => Err(self.cannot(Operation::Count)),
+        }
+    }
+
+    /// The number of different keys, estimated from the table, where that is possible: in Bloom
+    /// filters of one stage. `None` also if the table is so full that it says nothing.
+    pub fn estimated_key_count(&self) -> Option<Estimate> {
+        match self {
+            Self::Bloom(filter) => filter.estimated_key_count(),
+            Self::Blocked(filter) => filter.estimated_key_count(),
+            Self::Counting(filter) => filter.estimated_key_count(),
+            _ => None,
+        }
     }
 
     /// How many keys it is made for: `None` for any number, as a growing filter is. A fuse filter
@@ -62,11 +236,11 @@ impl AnyFilter {
         }
     }
 
-    /// The rate of wrong yeses that theory gives when it holds as many distinct keys as it is made
+    /// The false-positive rate that theory gives when it holds as many distinct keys as it is made
     /// for; for a growing filter, the rate that it keeps.
     ///
     /// ```
-    /// use crivo::filter::{AnyFilter, Bloom, Filter};
+    /// use crivo::filter::{AnyFilter, Bloom};
     ///
     /// let empty = AnyFilter::from(Bloom::new(1_000_000, 0.01)?);
     /// assert_eq!(empty.expected_fpr(), 0.0);
@@ -82,9 +256,9 @@ impl AnyFilter {
         }
     }
 
-    /// The rate of wrong yeses that theory gives for so many distinct keys in its table.
+    /// The false-positive rate that theory gives for so many distinct keys in its table.
     ///
-    /// [`expected_fpr`](Filter::expected_fpr) takes the [`key_count`](Filter::key_count) for that,
+    /// [`expected_fpr`](Self::expected_fpr) takes the [`key_count`](Self::key_count) for that,
     /// which is too many where keys were inserted twice. A fuse filter never has other keys than
     /// its own, and a growing one grows with them: theirs is the present rate.
     pub fn expected_fpr_with(&self, key_count: u64) -> f64 {
@@ -106,7 +280,7 @@ impl AnyFilter {
         }
     }
 
-    /// The rate of wrong yeses that the table itself gives, where it can be counted: in Bloom
+    /// The false-positive rate that the table itself gives, where it can be counted: in Bloom
     /// filters of every form.
     ///
     /// It is right whatever came into the filter, also where the number of different keys is not
@@ -131,33 +305,14 @@ impl AnyFilter {
             Self::Cuckoo(_) | Self::Quotient(_) | Self::Fuse(_) => None,
         }
     }
-
-    /// Takes in every key of `other`, as the filters' own `union_with` do.
-    ///
-    /// # Errors
-    /// If the filters differ in their kind or in a parameter, their kind cannot be merged, or there
-    /// is no room for the keys of both. The filter is as it was.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
-        match (self, other) {
-            (Self::Bloom(ours), Self::Bloom(theirs)) => Ok(ours.union_with(theirs)?),
-            (Self::Blocked(ours), Self::Blocked(theirs)) => Ok(ours.union_with(theirs)?),
-            (Self::Counting(ours), Self::Counting(theirs)) => Ok(ours.union_with(theirs)?),
-            (Self::Cuckoo(ours), Self::Cuckoo(theirs)) => Ok(ours.union_with(theirs)?),
-            (Self::Quotient(ours), Self::Quotient(theirs)) => Ok(ours.union_with(theirs)?),
-            (ours, theirs) if ours.kind() == theirs.kind() => {
-                Err(RebuildError::Impossible(ours.kind()))
-            }
-            (ours, theirs) => Err(Incompatible::new("kind", ours.kind(), theirs.kind()).into()),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::KeyHasher;
     use crate::filter::choose::Abilities;
     use crate::filter::{Kind, Plan};
-    use crate::{Digest, KeyHasher};
 
     fn made(kind: Kind, keys: &[u64], hasher: KeyHasher) -> AnyFilter {
         let digests = keys.iter().map(|key| hasher.digest(key)).collect::<Vec<Digest>>();
@@ -169,8 +324,9 @@ mod tests {
         for kind in Kind::ALL {
             let mut filter = made(kind, &[1], KeyHasher::default());
             let can = Abilities::of(kind);
-            assert_eq!(filter.as_dynamic_mut().is_some(), can.dynamic, "{kind}");
-            assert_eq!(filter.as_removable_mut().is_some(), can.remove, "{kind}");
+            assert_eq!(filter.insert(&3u64).is_ok(), can.dynamic, "{kind}");
+            assert_eq!(filter.remove(&3u64).is_ok(), can.remove, "{kind}");
+            assert_eq!(filter.count(&1u64).is_ok(), can.remove, "{kind}");
             let merged = filter.union_with(&made(kind, &[2], KeyHasher::default()));
             // A cuckoo filter merges while there is room.
             assert_eq!(merged.is_ok(), can.merge || kind == Kind::Cuckoo, "{kind}");
@@ -185,7 +341,9 @@ mod tests {
             filter.union_with(&made(kind, &[2, 3], hasher)).unwrap();
             assert!([1u64, 2, 3].iter().all(|key| filter.contains(key)), "{kind}");
             let other_seed = filter.union_with(&made(kind, &[4], KeyHasher::xxh3(4)));
-            let Err(RebuildError::Incompatible(error)) = other_seed else { panic!("{kind}") };
+            let Err(OperationError::Rebuild(RebuildError::Incompatible(error))) = other_seed else {
+                panic!("{kind}")
+            };
             assert_eq!(error.parameter, "hash function");
         }
     }
@@ -199,7 +357,8 @@ mod tests {
         assert_eq!(error.to_string(), said);
         let mut fuse = made(Kind::Fuse, &[1], hasher);
         let error = fuse.union_with(&made(Kind::Fuse, &[1], hasher)).unwrap_err();
-        assert_eq!(error, RebuildError::Impossible(Kind::Fuse));
+        let operation = Operation::Union;
+        assert_eq!(error, OperationError::Unsupported { kind: Kind::Fuse, operation });
     }
 
     #[test]

@@ -6,9 +6,11 @@ mod table;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Filter;
 use super::bloom::{self, Bloom, Shape};
+use super::methods::{describe, read_methods};
+use super::{DynamicFilter, Filter, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
+use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, Key, KeyHasher};
 use table::AtomicWords;
 
@@ -19,13 +21,17 @@ use table::AtomicWords;
 /// turned into an `AtomicBloom` and back is bit for bit the same.
 ///
 /// ```
-/// use crivo::filter::{AtomicBloom, Bloom, Filter};
+/// use crivo::filter::{AtomicBloom, Bloom};
 ///
 /// let seen = AtomicBloom::new(1_000, 0.01)?;
 /// std::thread::scope(|threads| {
 ///     for part in 0..4u64 {
 ///         let seen = &seen;
-///         threads.spawn(move || (0..250).for_each(|i| seen.insert(&(250 * part + i))));
+///         threads.spawn(move || {
+///             for i in 0..250 {
+///                 seen.insert(&(250 * part + i));
+///             }
+///         });
 ///     }
 /// });
 /// assert!((0..1_000u64).all(|key| seen.contains(&key)));
@@ -43,6 +49,12 @@ use table::AtomicWords;
 /// - *During* an insertion, or without any such synchronisation, the reader may see some of the
 ///   bits and not yet others, and answer `false`. It never sees a bit that nobody set, and a key
 ///   that was once found by a thread is found by it for ever.
+/// - Of the threads that insert a new key at the same time *at least one* is told that it was
+///   certainly new, unless other keys' bits hide it; several may be. After the insertion of a key no
+///   insertion of it is told so.
+///
+/// The same holds of a copy, of a file, and of a union that are made while others insert: they have
+/// every key whose insertion came before, and some of the bits of those that came at the same time.
 ///
 /// All accesses are relaxed atomics: a filter orders nothing but itself. Do not use a `true` as a
 /// sign that other data of the inserting thread are ready.
@@ -92,7 +104,19 @@ impl AtomicBloom {
         Bloom::from_words(shape, words.into_words())
     }
 
-    /// How many keys it is made for. It accepts more, at a higher rate of wrong yeses.
+    /// A copy for one thread, with the bits of now.
+    pub fn to_bloom(&self) -> Bloom {
+        let shape = Shape {
+            probes: self.probes,
+            key_count: self.key_count(),
+            capacity: self.capacity,
+            hasher: self.hasher,
+            metadata: self.metadata.clone(),
+        };
+        Bloom::from_words(shape, self.words.to_words())
+    }
+
+    /// How many keys it is made for. It accepts more, at a higher false-positive rate.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -102,17 +126,38 @@ impl AtomicBloom {
         self.probes
     }
 
-    /// Makes `key` a member. It never fails.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&self, key: &K) {
-        self.insert_digest(self.hasher.digest(key));
+    /// How many bits are set. It reads the whole table.
+    pub fn count_set_bits(&self) -> u64 {
+        let words = self.words.as_slice().iter();
+        words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 
-    /// Makes the key with this digest a member. It never fails.
+    /// The number of different keys, as [`Bloom::estimated_key_count`] estimates it.
+    pub fn estimated_key_count(&self) -> Option<Estimate> {
+        bloom::estimated_key_count(self.size_in_bits(), self.probes, self.count_set_bits())
+    }
+
+    /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole table.
+    pub fn fill_fpr(&self) -> f64 {
+        bloom::fill_fpr(self.size_in_bits(), self.probes, self.count_set_bits())
+    }
+
+    /// Makes `key` a member: `true` if it was certainly new, `false` if it may have been a member
+    /// before.
+    ///
+    /// The answer costs nothing if it is not used. Every insertion counts as a key.
     #[inline]
-    pub fn insert_digest(&self, key: Digest) {
-        self.set(key);
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.insert_digest(self.digest_of(key))
+    }
+
+    /// [`insert`](Self::insert) for a digest that this filter's [`hasher`](Self::hasher) made:
+    /// `true` if the key was certainly new.
+    #[inline]
+    pub fn insert_digest(&self, key: Digest) -> bool {
+        let is_new = self.set(key);
         self.key_count.0.fetch_add(1, Ordering::Relaxed);
+        is_new
     }
 
     /// Makes all of these keys members.
@@ -125,9 +170,83 @@ impl AtomicBloom {
         self.key_count.0.fetch_add(keys.len() as u64, Ordering::Relaxed);
     }
 
+    /// Takes in every key of `other`, while other threads go on inserting into both.
+    ///
+    /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count twice.
+    ///
+    /// ```
+    /// use crivo::filter::AtomicBloom;
+    ///
+    /// let (all, part) = (AtomicBloom::new(1_000, 0.01)?, AtomicBloom::new(1_000, 0.01)?);
+    /// part.insert("ana");
+    /// all.union_with(&part)?;
+    /// assert!(all.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
+    /// changed.
+    pub fn union_with(&self, other: &Self) -> Result<(), RebuildError> {
+        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
+        Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
+        Incompatible::unless_equal("k", self.probes, other.probes)?;
+        // Shared as it is, the filter keeps its own entries.
+        Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
+        for (ours, theirs) in self.words.as_slice().iter().zip(other.words.as_slice()) {
+            ours.fetch_or(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.key_count.0.fetch_add(other.key_count(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes every key. The memory is kept.
+    pub fn clear(&mut self) {
+        self.words.as_slice().iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        *self.key_count.0.get_mut() = 0;
+    }
+
     #[inline(always)]
-    fn set(&self, key: Digest) {
-        probe::set(self.words.as_slice(), self.probes, key);
+    fn set(&self, key: Digest) -> bool {
+        probe::set(self.words.as_slice(), self.probes, key)
+    }
+}
+
+read_methods!(
+    AtomicBloom,
+    hasher: |filter| filter.hasher,
+    example: "let filter = crivo::filter::AtomicBloom::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
+);
+
+impl DynamicFilter for AtomicBloom {
+    /// Sets the bits of the key with this digest. It never fails.
+    #[inline(always)]
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
+        Ok(Self::insert_digest(self, key))
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl<K: Key> Extend<K> for AtomicBloom {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        for key in keys {
+            self.insert(&key);
+        }
+    }
+}
+
+impl Extend<Digest> for AtomicBloom {
+    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
+        for key in keys {
+            Self::insert_digest(self, key);
+        }
     }
 }
 
@@ -165,22 +284,33 @@ impl From<Bloom> for AtomicBloom {
     }
 }
 
+impl Clone for AtomicBloom {
+    fn clone(&self) -> Self {
+        self.to_bloom().into()
+    }
+}
+
+impl PartialEq for AtomicBloom {
+    /// Whether the filters for one thread would be equal.
+    fn eq(&self, other: &Self) -> bool {
+        let parameters = |filter: &Self| (filter.probes, filter.capacity, filter.hasher);
+        let load = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        let (ours, theirs) = (self.words.as_slice(), other.words.as_slice());
+        parameters(self) == parameters(other)
+            && self.key_count() == other.key_count()
+            && ours.iter().map(load).eq(theirs.iter().map(load))
+    }
+}
+
 impl fmt::Debug for AtomicBloom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AtomicBloom")
-            .field("size_in_bits", &self.size_in_bits())
-            .field("probes", &self.probes)
-            .field("key_count", &self.key_count())
-            .field("capacity", &self.capacity)
-            .field("hasher", &self.hasher)
-            .finish()
+        describe(f, "AtomicBloom", self, Some(self.capacity))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::DynamicFilter;
 
     const THREADS: u64 = 4;
     const KEYS_PER_THREAD: u64 = 5_000;

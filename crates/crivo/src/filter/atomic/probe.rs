@@ -10,8 +10,8 @@ use crate::filter::bloom::{self, Probes};
 
 /// A word that threads share.
 pub(super) trait SharedWord {
-    /// Sets these bits, and leaves the others as they are.
-    fn set_bits(&self, bits: u64);
+    /// Sets these bits, and leaves the others as they are. Returns the bits as they were before.
+    fn set_bits(&self, bits: u64) -> u64;
 
     /// The bits of now, or of a moment ago.
     fn bits(&self) -> u64;
@@ -21,8 +21,8 @@ macro_rules! shared_word {
     ($atomic:ty) => {
         impl SharedWord for $atomic {
             #[inline(always)]
-            fn set_bits(&self, bits: u64) {
-                self.fetch_or(bits, Ordering::Relaxed);
+            fn set_bits(&self, bits: u64) -> u64 {
+                self.fetch_or(bits, Ordering::Relaxed)
             }
 
             #[inline(always)]
@@ -35,14 +35,19 @@ macro_rules! shared_word {
 
 shared_word!(AtomicU64);
 
-/// Sets the bits of a key.
+/// Sets the bits of a key, and tells whether one of them was clear.
+///
+/// Where nobody uses the answer, the bits are set by instructions that do not fetch the old ones.
 #[inline(always)]
-pub(super) fn set(words: &[impl SharedWord], probes: u32, key: Digest) {
+pub(super) fn set(words: &[impl SharedWord], probes: u32, key: Digest) -> bool {
     let mut key = Probes::new(key);
+    let mut is_new = false;
     for _ in 0..probes {
         let (word, position) = key.next(words.len());
-        words[word].set_bits(bloom::bit(position));
+        let bit = bloom::bit(position);
+        is_new |= words[word].set_bits(bit) & bit == 0;
     }
+    is_new
 }
 
 /// Whether all bits of a key are set.
@@ -111,7 +116,9 @@ mod every_order {
                 thread.join().unwrap();
             }
             let alone = table();
-            KEYS.into_iter().for_each(|key| set(&*alone, PROBES, key));
+            for key in KEYS {
+                set(&*alone, PROBES, key);
+            }
             assert_eq!(bits(&shared), bits(&alone));
         });
     }

@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::atomic::AtomicU64;
+use std::alloc::Layout;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bits::Words;
 
@@ -32,6 +33,19 @@ impl AtomicWords {
 
     pub(super) fn into_words(self) -> Words {
         self.words
+    }
+
+    /// A copy of the words, each as it is now or was a moment ago.
+    ///
+    /// Without memory for the copy the program ends, as it does when a `Vec` is cloned.
+    pub(super) fn to_words(&self) -> Words {
+        let Ok(mut copy) = Words::zeroed(self.length) else {
+            std::alloc::handle_alloc_error(Layout::for_value(self.as_slice()));
+        };
+        for (copy, word) in copy.to_mut().iter_mut().zip(self.as_slice()) {
+            *copy = word.load(Ordering::Relaxed);
+        }
+        copy
     }
 
     #[inline(always)]

@@ -3,18 +3,19 @@
 //! The processor is asked when a filter is made, and the filter keeps the answer: in a loop over
 //! keys the compiler looks at it once. What can be inlined there is: AVX-512, which is
 //! [assembly](super::avx512), NEON, which is always there, and scalar code where there is nothing
-//! else.
+//! else. For tests and benchmarks the environment variable [`CRIVO_SIMD`](crate::simd) forces another
+//! answer.
 
 #![allow(unsafe_code)] // Calls of functions that need instructions, after asking for them.
 
-use super::line::Line;
+use super::line::{self, Line};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::line::{PER_PATTERN, first_pattern};
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 use super::neon;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::{avx2, avx512};
-use crate::Digest;
+use crate::{Digest, simd};
 
 /// A set of instructions that this processor has. No other is ever made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +45,32 @@ impl Level {
         Self::Neon,
     ];
 
-    /// The best that this processor has.
+    /// The best that this processor has, unless another one is forced.
+    ///
+    /// # Panics
+    /// If one is forced that this processor does not have.
     pub(super) fn best() -> Self {
         let all = Self::all();
-        all[all.len() - 1]
+        match simd::forced() {
+            None => all[all.len() - 1],
+            Some(forced) => *all.iter().find(|level| level.name() == forced).unwrap_or_else(|| {
+                let names: Vec<&str> = all.iter().map(|level| level.name()).collect();
+                panic!("{} is {forced:?}, but here it must be one of {names:?}", simd::VARIABLE)
+            }),
+        }
+    }
+
+    /// What [`CRIVO_SIMD`](simd) calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Self::Avx2 => "avx2",
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Self::Avx512 => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+            Self::Neon => "neon",
+        }
     }
 
     /// All that this processor has, the best last.
@@ -81,10 +104,10 @@ macro_rules! at_level {
     ($level:expr, $function:ident($($argument:expr),*)) => {
         match $level {
             Level::Scalar => scalar::$function($($argument),*),
-            // SAFETY: whoever has this level has asked the processor for AVX2.
+            // SAFETY: this level exists only where the processor has AVX2.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx2 => unsafe { avx2::$function($($argument),*) },
-            // SAFETY: whoever has this level has asked the processor for AVX-512F and BMI2.
+            // SAFETY: this level exists only where the processor has AVX-512F and BMI2.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx512 => unsafe { avx512::$function($($argument),*) },
             // SAFETY: every processor has NEON that programs with this level are compiled for.
@@ -100,10 +123,22 @@ impl Level {
     pub(super) fn contains(self, line: &Line, key: Digest, probes: u32) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self == Self::Avx512 && probes <= PER_PATTERN {
-            // SAFETY: whoever has this level has asked the processor for AVX-512F.
+            // SAFETY: this level exists only where the processor has AVX-512F.
             return unsafe { avx512::are_set(line, first_pattern(key), probes) };
         }
         self.contains_in_general(line, key, probes)
+    }
+
+    /// [`contains`](Self::contains) without a call: where the answer is not used the compiler deletes
+    /// it, as it could not delete a call of code that it cannot see.
+    #[inline(always)]
+    pub(super) fn contains_inlined(self, line: &Line, key: Digest, probes: u32) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self == Self::Avx512 && probes <= PER_PATTERN {
+            // SAFETY: this level exists only where the processor has AVX-512F.
+            return unsafe { avx512::are_set(line, first_pattern(key), probes) };
+        }
+        line::contains(line, key, probes)
     }
 
     /// [`line::insert`](super::line::insert).
@@ -111,7 +146,7 @@ impl Level {
     pub(super) fn insert(self, line: &mut Line, key: Digest, probes: u32) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self == Self::Avx512 && probes <= PER_PATTERN {
-            // SAFETY: whoever has this level has asked the processor for AVX-512F and BMI2.
+            // SAFETY: this level exists only where the processor has AVX-512F and BMI2.
             return unsafe { avx512::set(line, first_pattern(key), probes) };
         }
         self.insert_in_general(line, key, probes);

@@ -19,18 +19,28 @@ mod line;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
 
+use std::fmt;
+
 use batch::line_of;
 use dispatch::Level;
 use line::{LINE_BITS, LINE_WORDS, Line};
 
-use super::{DynamicFilter, Filter, Full, Incompatible};
+use super::methods::{describe, insert_methods, read_methods};
+use super::{DynamicFilter, Filter, Full, Incompatible, RebuildError};
 use crate::bits::Words;
 use crate::persist::Metadata;
 use crate::theory::blocked::{self, Block};
 use crate::theory::bloom;
 use crate::theory::check::{check_keys, check_positive, check_probes};
 use crate::theory::estimate::{self, Estimate};
-use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
+
+/// Which instructions filters use in this process, as `CRIVO_SIMD` names them: for tests and
+/// benchmarks.
+#[doc(hidden)]
+pub fn simd_level() -> &'static str {
+    Level::best().name()
+}
 
 /// What theory must know about the lines: positions are independent, and may repeat.
 pub(super) const BLOCK: Block = Block::CACHE_LINE;
@@ -55,10 +65,10 @@ pub(super) const BLOCK: Block = Block::CACHE_LINE;
 /// insert the key is to set these three; it is a member, probably, if they are set.
 ///
 /// ```
-/// use crivo::filter::{Blocked, DynamicFilter, Filter};
+/// use crivo::filter::Blocked;
 ///
 /// let mut seen = Blocked::new(1_000_000, 0.01)?;
-/// seen.insert("ana").expect("a Bloom filter is never full");
+/// seen.insert("ana");
 /// assert!(seen.contains("ana"));
 /// assert!(!seen.contains("bob"));
 /// assert_eq!((seen.blocks(), seen.probes()), (19_372, 6)); // 9.92 bits per key
@@ -84,7 +94,7 @@ pub(super) const BLOCK: Block = Block::CACHE_LINE;
 ///
 /// A query is a few instructions on a whole line: AVX-512, AVX2 or NEON where the processor has
 /// them, otherwise portable code with the same answers. In tables larger than the cache, ask for many
-/// keys at a time: [`contains_batch`](Filter::contains_batch) fetches their lines ahead.
+/// keys at a time: [`contains_batch`](Self::contains_batch) fetches their lines ahead.
 ///
 /// # When not to use it
 ///
@@ -96,7 +106,7 @@ pub(super) const BLOCK: Block = Block::CACHE_LINE;
 ///
 /// - F. Putze, P. Sanders, J. Singler, *Cache-, hash- and space-efficient Bloom filters*, JEA 2009:
 ///   the structure, and why crowded lines cost so little.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Blocked {
     hasher: KeyHasher,
     /// Whole lines, at least one.
@@ -135,7 +145,7 @@ impl Blocked {
     ///
     /// ```
     /// use crivo::KeyHasher;
-    /// use crivo::filter::{Blocked, Filter};
+    /// use crivo::filter::Blocked;
     ///
     /// let filter = Blocked::with_memory(1_000_000, 1_000_000, KeyHasher::default())?;
     /// assert_eq!((filter.size_in_bits(), filter.probes()), (8_000_000, 5));
@@ -157,7 +167,7 @@ impl Blocked {
 
     /// A filter of that many lines of 512 bits, with that many probes per key.
     ///
-    /// Its [`capacity`](DynamicFilter::capacity) is the number of keys that set half of the bits,
+    /// Its [`capacity`](Self::capacity) is the number of keys that set half of the bits,
     /// as in a classic filter.
     ///
     /// # Errors
@@ -197,7 +207,7 @@ impl Blocked {
         self.lines().iter().map(|line| u64::from(line::set_bits(line))).sum()
     }
 
-    /// The rate of wrong yeses that the bits themselves give: the mean of (set bits/512)^k over
+    /// The false-positive rate that the bits themselves give: the mean of (set bits/512)^k over
     /// the lines. It reads the whole table.
     pub fn fill_fpr(&self) -> f64 {
         let rate = |line: &Line| {
@@ -211,15 +221,15 @@ impl Blocked {
     /// read. `None` if a line is full, which says nothing about how many keys made it so.
     ///
     /// It is approximate, within the standard error that it states, and useful where
-    /// [`key_count`](Filter::key_count) counts keys twice: after a union.
+    /// [`key_count`](Self::key_count) counts keys twice: after a union.
     ///
     /// ```
-    /// use crivo::filter::{Blocked, DynamicFilter, Filter};
+    /// use crivo::filter::Blocked;
     ///
     /// let mut a = Blocked::new(10_000, 0.01)?;
-    /// (0..6_000u64).for_each(|key| a.insert(&key).expect("never full"));
+    /// a.extend(0..6_000u64);
     /// let mut b = Blocked::new(10_000, 0.01)?;
-    /// (4_000..10_000u64).for_each(|key| b.insert(&key).expect("never full"));
+    /// b.extend(4_000..10_000u64);
     /// a.union_with(&b).expect("filters of the same making");
     ///
     /// assert_eq!(a.key_count(), 12_000);
@@ -281,38 +291,73 @@ pub(super) fn expected_fpr(blocks: u64, keys: u64, probes: u32) -> f64 {
 }
 
 impl DynamicFilter for Blocked {
-    /// Never [`Full`]: past its capacity it accepts, at a higher rate of wrong yeses.
+    /// Never [`Full`]: past its capacity it accepts, at a higher false-positive rate.
     #[inline(always)]
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
-        let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
-        let index = line_of(key, lines);
-        let line = &mut lines[index];
-        self.level.insert(line, key, self.probes);
-        self.key_count = self.key_count.saturating_add(1);
-        Ok(())
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
+        Ok(self.put(key))
     }
 
     fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    // Without the copy of the hasher that the trait's own method makes.
+    fn clear(&mut self) {
+        self.words.to_mut().fill(0);
+        self.key_count = 0;
+    }
+}
+
+impl Blocked {
     #[inline(always)]
-    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full> {
-        self.insert_digest(self.hasher.digest(key))
+    fn put(&mut self, key: Digest) -> bool {
+        let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
+        let index = line_of(key, lines);
+        let line = &mut lines[index];
+        let is_new = !self.level.contains_inlined(line, key, self.probes);
+        self.level.insert(line, key, self.probes);
+        self.key_count = self.key_count.saturating_add(1);
+        is_new
+    }
+
+    fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {
+        for key in keys {
+            self.put(key);
+        }
+    }
+
+    /// [`contains_digest`](Self::contains_digest), by code that the compiler can delete: without a
+    /// panic.
+    #[inline(always)]
+    pub(super) fn contains_inlined(&self, key: Digest) -> bool {
+        let lines = self.lines();
+        let contains = |line| self.level.contains_inlined(line, key, self.probes);
+        lines.get(line_of(key, lines)).is_some_and(contains)
+    }
+}
+
+read_methods!(
+    Blocked,
+    hasher: |filter| filter.hasher,
+    example: "let mut filter = crivo::filter::Blocked::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
+);
+insert_methods!(Blocked, example: "let mut filter = crivo::filter::Blocked::new(1_000, 0.01)?;");
+
+impl fmt::Debug for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "Blocked", self, Some(self.capacity))
     }
 }
 
 impl Blocked {
     /// Makes every key of `other` a member: the bits set in either.
     ///
-    /// Afterwards [`key_count`](Filter::key_count) is the sum: an upper bound, since the two may
+    /// Afterwards [`key_count`](Self::key_count) is the sum: an upper bound, since the two may
     /// have had keys in common.
     ///
     /// # Errors
     /// If the hashers, sizes, probes or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
     /// changed.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         self.combine(other, |ours, theirs| ours | theirs)?;
         self.key_count = self.key_count.saturating_add(other.key_count);
         Ok(())
@@ -322,12 +367,12 @@ impl Blocked {
     ///
     /// Every common key stays a member. Keys of only one of the two may stay as well, more often
     /// than in a filter that was made of the common keys alone. Afterwards
-    /// [`key_count`](Filter::key_count) is the lesser of the two: an upper bound.
+    /// [`key_count`](Self::key_count) is the lesser of the two: an upper bound.
     ///
     /// # Errors
     /// If the hashers, sizes, probes or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
     /// changed.
-    pub fn intersect_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         self.combine(other, |ours, theirs| ours & theirs)?;
         self.key_count = self.key_count.min(other.key_count);
         Ok(())
@@ -353,22 +398,6 @@ fn payload_length(blocks: u64, probes: u32) -> Result<u64, ParameterError> {
         return Err(ParameterError::new("number of blocks", blocks, "below 2^55"));
     }
     Ok(blocks * LINE_WORDS as u64)
-}
-
-impl<K: Key> Extend<K> for Blocked {
-    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
-        let hasher = self.hasher;
-        self.extend(keys.into_iter().map(|key| hasher.digest(&key)));
-    }
-}
-
-impl Extend<Digest> for Blocked {
-    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
-        for key in keys {
-            // Never full.
-            let _ = self.insert_digest(key);
-        }
-    }
 }
 
 #[cfg(test)]

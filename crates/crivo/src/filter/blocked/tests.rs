@@ -12,7 +12,7 @@ const RATES: [f64; 8] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4];
 fn filled(capacity: u64, rate: f64, seed: u64, keys: impl IntoIterator<Item = u64>) -> Blocked {
     let mut filter = Blocked::with_hasher(capacity, rate, KeyHasher::xxh3(seed)).unwrap();
     for key in keys {
-        filter.insert(&key).unwrap();
+        filter.insert(&key);
     }
     filter
 }
@@ -26,7 +26,7 @@ fn digests(seed: u64) -> impl Iterator<Item = Digest> {
 fn the_worked_example_of_the_documentation_holds() {
     let key = Digest::new(0x9000_0000_0000_0001);
     let mut filter = Blocked::with_size(4, 3, KeyHasher::default()).unwrap();
-    filter.insert_digest(key).unwrap();
+    filter.insert_digest(key);
     // 9/16 of the way through four lines is line 2.
     assert_eq!(line_of(key, filter.lines()), 2);
     // The product is 0x81b5…, whose first 27 bits are 100000_011 011010_101 001010_001.
@@ -243,15 +243,17 @@ fn only_like_filters_are_merged() {
     let hasher = KeyHasher::xxh3(1);
     let filter = |blocks, probes, hasher| Blocked::with_size(blocks, probes, hasher).unwrap();
     let mut ours = filter(10, 5, hasher);
-    ours.insert("ana").unwrap();
+    ours.insert("ana");
     let before = ours.clone();
     for (other, parameter) in [
         (filter(11, 5, hasher), "number of blocks"),
         (filter(10, 6, hasher), "k"),
         (filter(10, 5, KeyHasher::xxh3(2)), "hash function"),
     ] {
-        assert_eq!(ours.union_with(&other).unwrap_err().parameter, parameter);
-        assert_eq!(ours.intersect_with(&other).unwrap_err().parameter, parameter);
+        let error = ours.union_with(&other).unwrap_err();
+        assert!(matches!(error, RebuildError::Incompatible(error) if error.parameter == parameter));
+        let error = ours.intersect_with(&other).unwrap_err();
+        assert!(matches!(error, RebuildError::Incompatible(error) if error.parameter == parameter));
         assert_eq!(ours, before);
     }
 }
@@ -309,7 +311,7 @@ fn hostile_parts_are_refused_or_harmless() {
     for probes in [1, 5, 255] {
         let mut filter = parts(&[2, probes, 0], 16).unwrap();
         assert!(digests(1).take(1_000).all(|key| filter.contains_digest(key)));
-        filter.insert("ana").unwrap();
+        filter.insert("ana");
         filter.union_with(&filter.clone()).unwrap();
         assert_eq!((filter.key_count(), filter.fill_fpr()), (u64::MAX, 1.0));
         assert_eq!(filter.expected_fpr(), 1.0);
@@ -328,7 +330,7 @@ proptest! {
     ) {
         let mut filter = Blocked::with_size(blocks, probes, KeyHasher::xxh3(seed)).unwrap();
         for (count, key) in (1..).zip(&keys) {
-            filter.insert(key).unwrap();
+            filter.insert(key);
             prop_assert!(filter.contains(key));
             prop_assert_eq!(filter.key_count(), count);
         }
@@ -365,7 +367,7 @@ fn more_than_2_to_the_32_bits() {
     let n = 10_000_000u64;
     let mut filter = Blocked::with_size(9_000_000, 6, KeyHasher::default()).unwrap();
     assert!(filter.size_in_bits() > 1 << 32);
-    (0..n).for_each(|key| filter.insert(&key).unwrap());
+    filter.extend(0..n);
     assert!((0..n).all(|key| filter.contains(&key)));
     let used = |lines: &[Line]| lines.iter().filter(|line| line::set_bits(line) > 0).count();
     let (first, last) = filter.lines().split_at(8_500_000);

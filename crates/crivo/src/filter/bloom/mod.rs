@@ -16,14 +16,14 @@
 //! ```
 //!
 //! ```
-//! use crivo::filter::{Bloom, DynamicFilter, Filter};
+//! use crivo::filter::Bloom;
 //!
-//! let mut seen = Bloom::new(1_000_000, 0.01)?; // a million keys, 1% wrong yeses
-//! seen.insert("ana")?;
+//! let mut seen = Bloom::new(1_000_000, 0.01)?; // a million keys, 1% false positives
+//! seen.insert("ana");
 //! assert!(seen.contains("ana"));
 //! assert!(!seen.contains("rui"));
 //! assert_eq!(format!("{:.2}", seen.size_in_bits() as f64 / 1e6), "9.59"); // bits per key
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), crivo::BuildError>(())
 //! ```
 //!
 //! # Cost and error
@@ -33,8 +33,8 @@
 //! k = 7 for 1%. [`theory::bloom`](crate::theory::bloom) tells the whole story. A query is one
 //! hash and up to k loads, each of them from a cache line of its own.
 //!
-//! A Bloom filter is never full. Past its [`capacity`](DynamicFilter::capacity) it takes keys as
-//! before, and [`expected_fpr`](Filter::expected_fpr) rises.
+//! A Bloom filter is never full. Past its [`capacity`](Bloom::capacity) it takes keys as before, and
+//! [`expected_fpr`](Bloom::expected_fpr) rises.
 //!
 //! # When not to use it
 //! - A large table that is asked more often than it is merged: a *blocked* Bloom filter needs 3%
@@ -54,7 +54,10 @@
 mod codec;
 mod table;
 
-use super::{DynamicFilter, Filter, Full, Incompatible};
+use std::fmt;
+
+use super::methods::{describe, insert_methods, read_methods};
+use super::{DynamicFilter, Filter, Full, Incompatible, RebuildError};
 use crate::bits::Words;
 use crate::persist::Metadata;
 use crate::theory::check::{
@@ -62,7 +65,7 @@ use crate::theory::check::{
 };
 use crate::theory::estimate::{self, Estimate};
 use crate::theory::{bloom, bloom::Size};
-use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 use table::BitTable;
 pub(super) use table::{Probes, bit};
@@ -71,19 +74,19 @@ pub(super) use table::{Probes, bit};
 ///
 /// ```
 /// use crivo::KeyHasher;
-/// use crivo::filter::{Bloom, DynamicFilter, Filter};
+/// use crivo::filter::Bloom;
 ///
 /// let hasher = KeyHasher::xxh3(7);
 /// let mut monday = Bloom::with_hasher(1_000, 0.01, hasher)?;
 /// let mut tuesday = Bloom::with_hasher(1_000, 0.01, hasher)?;
-/// monday.insert("ana")?;
-/// tuesday.insert("rui")?;
+/// monday.insert("ana");
+/// tuesday.insert("rui");
 ///
 /// monday.union_with(&tuesday)?;
 /// assert!(monday.contains("ana") && monday.contains("rui"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Bloom {
     table: BitTable,
     probes: u32,
@@ -176,7 +179,7 @@ impl Bloom {
     ///
     /// ```
     /// use crivo::KeyHasher;
-    /// use crivo::filter::{Bloom, Filter};
+    /// use crivo::filter::Bloom;
     ///
     /// let filter = Bloom::with_size(64, 3, KeyHasher::default())?;
     /// let ana = filter.hasher().digest("ana");
@@ -199,19 +202,17 @@ impl Bloom {
     /// The number of different keys, estimated from the set bits: the whole table is read. `None`
     /// if all bits are set, which says nothing about how many keys made them so.
     ///
-    /// Unlike [`key_count`](Filter::key_count) it counts a key once however often it was inserted,
+    /// Unlike [`key_count`](Self::key_count) it counts a key once however often it was inserted,
     /// also after unions.
     pub fn estimated_key_count(&self) -> Option<Estimate> {
-        // Of a filter that was made, the dimensions are valid.
-        estimate::cardinality(self.size_in_bits(), self.probes, self.count_set_bits()).ok()
+        estimated_key_count(self.size_in_bits(), self.probes, self.count_set_bits())
     }
 
-    /// The rate of wrong yeses of this very table: (set bits/bits)^k. It reads the whole table.
+    /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole table.
     ///
-    /// [`expected_fpr`](Filter::expected_fpr) is the mean over all tables with as many keys.
+    /// [`expected_fpr`](Self::expected_fpr) is the mean over all tables with as many keys.
     pub fn fill_fpr(&self) -> f64 {
-        let fill = self.count_set_bits() as f64 / self.size_in_bits() as f64;
-        fill.powf(f64::from(self.probes))
+        fill_fpr(self.size_in_bits(), self.probes, self.count_set_bits())
     }
 
     /// The filter without its words, and its words.
@@ -265,6 +266,17 @@ impl Filter for Bloom {
     }
 }
 
+/// The number of keys, estimated from the set bits. Of a filter that was made, the dimensions are
+/// valid.
+pub(super) fn estimated_key_count(bits: u64, probes: u32, set_bits: u64) -> Option<Estimate> {
+    estimate::cardinality(bits, probes, set_bits).ok()
+}
+
+/// The false-positive rate of a table with that many set bits.
+pub(super) fn fill_fpr(bits: u64, probes: u32, set_bits: u64) -> f64 {
+    (set_bits as f64 / bits as f64).powf(f64::from(probes))
+}
+
 /// The rate by theory: exact where that makes a difference and is quick.
 pub(super) fn expected_fpr(bits: u64, keys: u64, probes: u32) -> f64 {
     const SMALL_BITS: u64 = 1 << 16;
@@ -281,31 +293,46 @@ pub(super) fn expected_fpr(bits: u64, keys: u64, probes: u32) -> f64 {
 
 impl DynamicFilter for Bloom {
     /// Sets the bits of the key with this digest. It never fails.
-    ///
-    /// Every insertion counts as a key, also that of a key which is there already: a filter cannot
-    /// tell.
     #[inline(always)]
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
-        self.set(key);
-        Ok(())
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
+        Ok(self.put(key))
     }
 
     fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    // Without the copy of the hasher that the trait's own method makes.
-    #[inline(always)]
-    fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<(), Full> {
-        self.insert_digest(self.hasher.digest(key))
+    fn clear(&mut self) {
+        self.table.words_mut().fill(0);
+        self.key_count = 0;
     }
 }
 
 impl Bloom {
     #[inline(always)]
-    pub(super) fn set(&mut self, key: Digest) {
+    fn put(&mut self, key: Digest) -> bool {
+        let is_new = !self.table.contains(key, self.probes);
         self.table.insert(key, self.probes);
         self.key_count = self.key_count.saturating_add(1);
+        is_new
+    }
+
+    fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {
+        let count = self.table.insert_all(keys, self.probes);
+        self.key_count = self.key_count.saturating_add(count);
+    }
+}
+
+read_methods!(
+    Bloom,
+    hasher: |filter| filter.hasher,
+    example: "let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
+);
+insert_methods!(Bloom, example: "let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;");
+
+impl fmt::Debug for Bloom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "Bloom", self, Some(self.capacity))
     }
 }
 
@@ -313,12 +340,12 @@ impl Bloom {
 impl Bloom {
     /// Takes in every key of `other`: the filter is as if all had been inserted here.
     ///
-    /// [`key_count`](Filter::key_count) becomes the sum, an upper bound: keys of both count twice.
+    /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count twice.
     ///
     /// # Errors
     /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
     /// changed.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         let metadata = self.check_mergeable(other)?;
         for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
             *ours |= theirs;
@@ -332,12 +359,12 @@ impl Bloom {
     ///
     /// More is found than in a filter of just the common keys, because a bit may have been set by
     /// different keys here and there; never more than either filter found.
-    /// [`key_count`](Filter::key_count) becomes the smaller of the two, an upper bound.
+    /// [`key_count`](Self::key_count) becomes the smaller of the two, an upper bound.
     ///
     /// # Errors
     /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
     /// changed.
-    pub fn intersect_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         let metadata = self.check_mergeable(other)?;
         for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
             *ours &= theirs;
@@ -353,20 +380,6 @@ impl Bloom {
         Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
         Incompatible::unless_equal("k", self.probes, other.probes)?;
         Incompatible::merged_metadata(&self.metadata, &other.metadata)
-    }
-}
-
-impl<K: Key> Extend<K> for Bloom {
-    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
-        let hasher = self.hasher;
-        self.extend(keys.into_iter().map(|key| hasher.digest(&key)));
-    }
-}
-
-impl Extend<Digest> for Bloom {
-    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
-        let count = self.table.insert_all(keys.into_iter(), self.probes);
-        self.key_count = self.key_count.saturating_add(count);
     }
 }
 

@@ -83,7 +83,6 @@ mod tests {
     use super::*;
     use crate::KeyHasher;
     use crate::bits::Words;
-    use crate::filter::{DynamicFilter, Filter};
 
     fn filter(width: CounterWidth) -> CountingBloom {
         let mut filter =

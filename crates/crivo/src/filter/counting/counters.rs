@@ -23,7 +23,7 @@ use crate::hash::Indices;
 const USUAL_PROBES: usize = 16;
 
 /// As many as there can be.
-const MOST_PROBES: usize = 256;
+const MAX_PROBES: usize = 256;
 
 /// Probes that are looked at before an absent key is given up. Of a filter at its capacity half
 /// of the counters are 0, so that seven of eight absent keys end here, and the branch is worth
@@ -56,7 +56,7 @@ impl Counters {
     /// probes are not from 1 to 255, or the words are not just as many as it takes.
     pub(super) fn new(words: Words, count: u64, probes: u32, width: CounterWidth) -> Option<Self> {
         let fits = words.len() as u64 == Self::word_count(count, width);
-        let valid = fits && count > 0 && (1..MOST_PROBES as u32).contains(&probes);
+        let valid = fits && count > 0 && (1..MAX_PROBES as u32).contains(&probes);
         valid.then_some(Self { words, count, probes, width })
     }
 
@@ -108,8 +108,8 @@ impl Counters {
         match (self.width, usual) {
             (CounterWidth::Four, true) => self.step_in::<4, USUAL_PROBES>(key, step),
             (CounterWidth::Eight, true) => self.step_in::<8, USUAL_PROBES>(key, step),
-            (CounterWidth::Four, false) => self.step_in::<4, MOST_PROBES>(key, step),
-            (CounterWidth::Eight, false) => self.step_in::<8, MOST_PROBES>(key, step),
+            (CounterWidth::Four, false) => self.step_in::<4, MAX_PROBES>(key, step),
+            (CounterWidth::Eight, false) => self.step_in::<8, MAX_PROBES>(key, step),
         }
     }
 
@@ -190,7 +190,7 @@ impl Counters {
     /// Every counter, in order.
     pub(super) fn values(&self) -> impl Iterator<Item = u8> {
         let (bits, count) = (self.width.bits(), self.count as usize);
-        let greatest = u64::from(self.width.greatest());
+        let greatest = u64::from(self.width.max());
         let lanes = move |&word: &u64| {
             (0..64 / bits).map(move |lane| ((word >> (lane * bits)) & greatest) as u8)
         };

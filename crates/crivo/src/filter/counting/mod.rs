@@ -9,12 +9,16 @@ mod tests;
 use std::fmt;
 
 use self::counters::{Counters, Step};
-use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RemovableFilter};
+use super::methods::{describe, insert_methods, read_methods, remove_methods};
+use super::{
+    Count, DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter,
+};
 use crate::bits::Words;
 use crate::persist::Metadata;
 use crate::theory::bloom;
 use crate::theory::check::{check_positive, check_probes};
-use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crate::theory::estimate::Estimate;
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// How many bits a counter has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -36,7 +40,7 @@ impl CounterWidth {
     }
 
     /// The value at which a counter is saturated: 15 or 255.
-    pub const fn greatest(self) -> u8 {
+    pub const fn max(self) -> u8 {
         match self {
             Self::Four => 15,
             Self::Eight => 255,
@@ -44,31 +48,14 @@ impl CounterWidth {
     }
 
     fn count(self, value: u8) -> Count {
-        if value < self.greatest() { Count::AtMost(value) } else { Count::AtLeast(value) }
+        let count = u64::from(value);
+        if value < self.max() { Count::AtMost(count) } else { Count::AtLeast(count) }
     }
 }
 
 impl fmt::Display for CounterWidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bits", self.bits())
-    }
-}
-
-/// How often a key was inserted, as far as counters can tell. It is never less than the truth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Count {
-    /// This often or less. `AtMost(0)`: certainly never.
-    AtMost(u8),
-    /// The counters are saturated and stand for this or any greater number: there is no bound.
-    AtLeast(u8),
-}
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AtMost(count) => write!(f, "at most {count}"),
-            Self::AtLeast(count) => write!(f, "at least {count}"),
-        }
     }
 }
 
@@ -89,12 +76,12 @@ impl fmt::Display for Count {
 /// ```
 ///
 /// ```
-/// use crivo::filter::{Count, CountingBloom, DynamicFilter, Filter, RemovableFilter};
+/// use crivo::filter::{Count, CountingBloom};
 ///
 /// let mut words = CountingBloom::new(1_000, 0.01)?;
-/// words.insert("ana")?;
-/// words.insert("ida")?;
-/// words.insert("ana")?;
+/// words.insert("ana");
+/// words.insert("ida");
+/// words.insert("ana");
 /// assert_eq!(words.count("ana"), Count::AtMost(2));
 /// words.remove("ida")?;
 /// assert!(!words.contains("ida"));
@@ -104,7 +91,7 @@ impl fmt::Display for Count {
 ///
 /// # Cost and error
 ///
-/// The rate of wrong yeses is that of a [Bloom filter](crate::theory::bloom) with as many bits as
+/// The false-positive rate is that of a [Bloom filter](crate::theory::bloom) with as many bits as
 /// there are counters: (1 − e^(−kn/m))^k. At 1% that takes 9.59 counters per key: 38.4 bits with
 /// counters of four bits, 76.7 with eight.
 ///
@@ -115,7 +102,7 @@ impl fmt::Display for Count {
 ///
 /// ```
 /// use crivo::KeyHasher;
-/// use crivo::filter::{Count, CounterWidth, CountingBloom, DynamicFilter, Filter};
+/// use crivo::filter::{Count, CounterWidth, CountingBloom};
 ///
 /// let hasher = KeyHasher::xxh3(1);
 /// let mut visits = CountingBloom::with_width(10_000, 0.001, CounterWidth::Eight, hasher)?;
@@ -127,7 +114,7 @@ impl fmt::Display for Count {
 /// # Ok::<(), crivo::BuildError>(())
 /// ```
 ///
-/// It is never [`Full`]: past its capacity it accepts keys at a rising rate of wrong yeses.
+/// It is never [`Full`]: past its capacity it accepts keys at a rising false-positive rate.
 ///
 /// # Counters that are full
 ///
@@ -157,7 +144,7 @@ impl fmt::Display for Count {
 ///   bits are enough.
 /// - F. Bonomi et al., *An improved construction for counting Bloom filters*, ESA 2006: half the
 ///   memory, with fingerprints.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CountingBloom {
     counters: Counters,
     hasher: KeyHasher,
@@ -245,12 +232,6 @@ fn check_size(counters: u64, width: CounterWidth) -> Result<(), ParameterError> 
 
 /// Questions beyond membership.
 impl CountingBloom {
-    /// How often `key` was inserted and not removed: never less than the truth.
-    #[inline]
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Count {
-        self.count_digest(self.hasher.digest(key))
-    }
-
     /// [`count`](Self::count) for a digest.
     #[inline]
     pub fn count_digest(&self, key: Digest) -> Count {
@@ -267,9 +248,20 @@ impl CountingBloom {
         self.width().count(self.counters.values().min().unwrap_or(0))
     }
 
-    /// The indexes of the counters of `key`, k of them; they may repeat.
-    pub fn indexes<K: Key + ?Sized>(&self, key: &K) -> impl Iterator<Item = u64> + use<K> {
-        self.counters.indexes(self.hasher.digest(key))
+    /// The indexes of the counters of a key, k of them, in the order in which they are probed; they
+    /// may repeat.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{CounterWidth, CountingBloom};
+    ///
+    /// let hasher = KeyHasher::default();
+    /// let filter = CountingBloom::with_dimensions(12, 3, CounterWidth::Four, hasher)?;
+    /// assert_eq!(filter.positions(hasher.digest("ana")).count(), 3);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    pub fn positions(&self, key: Digest) -> impl Iterator<Item = u64> + use<> {
+        self.counters.indexes(key)
     }
 
     /// The value of every counter, in order.
@@ -292,10 +284,26 @@ impl CountingBloom {
         self.counters.width()
     }
 
-    /// The rate of wrong yeses as the counters are now: (share of counters above 0)^k.
+    /// How many counters are above 0. It reads the whole table.
+    pub fn count_set_counters(&self) -> u64 {
+        self.counters.values().filter(|&value| value > 0).count() as u64
+    }
+
+    /// The number of different keys, estimated from the counters above 0: the whole table is read.
+    /// `None` if all are, which says nothing about how many keys made them so.
+    ///
+    /// Unlike [`key_count`](Self::key_count) it counts a key once however often it was inserted,
+    /// also after unions.
+    pub fn estimated_key_count(&self) -> Option<Estimate> {
+        let set = self.count_set_counters();
+        super::bloom::estimated_key_count(self.counter_count(), self.probes(), set)
+    }
+
+    /// The false-positive rate of this very table: (share of counters above 0)^k. It reads the whole
+    /// table.
     pub fn fill_fpr(&self) -> f64 {
-        let occupied = self.counters.values().filter(|&value| value > 0).count();
-        (occupied as f64 / self.counter_count() as f64).powi(self.probes() as i32)
+        let set = self.count_set_counters();
+        super::bloom::fill_fpr(self.counter_count(), self.probes(), set)
     }
 }
 
@@ -340,15 +348,38 @@ impl Filter for CountingBloom {
 
 impl DynamicFilter for CountingBloom {
     /// Raises the key's counters. It is never [`Full`].
-    #[inline]
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
-        self.counters.step(key, Step::Up);
-        self.key_count = self.key_count.saturating_add(1);
-        Ok(())
+    #[inline(always)]
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
+        Ok(self.put(key))
     }
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    /// Counters that were stuck are free again.
+    fn clear(&mut self) {
+        self.counters.clear();
+        self.key_count = 0;
+    }
+}
+
+impl CountingBloom {
+    #[inline(always)]
+    fn put(&mut self, key: Digest) -> bool {
+        let is_new = !self.counters.contains(key);
+        self.raise(key);
+        is_new
+    }
+
+    #[inline]
+    fn raise(&mut self, key: Digest) {
+        self.counters.step(key, Step::Up);
+        self.key_count = self.key_count.saturating_add(1);
+    }
+
+    fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {
+        keys.for_each(|key| self.raise(key));
     }
 }
 
@@ -373,7 +404,7 @@ impl CountingBloom {
     /// # Errors
     /// If the hashers, the numbers of counters or probes, the widths or
     /// [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has changed.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
+    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         let unless_equal = Incompatible::unless_equal::<u64>;
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         unless_equal("number of counters", self.counter_count(), other.counter_count())?;
@@ -384,19 +415,21 @@ impl CountingBloom {
         self.key_count = self.key_count.saturating_add(other.key_count);
         Ok(())
     }
-
-    /// Removes every key, and frees counters that were stuck.
-    pub fn clear(&mut self) {
-        self.counters.clear();
-        self.key_count = 0;
-    }
 }
 
-impl<K: Key> Extend<K> for CountingBloom {
-    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
-        for key in keys {
-            self.counters.step(self.hasher.digest(&key), Step::Up);
-            self.key_count = self.key_count.saturating_add(1);
-        }
+read_methods!(
+    CountingBloom,
+    hasher: |filter| filter.hasher,
+    example: "let mut filter = crivo::filter::CountingBloom::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
+);
+insert_methods!(
+    CountingBloom,
+    example: "let mut filter = crivo::filter::CountingBloom::new(1_000, 0.01)?;",
+);
+remove_methods!(CountingBloom, insert: "filter.insert(\"ana\");");
+
+impl fmt::Debug for CountingBloom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "CountingBloom", self, Some(self.capacity))
     }
 }

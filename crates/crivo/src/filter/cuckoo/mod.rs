@@ -28,13 +28,13 @@
 //! number of buckets even, so that the two buckets are never the same one.
 //!
 //! ```
-//! use crivo::filter::{Cuckoo, DynamicFilter, Filter, RemovableFilter};
+//! use crivo::filter::{Count, Cuckoo};
 //!
 //! let mut visitors = Cuckoo::new(1_000, 0.01)?;
 //! visitors.insert("ana")?;
 //! visitors.insert("ana")?;
 //! visitors.insert("rui")?;
-//! assert_eq!(visitors.count("ana"), 2);
+//! assert_eq!(visitors.count("ana"), Count::AtMost(2));
 //!
 //! visitors.remove("ana")?;
 //! assert!(visitors.contains("ana"));
@@ -83,7 +83,7 @@
 //! Remove only what was inserted. Then there are no false negatives, however keys come and go. A
 //! key that never was inserted is
 //! - *mostly* not found: [`NotPresent`], and nothing has changed;
-//! - found at the [rate](Filter::expected_fpr) of wrong yeses: then it shares fingerprint and
+//! - found at the [false-positive rate](Cuckoo::expected_fpr): then it shares fingerprint and
 //!   buckets with a key that was inserted, and removing the one removes the other, **which becomes a
 //!   false negative**. No filter of this kind can notice.
 //!
@@ -110,19 +110,24 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use self::fields::BUCKET_SIZE;
 use self::table::{Load, Place, Table};
-use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter};
+use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
+use super::{
+    Count, DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter,
+};
 use crate::persist::Metadata;
 use crate::theory::cuckoo as theory;
-use crate::{BuildError, Digest, Key, KeyHasher};
+use crate::{BuildError, Digest, KeyHasher};
 
 /// A filter that gives keys back: fingerprints in one of two buckets of four slots each.
 ///
 /// See [the module](self) for how it works, how full it gets, and what removal promises.
 ///
 /// ```
-/// use crivo::filter::{Cuckoo, DynamicFilter, Filter, RemovableFilter};
+/// use crivo::filter::Cuckoo;
 ///
 /// let mut filter = Cuckoo::new(10_000, 0.001)?;
 /// filter.insert("ana")?;
@@ -131,7 +136,10 @@ use crate::{BuildError, Digest, Key, KeyHasher};
 /// assert!(!filter.contains("ana"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Two filters are equal if their tables are, slot by slot: the same keys in another order may lie
+/// in other slots, and make another filter.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Cuckoo {
     table: Table,
     key_count: u64,
@@ -186,7 +194,7 @@ impl Cuckoo {
         self.table.fields().width()
     }
 
-    /// How many slots there are. The filter is made for [`capacity`](DynamicFilter::capacity)
+    /// How many slots there are. The filter is made for [`capacity`](Self::capacity)
     /// keys, which leaves some of them empty, but takes more as long as they find room.
     pub fn slot_count(&self) -> u64 {
         self.table.bucket_count() * u64::from(BUCKET_SIZE)
@@ -197,28 +205,22 @@ impl Cuckoo {
         self.key_count as f64 / self.slot_count() as f64
     }
 
-    /// How often `key` may have been inserted, less removals: at least as often as it was, and
-    /// from 0 to 8.
+    /// [`count`](Self::count) for a digest: from 0 to 8, the slots of a key.
     #[inline]
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u32 {
-        self.count_digest(self.hasher.digest(key))
-    }
-
-    /// How often the key with this digest may have been inserted, less removals.
-    #[inline]
-    pub fn count_digest(&self, key: Digest) -> u32 {
+    pub fn count_digest(&self, key: Digest) -> Count {
         let place = self.table.place(key);
-        if self.table.fields().are_narrow() {
+        let copies = if self.table.fields().are_narrow() {
             count_in::<u64>(&self.table, &place)
         } else {
             count_in::<u128>(&self.table, &place)
-        }
+        };
+        Count::AtMost(copies.into())
     }
 
     /// Takes in every key of `other`, as often as it is there: the counts of both add up.
     ///
     /// ```
-    /// use crivo::filter::{Cuckoo, DynamicFilter};
+    /// use crivo::filter::{Count, Cuckoo};
     ///
     /// let mut filters = [Cuckoo::new(1_000, 0.01)?, Cuckoo::new(1_000, 0.01)?];
     /// for filter in &mut filters {
@@ -226,7 +228,7 @@ impl Cuckoo {
     /// }
     /// let [mut all, other] = filters;
     /// all.union_with(&other)?;
-    /// assert_eq!(all.count("ana"), 2);
+    /// assert_eq!(all.count("ana"), Count::AtMost(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -304,8 +306,26 @@ fn expected_fpr(fingerprint_bits: u32, buckets: u64, keys: u64) -> f64 {
 }
 
 impl DynamicFilter for Cuckoo {
+    #[inline(always)]
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
+        let is_new = !self.contains_digest(key);
+        self.store(key)?;
+        Ok(is_new)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn clear(&mut self) {
+        self.table.clear();
+        self.key_count = 0;
+    }
+}
+
+impl Cuckoo {
     #[inline]
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+    fn store(&mut self, key: Digest) -> Result<(), Full> {
         let place = self.table.place(key);
         if !insert_into(&mut self.table, &place) {
             return Err(self.full());
@@ -313,10 +333,6 @@ impl DynamicFilter for Cuckoo {
         // A hostile file may have claimed more keys than it has.
         self.key_count = (self.key_count + 1).min(self.slot_count());
         Ok(())
-    }
-
-    fn capacity(&self) -> u64 {
-        self.capacity
     }
 }
 
@@ -332,6 +348,20 @@ impl RemovableFilter for Cuckoo {
         // A table from a file may hold more than its key count says.
         self.key_count = self.key_count.saturating_sub(u64::from(removed));
         if removed { Ok(()) } else { Err(NotPresent) }
+    }
+}
+
+read_methods!(
+    Cuckoo,
+    hasher: |filter| filter.hasher,
+    example: "let mut filter = crivo::filter::Cuckoo::new(1_000, 0.01)?;\nfilter.insert(\"ana\")?;",
+);
+try_insert_methods!(Cuckoo);
+remove_methods!(Cuckoo, insert: "filter.insert(\"ana\")?;");
+
+impl fmt::Debug for Cuckoo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "Cuckoo", self, Some(self.capacity))
     }
 }
 

@@ -107,6 +107,11 @@ impl Table {
         self.buckets
     }
 
+    /// Empties every slot.
+    pub(super) fn clear(&mut self) {
+        self.words.to_mut().fill(0);
+    }
+
     /// How many different fingerprints there are: 0 stands for an empty slot.
     #[inline(always)]
     pub(super) fn distinct(&self) -> u64 {

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! ```
-//! use crivo::filter::{Filter, Fuse};
+//! use crivo::filter::Fuse;
 //!
 //! let members = Fuse::build(["ana", "rui", "ana"], 0.01)?;
 //! assert!(members.contains("ana") && members.contains("rui"));
@@ -84,25 +84,28 @@ mod tests;
 
 pub use options::{FuseError, FuseOptions};
 
+use std::fmt;
+
 use self::cells::Cells;
 use super::Filter;
+use super::methods::{describe, read_methods};
 use crate::persist::Metadata;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{Digest, Key, KeyHasher};
 
-/// A binary fuse filter: static, 2^−w wrong yeses, 1.08 to 1.13 · w bits per key for many keys.
+/// A binary fuse filter: static, a false-positive rate of 2^−w, 1.08 to 1.13 · w bits per key for many keys.
 ///
 /// See [the module](self) for how it works. The filter of no keys contains nothing.
 ///
 /// ```
-/// use crivo::filter::{Filter, Fuse};
+/// use crivo::filter::Fuse;
 ///
 /// let words = ["crivo", "peneira", "joeira"];
 /// let filter = Fuse::build(words, 0.001)?;
 /// assert!(words.iter().all(|word| filter.contains(word)));
 /// # Ok::<(), crivo::filter::FuseError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Fuse {
     hasher: KeyHasher,
     key_count: u64,
@@ -206,14 +209,20 @@ impl Filter for Fuse {
         if self.key_count == 0 { 0.0 } else { theory::rate(self.width()).unwrap_or(1.0) }
     }
 
-    // The default copies the hasher first, which costs as much as a cell.
-    #[inline(always)]
-    fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(self.hasher.digest(key))
-    }
-
     #[inline]
     fn hasher(&self) -> KeyHasher {
         self.hasher
+    }
+}
+
+read_methods!(
+    Fuse,
+    hasher: |filter| filter.hasher,
+    example: "let filter = crivo::filter::Fuse::build([\"ana\", \"eva\"], 0.01)?;",
+);
+
+impl fmt::Debug for Fuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "Fuse", self, Some(self.key_count))
     }
 }

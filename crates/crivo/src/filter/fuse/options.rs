@@ -1,6 +1,6 @@
 //! How a fuse filter is built, and why it could not be.
 
-use std::fmt;
+use thiserror::Error;
 
 use super::Fuse;
 use super::cells::Cells;
@@ -19,7 +19,7 @@ const WORTH_A_THREAD: usize = 1 << 16;
 /// The parameters of a [`Fuse`] filter.
 ///
 /// ```
-/// use crivo::filter::{Filter, FuseOptions};
+/// use crivo::filter::FuseOptions;
 /// use crivo::theory::fuse::Arity;
 /// use crivo::KeyHasher;
 ///
@@ -193,47 +193,24 @@ fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {
 }
 
 /// Why a [`Fuse`] filter could not be built.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FuseError {
     /// A parameter is out of range, or there is no memory.
-    Build(BuildError),
-    /// No seed was found for which the equations can be solved. By chance this happens to no one;
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// No seed was found for which the equations can be solved. This does not happen by chance;
     /// digests that were chosen for it, or that are far from random, can bring it about.
+    #[error(
+        "no filter of {key_count} keys was found with {attempts} seeds: their digests are not \
+         random; use another hasher"
+    )]
     Unsolved {
         /// How many distinct keys there were.
         key_count: u64,
         /// How many seeds were tried.
         attempts: u64,
     },
-}
-
-impl fmt::Display for FuseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Build(error) => error.fmt(f),
-            Self::Unsolved { key_count, attempts } => write!(
-                f,
-                "no filter of {key_count} keys was found with {attempts} seeds: their digests are \
-                 not random; use another hasher"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for FuseError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Build(error) => Some(error),
-            Self::Unsolved { .. } => None,
-        }
-    }
-}
-
-impl From<BuildError> for FuseError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
 }
 
 impl From<ParameterError> for FuseError {

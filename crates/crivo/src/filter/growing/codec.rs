@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use super::{Growing, MOST_STAGES, Stage as ChainStage, stage_capacity};
 use crate::bits::Words;
-use crate::filter::Filter;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::theory::check::{check_keys, check_rate};
 

@@ -14,16 +14,16 @@
 //! ```
 //!
 //! ```
-//! use crivo::filter::{DynamicFilter, Filter, Growing};
+//! use crivo::filter::Growing;
 //!
 //! let mut seen = Growing::new(1_024, 0.01)?; // begins with 1,024 keys, and never has above 1%
 //! for key in 0..100_000u64 {
-//!     seen.insert(&key)?;
+//!     seen.insert(&key);
 //! }
 //! assert!(seen.contains(&77_777u64));
 //! assert_eq!(seen.stage_count(), 7); // 1,024 · (1 + 2 + … + 64) = 130,048
 //! assert!(seen.expected_fpr() < 0.01);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), crivo::BuildError>(())
 //! ```
 //!
 //! # What not knowing costs
@@ -61,6 +61,9 @@ mod stage;
 
 pub use stage::Stage;
 
+use std::fmt;
+
+use super::methods::{describe, insert_methods, read_methods};
 use super::{Blocked, Bloom, DynamicFilter, Filter, Full};
 use crate::persist::Metadata;
 use crate::theory::check::{check_keys, check_rate};
@@ -85,27 +88,27 @@ const BATCH: usize = 256;
 /// found all the same:
 ///
 /// ```
-/// use crivo::filter::{DynamicFilter, Filter, Growing};
+/// use crivo::filter::Growing;
 ///
 /// let mut seen = Growing::new(1_024, 0.01)?;
 /// for word in ["to", "be", "or", "not", "to", "be"] {
 ///     if !seen.contains(word) {
-///         seen.insert(word)?;
+///         seen.insert(word);
 ///     }
 /// }
 /// assert_eq!(seen.key_count(), 4);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), crivo::BuildError>(())
 /// ```
 ///
 /// Where only the error matters and not the size, collect:
 ///
 /// ```
-/// use crivo::filter::{Filter, Growing};
+/// use crivo::filter::Growing;
 ///
-/// let seen: Growing = ["ana", "bia"].into_iter().collect(); // at most 1% of wrong yeses
+/// let seen: Growing = ["ana", "bia"].into_iter().collect(); // at most 1% false positives
 /// assert!(seen.contains("ana"));
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Growing<F = Bloom> {
     /// The oldest first; each has twice the capacity of the one before. Never empty.
     stages: Vec<F>,
@@ -144,7 +147,7 @@ impl Growing<Blocked> {
     /// [`new`](Growing::new) with blocked filters for stages: faster to ask, and larger.
     ///
     /// ```
-    /// use crivo::filter::{Filter, Growing};
+    /// use crivo::filter::Growing;
     ///
     /// let mut seen = Growing::blocked(1_024, 0.01)?;
     /// seen.extend(0..100_000u64);
@@ -196,7 +199,7 @@ impl<F: Stage> Growing<F> {
         self.rate
     }
 
-    /// The rate of wrong yeses that the bits of all stages give.
+    /// The false-positive rate that the bits of all stages give. It reads all tables.
     pub fn fill_fpr(&self) -> f64 {
         any_of(self.stages.iter().map(stage::Sealed::fill_fpr))
     }
@@ -205,8 +208,28 @@ impl<F: Stage> Growing<F> {
         self.stages.last().expect("there is a first stage from the beginning")
     }
 
+    #[inline(always)]
+    fn put(&mut self, key: Digest) -> bool {
+        let is_new = !self.contains_inlined(key);
+        self.add(key);
+        is_new
+    }
+
+    /// [`contains_digest`](Self::contains_digest), by code that the compiler can delete, as it deletes
+    /// no loop with two ways out.
+    #[inline(always)]
+    fn contains_inlined(&self, key: Digest) -> bool {
+        let mut found = false;
+        for stage in self.stages.iter().rev() {
+            if !found {
+                found = stage.contains_inlined(key);
+            }
+        }
+        found
+    }
+
     #[inline]
-    fn set(&mut self, key: Digest) {
+    fn add(&mut self, key: Digest) {
         let newest = self.newest();
         if newest.key_count() >= newest.capacity() {
             self.grow();
@@ -215,6 +238,10 @@ impl<F: Stage> Growing<F> {
             // Neither kind of stage is ever full.
             let _ = newest.insert_digest(key);
         }
+    }
+
+    fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {
+        keys.for_each(|key| self.add(key));
     }
 
     /// Adds a stage. Where there can be none, the last goes on taking keys beyond its capacity.
@@ -307,28 +334,36 @@ impl<F: Stage> DynamicFilter for Growing<F> {
     ///
     /// If there is no memory for another stage, the last takes more keys than it is made for: then,
     /// and only then, [`expected_fpr`](Filter::expected_fpr) rises above [`rate`](Growing::rate).
-    #[inline]
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
-        self.set(key);
-        Ok(())
+    #[inline(always)]
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
+        Ok(self.put(key))
     }
 
     /// As many as there can be: it is made for any number.
     fn capacity(&self) -> u64 {
         u64::MAX
     }
-}
 
-impl<K: Key, F: Stage> Extend<K> for Growing<F> {
-    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
-        let hasher = self.hasher();
-        self.extend(keys.into_iter().map(|key| hasher.digest(&key)));
+    /// Only the first stage stays.
+    fn clear(&mut self) {
+        self.stages.truncate(1);
+        self.stages.iter_mut().for_each(DynamicFilter::clear);
     }
 }
 
-impl<F: Stage> Extend<Digest> for Growing<F> {
-    fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
-        keys.into_iter().for_each(|key| self.set(key));
+read_methods!(
+    Growing<F> where [F: Stage],
+    hasher: |filter| filter.hasher(),
+    example: "let mut filter = crivo::filter::Growing::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
+);
+insert_methods!(
+    Growing<F> where [F: Stage],
+    example: "let mut filter = crivo::filter::Growing::new(1_000, 0.01)?;",
+);
+
+impl<F: Stage> fmt::Debug for Growing<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, F::CHAIN_NAME, self, None)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a chain can be made of.
 
-use crate::filter::{Blocked, Bloom, DynamicFilter, Filter, Kind};
+use crate::filter::{Blocked, Bloom, DynamicFilter, Kind};
 use crate::persist::Persist;
 use crate::theory::blocked::{self, Block};
 use crate::theory::bloom;
-use crate::{BuildError, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// A filter that is never full, of which a [`Growing`](super::Growing) chain can be made: [`Bloom`]
 /// or [`Blocked`].
@@ -32,7 +32,14 @@ pub(super) trait Sealed: Sized + Persist + PartialEq {
     /// The size of what [`made_for`](Self::made_for) would make.
     fn planned_bits(capacity: u64, rate: f64) -> Result<u64, ParameterError>;
 
-    /// The rate of wrong yeses that the bits themselves give.
+    /// The name of the chain's type.
+    const CHAIN_NAME: &'static str;
+
+    /// Whether the key may be a member, by code that the compiler can delete where the answer is not
+    /// used.
+    fn contains_inlined(&self, key: Digest) -> bool;
+
+    /// The false-positive rate that the bits themselves give.
     fn fill_fpr(&self) -> f64;
 
     fn probes(&self) -> u32;
@@ -44,6 +51,12 @@ impl Sealed for Bloom {
     const KIND: Kind = Kind::Bloom;
     const CHAIN: Kind = Kind::Growing;
     const WORDS_PER_UNIT: u64 = 1;
+    const CHAIN_NAME: &'static str = "Growing";
+
+    #[inline(always)]
+    fn contains_inlined(&self, key: Digest) -> bool {
+        self.contains_digest(key)
+    }
 
     fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
         Self::with_hasher(capacity, rate, hasher)
@@ -70,6 +83,12 @@ impl Sealed for Blocked {
     const KIND: Kind = Kind::Blocked;
     const CHAIN: Kind = Kind::GrowingBlocked;
     const WORDS_PER_UNIT: u64 = 8;
+    const CHAIN_NAME: &'static str = "GrowingBlocked";
+
+    #[inline(always)]
+    fn contains_inlined(&self, key: Digest) -> bool {
+        self.contains_inlined(key)
+    }
 
     fn made_for(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
         Self::with_hasher(capacity, rate, hasher)

@@ -1,5 +1,4 @@
 use super::*;
-use crate::filter::Filter;
 use proptest::prelude::*;
 
 fn digests(keys: u64, hasher: KeyHasher) -> Vec<Digest> {

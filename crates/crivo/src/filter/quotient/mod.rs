@@ -10,14 +10,19 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use self::geometry::Geometry;
-use self::operations::{Contains, ContainsBatch, Count, Insert, Remove};
+use self::operations::{Contains, ContainsBatch, CountCopies, Insert, Remove};
 use self::rebuild::{FillError, merged};
 use self::table::{NoPlace, NoSuch, Table};
-use super::{DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter};
+use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
+use super::{
+    Count, DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter,
+};
 use crate::persist::Metadata;
 use crate::theory::quotient;
-use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// The quotient filter: fingerprints in sorted order, each in a few bits more than its tail.
 ///
@@ -80,17 +85,17 @@ use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 /// farthest that anything may be displaced: then the filter is [`Full`] for it.
 ///
 /// ```
-/// use crivo::filter::{DynamicFilter, Filter, Quotient, RemovableFilter};
+/// use crivo::filter::{Count, Quotient};
 ///
 /// let mut seen = Quotient::new(1000, 0.01)?;
 /// seen.insert("ana")?;
 /// seen.insert("ana")?;
 /// assert!(seen.contains("ana"));
-/// assert_eq!(seen.count("ana"), 2);
+/// assert_eq!(seen.count("ana"), Count::AtMost(2));
 ///
 /// seen.expand()?; // place for 2,000 keys
 /// seen.remove("ana")?;
-/// assert_eq!(seen.count("ana"), 1);
+/// assert_eq!(seen.count("ana"), Count::AtMost(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -101,7 +106,7 @@ use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 ///   with expansion and merging.
 /// - D. Knuth, *The Art of Computer Programming* 3, §6.4, exercise 13: quotients in the place of
 ///   keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Quotient {
     table: Table,
     key_count: u64,
@@ -155,15 +160,9 @@ impl Quotient {
         self.table.geometry.remainder_bits()
     }
 
-    /// How often `key` was inserted, less removals: never too few, and too many if it shares its
-    /// fingerprint with others.
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.count_digest(self.hasher.digest(key))
-    }
-
     /// [`count`](Self::count) for a digest.
-    pub fn count_digest(&self, key: Digest) -> u64 {
-        self.table.processor.run(Count(&self.table, self.fingerprint(key)))
+    pub fn count_digest(&self, key: Digest) -> Count {
+        Count::AtMost(self.table.processor.run(CountCopies(&self.table, self.fingerprint(key))))
     }
 
     /// The rate by theory if there were so many keys.
@@ -183,16 +182,16 @@ impl Quotient {
     ///
     /// ```
     /// use crivo::KeyHasher;
-    /// use crivo::filter::{DynamicFilter, Filter, Quotient};
+    /// use crivo::filter::Quotient;
     ///
     /// let mut seen = Quotient::with_remainder_bits(1000, 10, KeyHasher::default())?;
-    /// (0..1000u32).try_for_each(|key| seen.insert(&key))?;
-    /// let rate = seen.expected_fpr();
+    /// seen.try_extend(0..1000u32)?;
+    /// let fpr = seen.expected_fpr();
     ///
     /// seen.expand()?;
     /// assert_eq!((seen.capacity(), seen.remainder_bits()), (2000, 9));
     /// assert!((0..1000u32).all(|key| seen.contains(&key)));
-    /// assert_eq!(seen.expected_fpr(), rate);
+    /// assert_eq!(seen.expected_fpr(), fpr);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -217,7 +216,7 @@ impl Quotient {
     /// expanded more often than the other. The shape stays that of `self`.
     ///
     /// ```
-    /// use crivo::filter::{DynamicFilter, Filter, Quotient};
+    /// use crivo::filter::{Count, Quotient};
     ///
     /// let mut left = Quotient::new(100, 0.01)?;
     /// let mut right = Quotient::new(100, 0.01)?;
@@ -226,7 +225,7 @@ impl Quotient {
     /// right.insert("rui")?;
     /// left.union_with(&right)?;
     /// assert!(left.contains("rui"));
-    /// assert_eq!(left.count("ana"), 2);
+    /// assert_eq!(left.count("ana"), Count::AtMost(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -329,21 +328,26 @@ impl Filter for Quotient {
 
 impl DynamicFilter for Quotient {
     #[inline]
-    fn insert_digest(&mut self, key: Digest) -> Result<(), Full> {
+    fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
         let full = Full::new(self.key_count, self.capacity());
         if full.key_count >= full.capacity {
             return Err(full);
         }
         let fingerprint = self.fingerprint(key);
         let processor = self.table.processor;
-        processor.run(Insert(&mut self.table, fingerprint)).map_err(|NoPlace| full)?;
+        let is_new = processor.run(Insert(&mut self.table, fingerprint)).map_err(|NoPlace| full)?;
         self.key_count += 1;
-        Ok(())
+        Ok(is_new)
     }
 
     #[inline]
     fn capacity(&self) -> u64 {
         self.table.geometry.capacity()
+    }
+
+    fn clear(&mut self) {
+        self.table.words.to_mut().fill(0);
+        self.key_count = 0;
     }
 }
 
@@ -357,5 +361,19 @@ impl RemovableFilter for Quotient {
         processor.run(Remove(&mut self.table, fingerprint)).map_err(|NoSuch| NotPresent)?;
         self.key_count = fewer;
         Ok(())
+    }
+}
+
+read_methods!(
+    Quotient,
+    hasher: |filter| filter.hasher,
+    example: "let mut filter = crivo::filter::Quotient::new(1_000, 0.01)?;\nfilter.insert(\"ana\")?;",
+);
+try_insert_methods!(Quotient);
+remove_methods!(Quotient, insert: "filter.insert(\"ana\")?;");
+
+impl fmt::Debug for Quotient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "Quotient", self, Some(self.capacity()))
     }
 }

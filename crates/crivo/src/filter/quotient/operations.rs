@@ -45,9 +45,9 @@ impl Operation for ContainsBatch<'_> {
 }
 
 /// How often there is this fingerprint.
-pub(super) struct Count<'a>(pub(super) &'a Table, pub(super) u64);
+pub(super) struct CountCopies<'a>(pub(super) &'a Table, pub(super) u64);
 
-impl Operation for Count<'_> {
+impl Operation for CountCopies<'_> {
     type Answer = u64;
 
     #[inline(always)]
@@ -56,14 +56,14 @@ impl Operation for Count<'_> {
     }
 }
 
-/// Adds a fingerprint.
+/// Adds a fingerprint, and tells whether it is new.
 pub(super) struct Insert<'a>(pub(super) &'a mut Table, pub(super) u64);
 
 impl Operation for Insert<'_> {
-    type Answer = Result<(), NoPlace>;
+    type Answer = Result<bool, NoPlace>;
 
     #[inline(always)]
-    fn run(self, processor: impl Processor) -> Result<(), NoPlace> {
+    fn run(self, processor: impl Processor) -> Result<bool, NoPlace> {
         self.0.to_mut().insert(processor, self.1)
     }
 }

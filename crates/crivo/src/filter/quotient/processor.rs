@@ -100,10 +100,10 @@ impl Best {
     /// Any processor can do it.
     pub(super) const PORTABLE: Self = Self::Portable(Portable(()));
 
-    /// Looks what the processor has.
+    /// Looks what the processor has, unless [`CRIVO_SIMD`](crate::simd) forbids to use it.
     pub(super) fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        {
+        if crate::simd::forced() != Some("scalar") {
             use std::arch::is_x86_feature_detected as has;
             if has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt") {
                 return Self::Bmi2(Bmi2(()));

@@ -1,7 +1,7 @@
 //! Tables from tables: growing and merging, without keys.
 
 use super::geometry::{BLOCK, Geometry};
-use super::table::{LARGEST_OFFSET, Table};
+use super::table::{MAX_OFFSET, Table};
 use crate::BuildError;
 
 /// Why a table could not be filled.
@@ -58,7 +58,7 @@ impl Table<&mut [u64]> {
     fn set_offsets(&mut self, next: &mut usize, last: usize, end: usize) -> Result<(), FillError> {
         while *next <= last {
             let offset = end.saturating_sub(*next * BLOCK);
-            if offset > LARGEST_OFFSET {
+            if offset > MAX_OFFSET {
                 return Err(FillError::NoPlace);
             }
             self.set_offset(*next, offset as u16);

@@ -29,12 +29,12 @@ use crate::bits::Words;
 pub(super) struct Table<W = Words> {
     pub(super) geometry: Geometry,
     pub(super) words: W,
-    /// What whoever asks the table may use.
+    /// The instructions to use.
     pub(super) processor: Best,
 }
 
 /// The largest offset that a table can write down.
-pub(super) const LARGEST_OFFSET: usize = u16::MAX as usize;
+pub(super) const MAX_OFFSET: usize = u16::MAX as usize;
 
 /// What [`Table::where_runs_have_ended`] looks for.
 #[derive(Clone, Copy)]
@@ -328,20 +328,20 @@ impl Table<&mut [u64]> {
         self.words[word] |= u64::from(offset) << self.geometry.offset_shift(block);
     }
 
-    /// Adds a fingerprint, unless there is no place for it.
+    /// Adds a fingerprint, unless there is no place for it; tells whether it is new.
     #[inline(always)]
     pub(super) fn insert(
         &mut self,
         processor: impl Processor,
         fingerprint: u64,
-    ) -> Result<(), NoPlace> {
+    ) -> Result<bool, NoPlace> {
         let (quotient, remainder) = self.geometry.split(fingerprint);
         let end = self.end_through(processor, quotient).ok_or(NoPlace)?;
         if end <= quotient {
             self.set_occupied(quotient, true);
             self.set_run_end(quotient, true);
             self.set_remainder(quotient, remainder);
-            return Ok(());
+            return Ok(true);
         }
         let empty = self
             .where_runs_have_ended(processor, quotient, end, Wanted::Empty)
@@ -349,16 +349,19 @@ impl Table<&mut [u64]> {
             .ok_or(NoPlace)?;
         // The quotients before the first slot of each of these blocks get one slot more of it.
         let pushed = quotient / BLOCK + 1..empty / BLOCK + 1;
-        if pushed.clone().any(|block| self.offset(block) == LARGEST_OFFSET) {
+        if pushed.clone().any(|block| self.offset(block) == MAX_OFFSET) {
             return Err(NoPlace);
         }
         let occupied = self.is_occupied(quotient);
         let mut place = end;
+        let mut is_new = true;
         if occupied {
             let start = self.run_before(quotient, end).start;
             while place > start && self.remainder(place - 1) > remainder {
                 place -= 1;
             }
+            // Runs are in order: an equal one lies just before.
+            is_new = place == start || self.remainder(place - 1) != remainder;
             if place == end {
                 self.set_run_end(end - 1, false);
             }
@@ -370,7 +373,7 @@ impl Table<&mut [u64]> {
             self.words[word] += 1 << self.geometry.offset_shift(block);
         }
         self.push_right(place, empty, remainder, place == end);
-        Ok(())
+        Ok(is_new)
     }
 
     /// Takes out one copy of a fingerprint, if there is one.
