@@ -13,7 +13,7 @@ const CUSTOMERS: u32 = 100_000;
 
 fn main() -> Result<(), ExchangeError> {
     println!("{CUSTOMERS} customers at B; A wants those that have an order. Bytes sent:\n");
-    println!("  matching  everything   semi-join  Bloom join  filter  rows sent in vain");
+    println!("  matching  everything   semi-join  Bloom join  filter  false positives");
     for matching in [10, 1_000, 10_000, 50_000, 95_000, CUSTOMERS] {
         let report = join(&orders(matching, CUSTOMERS), CUSTOMERS)?;
         println!(
@@ -28,7 +28,7 @@ fn main() -> Result<(), ExchangeError> {
     Ok(())
 }
 
-/// The keys of orders: so many of customers that B has, and a tenth as many as B has customers of
+/// The keys of orders: `matching` of customers that B has, and a tenth of B's number of customers of
 /// others.
 fn orders(matching: u32, customers: u32) -> HashSet<String> {
     let numbers = (0..matching).chain(customers..customers + customers / 10);

@@ -1,4 +1,4 @@
-//! Why an exchange ended without a result.
+//! Why an exchange failed.
 
 use crivo::codec::DecodeError;
 use crivo::filter::FuseError;
@@ -6,14 +6,14 @@ use crivo::{BuildError, ParameterError};
 use crivo_core::wire::WireError;
 use thiserror::Error;
 
-/// Why an exchange ended without a result. Whatever was gathered so far is not to be used.
+/// Why an exchange failed. Whatever was received so far must not be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExchangeError {
     /// A message ends too early.
     #[error("the peer's message is cut short")]
     Truncated,
-    /// A message goes on behind its end.
+    /// A message goes on after its end.
     #[error("the peer's message goes on after its end")]
     TrailingBytes,
     /// The first bytes are not those of a crivo exchange.
@@ -25,12 +25,12 @@ pub enum ExchangeError {
     /// A message of a kind that this library does not know.
     #[error("the peer sent a message of the unknown kind {0}; update the older side")]
     UnknownMessage(u8),
-    /// A message that has no place here.
+    /// A message that is not allowed at this point.
     #[error("the peer sent {found} where {expected} was expected")]
     Unexpected {
-        /// What should have come.
+        /// What was expected.
         expected: &'static str,
-        /// What came.
+        /// What was received.
         found: &'static str,
     },
     /// A number is larger than is ever needed: an honest peer does not send it.
@@ -43,8 +43,7 @@ pub enum ExchangeError {
         /// The maximum.
         limit: u64,
     },
-    /// The two peers hash their items under different keys: no id of the one means anything to the
-    /// other.
+    /// The two peers hash their items under different keys, so that their ids are unrelated.
     #[error("the peers hash their items under different keys; agree on one key for both")]
     SeedMismatch,
     /// The message contradicts what is known.
@@ -56,7 +55,7 @@ pub enum ExchangeError {
     /// Everything was exchanged, and the sets are still not the same.
     #[error("the sets are not the same after the exchange; did an input change meanwhile?")]
     NotEqual,
-    /// The filter in a message is no filter.
+    /// The filter in a message cannot be read.
     #[error("the peer's filter cannot be read")]
     Filter(#[from] DecodeError),
     /// A filter could not be built.

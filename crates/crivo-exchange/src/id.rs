@@ -4,7 +4,7 @@ use std::fmt;
 
 use siphasher::sip128::SipHasher24;
 
-/// What stands for an item in an exchange: 128 bits of SipHash-2-4 under the exchange's key.
+/// Identifies an item in an exchange: 128 bits of SipHash-2-4 under the exchange's key.
 ///
 /// Two of n items share an id with probability n²/2^129: 3e-25 for ten million items a side, where
 /// ids of 64 bits would collide once in 100,000 exchanges.
@@ -22,7 +22,7 @@ impl Id {
         self.0
     }
 
-    /// The upper 64 bits: they tell ids of one set apart well enough to ask for one.
+    /// The upper 64 bits: enough to identify an id of one set in a request.
     pub(super) const fn upper_half(self) -> u64 {
         (self.0 >> 64) as u64
     }
@@ -36,10 +36,10 @@ impl fmt::Debug for Id {
 
 /// The key of one exchange: 128 random bits that both peers know.
 ///
-/// Ids, the places of ids among the coded symbols, and checksums all depend on it. Whoever does not
-/// know it when the sets are made cannot choose items that collide; so take a fresh one, at random,
-/// for every exchange, once the sets are fixed. It is no password: it does not hide anything from
-/// who listens.
+/// Ids, the places of ids among the coded symbols, and checksums all depend on it. An
+/// adversary that does not know it when the sets are made cannot choose items that collide; so take a
+/// fresh random key for every exchange, once the sets are fixed. It is not a password: it hides nothing
+/// from an eavesdropper.
 ///
 /// ```
 /// use crivo_exchange::ExchangeKey;
@@ -53,12 +53,12 @@ impl fmt::Debug for Id {
 pub struct ExchangeKey([u8; 16]);
 
 impl ExchangeKey {
-    /// The key that these 16 bytes are.
+    /// The key with these 16 bytes.
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// The key that follows from what both peers contributed: neither chooses it alone.
+    /// The key derived from both peers' contributions: neither chooses it alone.
     pub fn agreed(initiator: [u8; 16], responder: [u8; 16]) -> Self {
         let mixed = SipHasher24::new_with_key(&initiator).hash(&responder);
         Self(mixed.as_u128().to_le_bytes())
@@ -70,15 +70,15 @@ impl ExchangeKey {
         Id(SipHasher24::new_with_key(&self.0).hash(item).as_u128())
     }
 
-    /// 64 bits for a purpose within the exchange, unrelated to those for any other. No item's id is
-    /// given away: ids are made under the key itself, these under another one.
+    /// 64 bits for a purpose within the exchange, unrelated to those for any other. They
+    /// reveal no item's id: ids are made under the key itself, these under another one.
     pub(super) fn derive(&self, purpose: &[u8], number: u64) -> u64 {
         let other = SipHasher24::new_with_key(&self.0).hash(b"crivo exchange").as_u128();
         let input = [purpose, &number.to_le_bytes()].concat();
         SipHasher24::new_with_key(&other.to_le_bytes()).hash(&input).as_u128() as u64
     }
 
-    /// What peers compare, to know that they have the same key.
+    /// A value that peers compare, to check that they have the same key.
     pub(super) fn check_value(&self) -> u64 {
         self.derive(b"check", 0)
     }
@@ -130,7 +130,7 @@ impl IdSet {
         Self { key, item_bytes: (mean * ids.len() as f64).round() as u64, ids }
     }
 
-    /// How many different items there are.
+    /// The number of different items.
     pub fn item_count(&self) -> u64 {
         self.ids.len() as u64
     }
@@ -167,13 +167,13 @@ impl IdSet {
         &self.ids[start..start + length]
     }
 
-    /// Takes out these ids, which are in order and all there.
+    /// Removes these ids, which are in order and all present.
     pub(super) fn remove_all(&mut self, leaving: &[Id]) {
         let mut leaving = leaving.iter().peekable();
         self.ids.retain(|id| leaving.next_if_eq(&id).is_none());
     }
 
-    /// Takes back what [`remove_all`](Self::remove_all) took out.
+    /// Adds back what [`remove_all`](Self::remove_all) removed.
     pub(super) fn rejoin(&mut self, left: &[Id]) {
         if !left.is_empty() {
             self.ids.extend_from_slice(left);
@@ -182,7 +182,7 @@ impl IdSet {
         }
     }
 
-    /// What tells two sets apart.
+    /// The fingerprint of the set.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = Fingerprint::default();
         for &id in &self.ids {
@@ -192,7 +192,7 @@ impl IdSet {
     }
 }
 
-/// The number of ids and their sum: what tells two sets apart.
+/// The fingerprint of a set: the number of ids and their sum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     pub(super) count: u64,

@@ -119,7 +119,7 @@ impl ItemReader {
         Ok(())
     }
 
-    /// An error unless just so many items have come, all of them whole.
+    /// An error unless exactly this number of items was received, all complete.
     pub(super) fn finish(&self, count: u64) -> Result<(), ExchangeError> {
         if !self.pending.is_empty() {
             return Err(ExchangeError::Truncated);
@@ -137,7 +137,7 @@ enum Split<'a> {
         item: &'a [u8],
         rest: &'a [u8],
     },
-    /// At least so many bytes are missing for an item.
+    /// At least this number of bytes is missing for an item.
     Missing(usize),
 }
 

@@ -1,7 +1,7 @@
 //! Making two sets equal, when they nearly are.
 //!
-//! Two peers have a set each, and want to know what the other has and they have not. To send a
-//! whole set for that is a waste where the difference is small.
+//! Two peers have a set each, and each wants to know what the other has and it lacks. To send a whole
+//! set for that is wasteful where the difference is small.
 //!
 //! ```text
 //!   here   ana rui eva ivo                there   ana rui eva joy
@@ -12,14 +12,14 @@
 //! |---|---|---|
 //! | all of it, exactly, at the least cost | [`Session`] | chosen by a [`SyncPlan`] |
 //! | what is different, exactly | [`rateless`] | about 29 bytes per differing item, whatever the size of the sets |
-//! | what is missing or common, in one message | [`Offer`], [`Sieve`] | some bits per item of the set; a known rate of error |
+//! | what is missing or common, in one message | [`Offer`], [`Sieve`] | some bits per item of the set; a known false-positive rate |
 //! | which rows have a partner there? | [`join`] | some bits per key |
 //! | how large is the difference? | [`rateless::Decoder::estimate`] | nothing beside the symbols |
 //! | the same, in one message and before anything else | [`Strata`] | 15 KB |
 //!
 //! Everything here is bytes in and bytes out: no sockets, no files, no clock and no randomness of
-//! its own. Whoever drives it carries the messages, each at most [`MAX_MESSAGE`] bytes long, and
-//! gives it a fresh [`ExchangeKey`].
+//! its own. The caller carries the messages, each at most [`MAX_MESSAGE`] bytes long, and supplies a
+//! fresh [`ExchangeKey`].
 //!
 //! ```
 //! use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
@@ -56,8 +56,8 @@
 //! # What can be trusted
 //!
 //! A message is checked before it is used: hostile or truncated bytes are an [`ExchangeError`], and
-//! ask for memory only in proportion to what has come. But a peer that lies about its set is
-//! believed, as anyone is who speaks about himself; and nothing here is encrypted or signed.
+//! cause allocations only in proportion to what was received. But a peer that lies about its own set
+//! is believed, and nothing here is encrypted or signed.
 //!
 //! # References
 //! - L. Yang, Y. Gilad, M. Alizadeh, *Practical rateless set reconciliation*, SIGCOMM 2024: coded

@@ -1,16 +1,16 @@
 //! Difference and intersection by filter: one message, no answer to wait for.
 //!
-//! A peer *offers* a filter of its set. The other asks it for each of its own ids:
+//! A peer *offers* a filter of its set. The other queries it for each of its own ids:
 //!
 //! ```text
 //!   A = {ana, rui, eva}   ──── filter of A ────→   B = {ana, rui, ivo, joy}
-//!                                                  ana: yes    rui: yes    ivo: no    joy: yes (!)
+//!                                                  accepts ana, rui and joy (!), rejects ivo
 //!
-//!   difference     B sends ivo, which A certainly lacks. It misses joy: a wrong yes.
+//!   difference     B sends ivo, which A certainly lacks. It misses joy: a false positive.
 //!   intersection   B sends ana, rui and joy. A knows its own set, and drops joy.
 //! ```
 //!
-//! The intersection is exact in the end. The difference misses each element with the filter's rate
+//! The intersection is exact in the end. The difference misses each element with the filter's FPR
 //! ε, so that of d elements ε·d are missed on average: for at most one, ε = 1/d, and the filter takes
 //! n·1.44·log2(d) bits as a Bloom filter, n·1.1·log2(d) as a fuse filter. A second round, with a
 //! filter of all that A has by then and other hash functions, leaves ε²·d; an exact end is that of a
@@ -28,11 +28,11 @@ use crivo::{KeyHasher, ParameterError};
 
 pub(super) const TAG: u8 = 5;
 
-/// The most keys of one part: with the widest fingerprints, its message is half of what is allowed.
+/// The maximum number of keys of one part: with the widest fingerprints, its message is half of what is allowed.
 const PART: u64 = 1 << 17;
 /// More parts than this are more than 2^37 items.
 const MAX_PARTS: u64 = 1 << 20;
-/// The widest fingerprints. The rate is 2^−width.
+/// The maximum width of fingerprints. The FPR is 2^−width.
 pub(super) const MAX_WIDTH: u32 = 32;
 /// What a filter's file has before its table.
 const HEADER: f64 = 128.0;
@@ -47,7 +47,7 @@ const HEADER: f64 = 128.0;
 /// let theirs = IdSet::of_items(key, (500..1_500u32).map(u32::to_le_bytes));
 ///
 /// let mut sieve = Sieve::new(key, 0);
-/// let mut offer = Offer::new(&ours, 8, 0)?; // a rate of 1/256
+/// let mut offer = Offer::new(&ours, 8, 0)?; // an FPR of 1/256
 /// while let Some(message) = offer.next_message(&ours)? {
 ///     sieve.receive(&message, &theirs)?;
 /// }
@@ -68,8 +68,8 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// A filter of `set` with a rate of 2^−`width` wrong yeses. Rounds of one exchange have unrelated
-    /// hash functions.
+    /// A filter of `set` with an FPR of 2^−`width`. Rounds of one exchange have unrelated hash
+    /// functions.
     ///
     /// # Errors
     /// If the width is not from 1 to 32.
@@ -109,7 +109,7 @@ impl Offer {
                 FuseOptions { width: self.width, arity, threads: Some(1), hasher: self.hasher };
             return Ok(options.build_digests(digests.collect())?.into());
         }
-        let mut filter = Bloom::with_hasher(n, rate(self.width), self.hasher)?;
+        let mut filter = Bloom::with_hasher(n, fpr(self.width), self.hasher)?;
         filter.extend(digests);
         Ok(filter.into())
     }
@@ -133,11 +133,11 @@ fn fuse_bits(n: u64, width: u32) -> f64 {
 }
 
 fn bloom_bits(n: u64, width: u32) -> f64 {
-    bloom::bits(n, rate(width)).map_or(f64::INFINITY, |bits| bits as f64)
+    bloom::bits(n, fpr(width)).map_or(f64::INFINITY, |bits| bits as f64)
 }
 
-/// The rate of wrong yeses of a filter of this width.
-pub(super) fn rate(width: u32) -> f64 {
+/// The false-positive rate of a filter of this width.
+pub(super) fn fpr(width: u32) -> f64 {
     0.5f64.powi(width as i32)
 }
 
@@ -159,11 +159,11 @@ fn hasher(key: ExchangeKey, round: u64) -> KeyHasher {
     KeyHasher::xxh3(key.derive(b"filter", round))
 }
 
-/// What a peer finds out from an [`Offer`]: which of its own ids the other certainly lacks.
+/// Finds by an [`Offer`] which ids of the own set the peer certainly lacks.
 #[derive(Debug, Clone)]
 pub struct Sieve {
     hasher: KeyHasher,
-    /// How many there are, once a message has told.
+    /// The number of parts, known from the first message on.
     parts: Option<u64>,
     received: u64,
     missing: Vec<Id>,
@@ -177,11 +177,10 @@ impl Sieve {
         Self { hasher, parts: None, received: 0, missing: Vec::new(), expected_missed: 0.0 }
     }
 
-    /// Takes the next message of the offer, and asks it for the ids of `set`, which is the same for
-    /// all messages.
+    /// Queries the next message of the offer for the ids of `set`, which is the same for all messages.
     ///
     /// # Errors
-    /// If it is not the next message, no filter, or a filter made under another key.
+    /// If it is not the next message, not a filter, or a filter made under another key.
     pub fn receive(&mut self, message: &[u8], set: &IdSet) -> Result<(), ExchangeError> {
         let (tag, mut reader) = wire::open(message)?;
         if tag != TAG {
@@ -206,8 +205,8 @@ impl Sieve {
             }
             let before = self.missing.len();
             self.sift(&filter, ids);
-            let rate = filter.expected_fpr().min(0.999);
-            self.expected_missed += (self.missing.len() - before) as f64 * rate / (1.0 - rate);
+            let fpr = filter.expected_fpr().min(0.999);
+            self.expected_missed += (self.missing.len() - before) as f64 * fpr / (1.0 - fpr);
         }
         self.parts = Some(parts);
         self.received += 1;
@@ -226,7 +225,7 @@ impl Sieve {
         }
     }
 
-    /// Whether every part of the filter has come.
+    /// Whether every part of the filter has been received.
     pub fn is_complete(&self) -> bool {
         self.parts == Some(self.received)
     }
@@ -236,9 +235,8 @@ impl Sieve {
         &self.missing
     }
 
-    /// How many more the peer lacks, on average: ε/(1−ε) for each that was found missing.
-    ///
-    /// So many of the [`common`](Self::common) ids are wrong.
+    /// The expected number of ids that the peer lacks and that were missed: ε/(1−ε) for each that was
+    /// found missing. They are among the [`common`](Self::common) ids.
     pub fn expected_missed(&self) -> f64 {
         self.expected_missed
     }
@@ -270,8 +268,8 @@ mod tests {
         sieve
     }
 
-    /// 100,000 missing at a rate of 2^−6: 1562.5 missed, standard deviation 39; the test fails by
-    /// chance with 1e-9. In a second round, with the same rate, 24 of those: at most 70 with 1 − 1e-13.
+    /// 100,000 missing at an FPR of 2^−6: 1562.5 missed, standard deviation 39; the test fails by
+    /// chance with 1e-9. In a second round, with the same FPR, 24 of those: at most 70 with 1 − 1e-13.
     #[test]
     fn a_difference_misses_what_theory_says_and_a_second_round_finds_it() {
         let key = ExchangeKey::new([1; 16]);

@@ -14,7 +14,7 @@
 //! tiny, items short, or nearly nothing is in common. A filter of one side only is for sets of which
 //! one has little that the other lacks.
 
-use super::offer::{MAX_WIDTH, offer_bytes, rate};
+use super::offer::{MAX_WIDTH, fpr, offer_bytes};
 use super::rateless::codec::symbols_bytes;
 use super::rateless::expected_symbols;
 use super::wire::number_length;
@@ -27,7 +27,7 @@ pub(super) const WANTED_BYTES: f64 = 8.0;
 /// What every session sends: summaries, ends of items, seals.
 const AROUND: f64 = 85.0;
 
-/// What is known of two sets before it is decided how to go on.
+/// What is known about two sets before a protocol is chosen.
 ///
 /// *Here* is the side that decodes and decides, *there* the other.
 ///
@@ -51,7 +51,7 @@ pub struct Situation {
     pub there: u64,
     /// The length of all items there together, in bytes.
     pub there_bytes: u64,
-    /// How many items are on one side only, about.
+    /// The estimated number of items on one side only.
     pub difference: f64,
 }
 
@@ -121,7 +121,7 @@ impl Situation {
         AROUND
             + lengths
             + match protocol {
-                // Symbols that cost as much as everything are given up for everything.
+                // Once symbols have cost as much as everything, everything is sent instead.
                 Protocol::Rateless => {
                     let symbols = symbols_cost(self.there as f64, only_here, only_there);
                     let everything = self.everything_cost();
@@ -129,7 +129,7 @@ impl Situation {
                 }
                 Protocol::Filters { here, there } => {
                     let missed =
-                        |width: u32, all: f64| if width == 0 { all } else { all * rate(width) };
+                        |width: u32, all: f64| if width == 0 { all } else { all * fpr(width) };
                     let bytes = |width: u32, count: f64| {
                         if width == 0 { 0.0 } else { offer_bytes(count, width) }
                     };

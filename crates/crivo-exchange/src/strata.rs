@@ -31,7 +31,7 @@ const SYMBOLS: usize = 32;
 /// The strata's symbols are unrelated to those of a session.
 const FIRST_ROUND: u64 = 1 << 32;
 
-/// What one peer tells of its set, so that the other can estimate the difference.
+/// A summary of one peer's set, from which the other estimates the difference.
 ///
 /// ```
 /// use crivo_exchange::{ExchangeKey, IdSet, Strata};
@@ -148,7 +148,7 @@ fn read_stratum(reader: &mut Reader<'_>) -> Result<Stratum, ExchangeError> {
     Ok(Stratum { item_count, symbols: with_count(&symbols, 0, item_count) })
 }
 
-/// The ids of a stratum: those whose hash ends in so many zeros; in the last, in so many or more.
+/// The ids of a stratum: those whose hash ends in that number of zeros; in the last, that or more.
 fn part(set: &IdSet, number: usize) -> IdSet {
     let hasher = KeyHasher::xxh3(set.key().derive(b"strata", 0));
     let level = |id: &Id| hasher.digest(&id.get()).get().trailing_zeros() as usize;

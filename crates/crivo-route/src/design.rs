@@ -1,4 +1,4 @@
-//! Two ways to describe a subtree, and the sets of numbers that stand for it.
+//! Two ways to describe a subtree, and the sets of numbers that represent it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use crivo::hash::Indices;
 use crivo::theory::bloom;
 use crivo::{Digest, KeyHasher, ParameterError};
 
-/// How the filters of a tree are made. All of its nodes follow the same design.
+/// How the filters of a tree are built. All of its nodes use the same design.
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -35,34 +35,34 @@ pub(super) enum Shape {
     Sized(Sizing),
 }
 
-/// The most bits of a shared filter: one child's takes 512 MB.
+/// The maximum number of bits of a shared filter: one child's takes 512 MB.
 const MAX_BITS: u64 = 1 << 32;
 
 impl Design {
     /// All filters have the same m and k, so that a parent's is the OR of its children's. They are
-    /// large enough for the root: for `capacity` resources in the whole tree, at this rate.
+    /// large enough for the root: for `capacity` resources in the whole tree, at this FPR.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or a filter would have more than
+    /// If the capacity is 0, the FPR is not between 0 and 1, or a filter would have more than
     /// 2^32 bits.
-    pub fn shared(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
-        let size = bloom::size(capacity, rate)?;
+    pub fn shared(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
+        let size = bloom::size(capacity, fpr)?;
         if size.bits > MAX_BITS {
             return Err(ParameterError::new("size in bits", size.bits, "at most 2^32"));
         }
         Ok(Self { shape: Shape::Shared { bits: size.bits, probes: size.probes }, hasher })
     }
 
-    /// Every filter is as large as its own subtree needs for this rate. A node keeps the digests of
-    /// its subtree, and tells its parent of digests.
+    /// Every filter is as large as its own subtree needs for this FPR. A node keeps the digests of
+    /// its subtree, and sends digests to its parent.
     ///
     /// # Errors
-    /// If the rate is not between 0 and 1.
-    pub fn sized(rate: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
-        Ok(Self { shape: Shape::Sized(Sizing::new(rate)?), hasher })
+    /// If the FPR is not between 0 and 1.
+    pub fn sized(fpr: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
+        Ok(Self { shape: Shape::Sized(Sizing::new(fpr)?), hasher })
     }
 
-    /// The hash function.
+    /// The hasher.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
@@ -75,11 +75,11 @@ impl Design {
         }
     }
 
-    /// What stands for this design in messages, so that two designs are never mixed.
+    /// Identifies this design in messages, so that two designs are never mixed.
     pub(super) fn fingerprint(&self) -> u64 {
         let (a, b) = match self.shape {
             Shape::Shared { bits, probes } => (bits, u64::from(probes)),
-            Shape::Sized(sizing) => (0, sizing.rate().to_bits()),
+            Shape::Sized(sizing) => (0, sizing.fpr().to_bits()),
         };
         let identity = self.hasher.identity();
         let parts = [a, b, u64::from(identity.family().id()), identity.value()];
@@ -96,7 +96,7 @@ impl Design {
         }
     }
 
-    /// The numbers that stand for a resource: positions of bits, or its digest. In order, without
+    /// The numbers that represent a resource: positions of bits, or its digest. In order, without
     /// repetition.
     pub(super) fn numbers_of(&self, resource: Digest) -> Vec<u64> {
         match self.shape {
@@ -117,15 +117,15 @@ impl fmt::Display for Design {
         f.write_str(self.name())?;
         match self.shape {
             Shape::Shared { bits, probes } => write!(f, " ({bits} bits, k = {probes})"),
-            Shape::Sized(sizing) => write!(f, " ({}%)", sizing.rate() * 100.0),
+            Shape::Sized(sizing) => write!(f, " ({}%)", sizing.fpr() * 100.0),
         }
     }
 }
 
-/// A set of the numbers that a design deals in.
+/// A set of numbers: positions of bits, or digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NumberSet {
-    /// Positions: a bitmap of so many bits.
+    /// Positions: a bitmap with this number of bits.
     Bits { words: Vec<u64>, bits: u64 },
     /// Digests.
     Digests(BTreeSet<u64>),
@@ -157,7 +157,7 @@ impl NumberSet {
         }
     }
 
-    /// Takes the number in if it is not there, and out if it is.
+    /// Adds the number if it is not there, and removes it if it is.
     pub(super) fn flip(&mut self, number: u64) {
         match self {
             Self::Bits { words, .. } => words[(number / 64) as usize] ^= 1 << (number % 64),
@@ -199,7 +199,7 @@ impl NumberSet {
         }
     }
 
-    /// The memory that it takes, in bits.
+    /// Its memory in bits.
     pub(super) fn size_in_bits(&self) -> u64 {
         match self {
             Self::Bits { bits, .. } => *bits,
@@ -220,20 +220,20 @@ fn ones(words: impl Iterator<Item = u64>) -> Vec<u64> {
     positions
 }
 
-/// What a node knows of one child's subtree.
+/// What a node knows about one child's subtree.
 #[derive(Debug, Clone)]
 pub(super) struct View {
     pub(super) numbers: NumberSet,
-    /// What is asked instead of the digests, which may lie in slow storage.
+    /// Queried instead of the digests, which may be kept in slow storage.
     filter: Option<SizedFilter>,
     /// The number of the next summary.
     pub(super) next_sequence: u64,
-    /// Whether no summary is missing. While one is, nobody knows what the child does not have.
+    /// Whether no summary is missing. While one is, no absence is certain, and everything is accepted.
     pub(super) complete: bool,
 }
 
 impl View {
-    /// The view of a `child` that said so much.
+    /// The view of a `child` that reported these numbers.
     pub(super) fn new(child: NodeId, design: &Design, numbers: NumberSet, sequence: u64) -> Self {
         let filter = match (design.shape, &numbers) {
             (Shape::Sized(sizing), NumberSet::Digests(digests)) => {
@@ -244,7 +244,7 @@ impl View {
         Self { numbers, filter, next_sequence: sequence.wrapping_add(1), complete: true }
     }
 
-    /// Takes in numbers that changed, none above the greatest.
+    /// Applies numbers that changed, none above the greatest.
     pub(super) fn apply(&mut self, flipped: &[u64]) {
         for &number in flipped {
             self.numbers.flip(number);
@@ -267,7 +267,7 @@ impl View {
         }
     }
 
-    /// The rate of wrong yeses of a filter with so much in it.
+    /// The false-positive rate of the filter with its present contents.
     pub(super) fn expected_fpr(&self, design: &Design) -> f64 {
         match (design.shape, &self.filter) {
             (Shape::Shared { probes, .. }, _) => self.numbers.fill().powf(f64::from(probes)),
@@ -276,7 +276,7 @@ impl View {
         }
     }
 
-    /// The bits of the filter that is asked, and those that it is rebuilt from.
+    /// The bits of the filter, and those that it is rebuilt from.
     pub(super) fn size_in_bits(&self) -> (u64, u64) {
         match &self.filter {
             Some(filter) => (filter.size_in_bits(), self.numbers.size_in_bits()),

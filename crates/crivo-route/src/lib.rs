@@ -2,8 +2,8 @@
 //!
 //! Nodes form a rooted tree, and each has some resources: files, services, rows. A request for a
 //! resource may come from any node. Where should it go? A list of all resources at every node
-//! would answer that, and be as large as everything. Instead a node keeps **one filter for each
-//! child**, which describes all that the child's subtree has:
+//! would answer that, at the cost of storing everything everywhere. Instead a node keeps **one filter for each
+//! child**, which holds all resources of the child's subtree:
 //!
 //! ```text
 //!                  root                       "song" asked for at c:
@@ -19,7 +19,8 @@
 //! *Down where a filter accepts, else up.* A filter errs in one direction only. What it rejects is
 //! certainly not there, so that no resource is ever missed. What it accepts may be a mistake: then
 //! the request finds nothing below, and goes back to try the next child, or the parent. It carries
-//! its path, and nodes remember nothing of it. A request for what nobody has ends at the root.
+//! its path, and nodes remember nothing of it. A request for a resource that no node has ends at the
+//! root.
 //!
 //! ```
 //! use crivo::KeyHasher;
@@ -44,17 +45,17 @@
 //! | [`shared`](Design::shared) | all of one m and k, so that a parent's is the OR of its children's; large enough for the root | the bits that flipped |
 //! | [`sized`](Design::sized) | as large as each subtree needs, rebuilt from digests | a digest |
 //!
-//! *Shared* filters need nothing but filters: a node makes its own from its children's, whoever
-//! they are. But each is as large as the root's, however small its subtree. They are sent as the
+//! *Shared* filters need nothing but filters: a node builds its own from those of its children. But
+//! each is as large as the root's, however small its subtree. They are sent as the
 //! positions of their bits, by Rice's code, which takes little more than their entropy; in memory
-//! they are as large as they are. Low in the tree they are nearly empty and hardly ever wrong.
+//! they are uncompressed. Low in the tree they are nearly empty and hardly ever wrong.
 //!
-//! *Sized* filters are as small as they can be, and wrong at the same rate everywhere. The price is
-//! that no filter can be made from smaller ones: digests travel to the root and are stored on the
+//! *Sized* filters are as small as they can be, and have the same FPR everywhere. The price is
+//! that no filter can be built from smaller ones: digests travel to the root and are stored on the
 //! way, where no request needs to read them.
 //!
-//! Either way, a change is told from parent to parent, and not even that far if it makes no
-//! difference to a subtree: another node of it has the same resource, or had set the same bits.
+//! Either way, a change is reported from parent to parent, and only as far as it makes a difference
+//! to a subtree. It makes none if another node of it has the same resource, or had set the same bits.
 //! Nodes can be removed as exactly as they were added, because a parent knows what each of its
 //! children contributed.
 //!
@@ -67,16 +68,16 @@
 //!   hops = shortest + 2 F          stretch = hops/shortest = 1 + 2 F/shortest
 //! ```
 //!
-//! [`theory`] tells how large F is to be expected; `crivo study routing` measures it.
+//! [`theory`] predicts F; `crivo study routing` measures it.
 //!
 //! # When not to use it
 //! - A tree of a few nodes: let the root know everything.
 //! - Resources that can be *given* a place: a distributed hash table finds them without filters.
-//!   Filters are for things that are where they are.
-//! - Nodes that lie: whoever answers "I accept everything" gets every request.
+//!   Filters are for resources whose place is given.
+//! - Malicious nodes: one whose filter accepts everything attracts every request.
 //!
-//! A tree must be at rest for the promise to hold: a request that is under way while nodes move can
-//! come to a node that is gone, and has to be made again.
+//! The guarantee holds for a tree at rest. A request under way while nodes move can reach a node that
+//! is gone, and has to be repeated.
 //!
 //! # References
 //! - S. Rhea, J. Kubiatowicz, *Probabilistic location and routing*, INFOCOM 2002: filters that lead

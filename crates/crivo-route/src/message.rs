@@ -1,4 +1,4 @@
-//! What nodes say to each other, and how that looks in bytes.
+//! The messages between nodes, and their bytes.
 //!
 //! ```text
 //!   version (1)   kind   fields, in the order of their declaration
@@ -10,10 +10,10 @@
 
 use super::wire::{MessageError, Reader, put_bytes, put_number, put_sorted, read_sorted};
 
-/// The version of the protocol that is spoken here, and the only one that is understood.
+/// The version of the protocol, and the only one that is understood.
 const VERSION: u8 = 1;
 
-/// The longest name of a resource, in bytes.
+/// The maximum length of a resource's name, in bytes.
 pub const MAX_NAME_LENGTH: usize = 1 << 16;
 
 /// A node of a tree, by its number.
@@ -33,7 +33,7 @@ pub enum Direction {
     Up,
     /// From the parent, whose filter of this subtree accepts the resource.
     Down,
-    /// From a child that was tried in vain.
+    /// From a child whose subtree was searched without success.
     Back,
 }
 
@@ -42,27 +42,27 @@ pub enum Direction {
 pub struct Request {
     /// Which way it is going.
     pub direction: Direction,
-    /// The steps it has taken, in vain or not.
+    /// The hops so far, wrong turns included.
     pub hops: u64,
-    /// The times it went down into a subtree that does not have the resource.
+    /// How often it went down into a subtree without the resource.
     pub false_forwards: u64,
-    /// How many of the nodes on the path were left upwards; they are the first.
+    /// The number of nodes on the path, the first ones, that were left upwards.
     pub climbed: u64,
-    /// The nodes from the origin to the one that sends this, without the branches that were tried
-    /// in vain. Backwards it is the way home.
+    /// The nodes from the origin to the sender, without the branches that were searched without
+    /// success. Reversed, it is the path of the answer.
     pub path: Vec<NodeId>,
     /// The name of the resource.
     pub resource: Vec<u8>,
 }
 
-/// What became of a request, on its way back to the origin.
+/// The result of a request, on its way back to the origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Who has the resource, if anybody.
+    /// The node that has the resource, if any.
     pub holder: Option<NodeId>,
-    /// The steps of the request.
+    /// The hops of the request.
     pub hops: u64,
-    /// The times it went down in vain.
+    /// How often it went down into a subtree without the resource.
     pub false_forwards: u64,
     /// The nodes still to be passed, the origin first.
     pub path: Vec<NodeId>,
@@ -75,7 +75,7 @@ pub struct Answer {
 pub struct Whole {
     /// The number of this summary; the next one has the next number.
     pub sequence: u64,
-    /// Which [`Design`](super::Design) the sender follows.
+    /// The fingerprint of the sender's [`Design`](super::Design).
     pub design: u64,
     /// Whether the numbers are those that are *not* in the set, because they are fewer.
     pub complement: bool,
@@ -95,7 +95,7 @@ pub struct Whole {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Message {
-    /// From a child: all that its subtree has. Whoever sends it becomes a child.
+    /// From a child: all resources of its subtree. The sender becomes a child.
     Whole(Whole),
     /// From a child: these numbers are in its set if they were not, and not if they were.
     Change {
@@ -106,13 +106,13 @@ pub enum Message {
     },
     /// To a child: a summary is missing; send all.
     WholeWanted,
-    /// From a child: I am no longer yours.
+    /// From a child: it leaves this parent.
     Leave,
-    /// To a child: I am going; this is your new parent.
+    /// To a child: the sender leaves; this is the new parent.
     Reattach(NodeId),
-    /// Who has this resource?
+    /// A search for a resource.
     Request(Request),
-    /// This one has it, or nobody.
+    /// The result of a search.
     Answer(Answer),
 }
 
@@ -158,11 +158,11 @@ impl Message {
         bytes
     }
 
-    /// The message that these bytes are.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// If they are none: cut short, too long, of another version, or contradictory. Memory is
-    /// asked for only in proportion to the bytes.
+    /// If the bytes are not a message: cut short, too long, of another version, or contradictory.
+    /// Memory is allocated only in proportion to the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
         let version = reader.byte()?;
@@ -212,7 +212,7 @@ impl Message {
         Ok(message)
     }
 
-    /// The number that stands for this kind in messages. It never changes.
+    /// The number of this kind in messages. It never changes.
     const fn kind(&self) -> u8 {
         match self {
             Self::Whole(_) => 1,

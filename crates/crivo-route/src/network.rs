@@ -7,12 +7,12 @@ use super::design::Design;
 use super::message::{Message, NodeId};
 use super::node::{Node, NodeAction, RequestOutcome};
 
-/// How many messages there were, and their bytes.
+/// A number of messages and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MessageCount {
-    /// How many messages.
+    /// The number of messages.
     pub messages: u64,
-    /// How many bytes they had in all.
+    /// Their bytes in total.
     pub bytes: u64,
 }
 
@@ -23,7 +23,7 @@ impl MessageCount {
     }
 }
 
-/// What happened in a [`Network`] so far.
+/// Counts of what happened in a [`Network`] so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -39,24 +39,24 @@ pub struct Statistics {
     pub others: MessageCount,
     /// Requests that found their resource.
     pub found: u64,
-    /// Requests for what nobody has.
+    /// Requests for resources that no node has.
     pub not_found: u64,
     /// The hops of all requests.
     pub hops: u64,
     /// The hops that they would have had on the shortest path: to the nearest holder, or to the
     /// root if there is none.
     pub shortest_hops: u64,
-    /// The times that a request went down in vain.
+    /// How often a request went down into a subtree without the resource.
     pub false_forwards: u64,
 }
 
-/// A request that has come to its end.
+/// A finished request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// What became of it.
+    /// Its result.
     pub outcome: RequestOutcome,
     /// The hops of the shortest path through the tree: to the nearest holder, or to the root if
-    /// nobody has the resource.
+    /// no node has the resource.
     pub shortest_hops: u64,
 }
 
@@ -98,7 +98,7 @@ impl Delivery {
 pub struct Network {
     design: Design,
     nodes: BTreeMap<NodeId, Node>,
-    /// Who has what: the truth that no node knows, for measuring shortest paths.
+    /// The holders of each resource, which no node knows, for measuring shortest paths.
     holders: BTreeMap<Vec<u8>, BTreeSet<NodeId>>,
     next_id: u64,
     /// Sender, receiver, bytes.
@@ -138,12 +138,12 @@ impl Network {
         self.nodes.values()
     }
 
-    /// What happened so far.
+    /// The counts so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
-    /// Counts from 0 again.
+    /// Resets the counts to 0.
     pub fn reset_statistics(&mut self) {
         self.statistics = Statistics::default();
     }
@@ -184,7 +184,7 @@ impl Network {
         Ok(id)
     }
 
-    /// The node goes, with its own resources; its children move to its parent.
+    /// Removes a node with its resources; its children move to its parent.
     ///
     /// # Errors
     /// If there is no such node, or it is the root.
@@ -214,7 +214,7 @@ impl Network {
         self.settle(id, actions)
     }
 
-    /// The node gets a resource.
+    /// Adds a resource to a node.
     ///
     /// # Errors
     /// If there is no such node, or the name is too long.
@@ -224,7 +224,7 @@ impl Network {
         self.settle(id, actions)
     }
 
-    /// The node loses a resource, if it has it.
+    /// Removes a resource from a node, if it has it.
     ///
     /// # Errors
     /// If there is no such node.

@@ -9,7 +9,7 @@ use super::message::{Answer, Direction, MAX_NAME_LENGTH, Message, NodeId, Reques
 use super::wire::MessageError;
 use crivo::ParameterError;
 
-/// What a node wants done.
+/// What the caller has to do for a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeAction {
@@ -24,31 +24,31 @@ pub enum NodeAction {
     Deliver {
         /// The name of the resource.
         resource: Vec<u8>,
-        /// Who asked for it.
+        /// The node that requested it.
         origin: NodeId,
     },
-    /// A request that was made here has come to its end.
+    /// A request of this node has finished.
     Finished(RequestOutcome),
-    /// The node has told its neighbours that it leaves, and can be forgotten.
+    /// The node has left the tree, and can be dropped.
     Left,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestOutcome {
     /// The name of the resource.
     pub resource: Vec<u8>,
-    /// Who has it; `None`: nobody in the tree.
+    /// The node that has it; `None` if no node in the tree does.
     pub holder: Option<NodeId>,
-    /// The steps that the request took until then, in vain or not.
+    /// The hops of the request, wrong turns included.
     pub hops: u64,
-    /// The times it went down into a subtree that does not have the resource.
+    /// How often it went down into a subtree without the resource.
     pub false_forwards: u64,
 }
 
 /// A node of a tree in which requests find their way by filters. See [the module](super).
 ///
-/// It knows its parent, its children, and what they said. Two nodes, by hand:
+/// It knows its parent, its children, and the summaries that they sent. Two nodes, by hand:
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -83,7 +83,7 @@ pub struct Node {
     leaving: bool,
 }
 
-/// Making one, and what it has.
+/// Construction and contents.
 impl Node {
     /// A node on its own: the root of a tree of one.
     pub fn new(id: NodeId, design: Design) -> Self {
@@ -126,31 +126,31 @@ impl Node {
     }
 
     /// Whether the subtree of `child` may have the resource. `false` is certain; for a node that
-    /// is no child it is `false`.
+    /// is not a child it is `false`.
     pub fn accepts(&self, child: NodeId, resource: &[u8]) -> bool {
         let numbers = self.numbers_of(resource);
         self.children.get(&child).is_some_and(|view| view.accepts(&numbers))
     }
 
-    /// The rate at which the filter of `child` wrongly accepts, by its size and what it holds;
-    /// `None` for a node that is no child.
+    /// The false-positive rate of the filter of `child`, by its size and contents; `None` for a node
+    /// that is not a child.
     pub fn expected_fpr(&self, child: NodeId) -> Option<f64> {
         self.children.get(&child).map(|view| view.expected_fpr(&self.design))
     }
 
-    /// All that the subtree of this node has, as it would be told to a new parent.
+    /// All resources of this node's subtree, in the form that a new parent receives.
     pub fn summary(&self) -> Whole {
         let (complement, numbers) = self.told.sparser();
         let design = self.design.fingerprint();
         Whole { sequence: self.sequence, design, complement, numbers }
     }
 
-    /// The bits of the filters that are asked.
+    /// The bits of the filters that requests query.
     pub fn filter_bits(&self) -> u64 {
         self.children.values().map(|view| view.size_in_bits().0).sum()
     }
 
-    /// The bits that filters are rebuilt from: digests, which may lie in slow storage.
+    /// The bits that filters are rebuilt from: digests, which may be kept in slow storage.
     pub fn storage_bits(&self) -> u64 {
         self.children.values().map(|view| view.size_in_bits().1).sum()
     }
@@ -160,9 +160,9 @@ impl Node {
     }
 }
 
-/// Changes that begin here.
+/// Changes that start at this node.
 impl Node {
-    /// Takes a resource in. Nothing changes if it is there already.
+    /// Adds a resource. Nothing changes if it is there already.
     ///
     /// # Errors
     /// If the name is longer than [`MAX_NAME_LENGTH`].
@@ -178,7 +178,7 @@ impl Node {
         Ok(self.tell_changes(&numbers))
     }
 
-    /// Takes a resource out. Nothing changes if it is not there.
+    /// Removes a resource. Nothing changes if it is not there.
     pub fn remove(&mut self, resource: &[u8]) -> Vec<NodeAction> {
         if !self.resources.remove(resource) {
             return Vec::new();
@@ -198,18 +198,18 @@ impl Node {
     /// Makes `parent` the parent: the node joins a tree with all of its own subtree, or moves to
     /// another place of its tree.
     ///
-    /// The parent must not be a node of this node's own subtree, which the node cannot know: a
-    /// ring is no tree.
+    /// The parent must not be a node of this node's own subtree, which the node cannot check: a
+    /// tree has no cycles.
     pub fn attach(&mut self, parent: NodeId) -> Vec<NodeAction> {
         let old = self.parent.replace(parent);
-        // First the new parent is told, then the old one: nothing is hidden in between.
+        // First the new parent learns of it, then the old one: no resource is hidden in between.
         let mut actions = vec![self.tell_all(parent)];
         actions.extend(old.filter(|&old| old != parent).map(|old| send(old, &Message::Leave)));
         actions
     }
 
     /// Begins to leave. The node's children move to its parent; when they have gone, the node goes
-    /// itself and says so by [`NodeAction::Left`]. Until then it serves as before.
+    /// itself and returns [`NodeAction::Left`]. Until then it serves requests as before.
     ///
     /// # Errors
     /// If the node is the root: a tree has one.
@@ -222,7 +222,7 @@ impl Node {
         Ok(self.children.keys().map(|&child| send(child, &Message::Reattach(parent))).collect())
     }
 
-    /// Asks for a resource. The answer comes as [`NodeAction::Finished`], from here or from a later
+    /// Requests a resource. The result comes as [`NodeAction::Finished`], from here or from a later
     /// [`receive`](Self::receive).
     ///
     /// # Errors
@@ -245,11 +245,10 @@ impl Node {
 
 /// Messages from neighbours.
 impl Node {
-    /// Takes in the bytes that the neighbour `from` has sent, and answers what is to be done.
+    /// Processes a message of the neighbour `from`, and returns what to do.
     ///
     /// # Errors
-    /// If the bytes are no message, or none that this neighbour could have sent. Nothing has
-    /// changed.
+    /// If the bytes are not a message, or not one that this neighbour may send. Nothing has changed.
     pub fn receive(&mut self, from: NodeId, bytes: &[u8]) -> Result<Vec<NodeAction>, RouteError> {
         match Message::from_bytes(bytes)? {
             Message::Whole(whole) => self.receive_whole(from, &whole),
@@ -262,7 +261,7 @@ impl Node {
             Message::Reattach(parent) => {
                 self.expect_parent(from)?;
                 if parent == self.id || self.children.contains_key(&parent) {
-                    return Err(inconsistent("nobody's parent lies below"));
+                    return Err(inconsistent("a node's parent cannot lie below it"));
                 }
                 Ok(self.attach(parent))
             }
@@ -311,7 +310,7 @@ impl Node {
             concerned.dedup();
         }
         let mut actions = self.tell_changes(&concerned);
-        // Who comes to one that is going is sent on.
+        // A node that joins one that is leaving is sent on.
         if let (true, Some(parent)) = (self.leaving, self.parent) {
             actions.push(send(from, &Message::Reattach(parent)));
         }
@@ -392,9 +391,9 @@ impl Node {
     }
 }
 
-/// Which children of a node are not worth another look.
+/// Which children of a node need not be tried.
 struct Search {
-    /// The last one that was tried; those before it had their turn.
+    /// The last one that was tried; those before it were tried or rejected.
     tried: Option<NodeId>,
     /// The one that the request climbed from.
     entered_from: Option<NodeId>,
@@ -402,14 +401,14 @@ struct Search {
 
 /// Where requests and answers go.
 impl Node {
-    /// One step of the search. In words:
+    /// One step of the search:
     ///
     /// ```text
     ///   have it?                        deliver, and answer
     ///   a child accepts, untried?       down
     ///   came from above?                back
     ///   is there a parent?              up
-    ///   otherwise                       nobody has it: answer
+    ///   otherwise                       no node has it: answer
     /// ```
     fn search(&self, mut request: Request, search: Search) -> Vec<NodeAction> {
         if search.tried.is_none() && self.has(&request.resource) {
@@ -451,7 +450,7 @@ impl Node {
         self.pass_back(Answer { holder, hops, false_forwards, path, resource })
     }
 
-    /// One step of an answer: to the last node of its path, or to the one who asked.
+    /// One step of an answer: to the last node of its path, or to the caller at the origin.
     fn pass_back(&self, mut answer: Answer) -> NodeAction {
         match answer.path.pop() {
             Some(to) => send(to, &Message::Answer(answer)),
@@ -463,10 +462,10 @@ impl Node {
     }
 }
 
-/// What the parent is told.
+/// Summaries for the parent.
 impl Node {
-    /// Tells the parent which of these numbers, all that may have changed, did so for the subtree.
-    /// A change that makes no difference here ends here.
+    /// Reports to the parent which of these numbers, all that may have changed, did so for the
+    /// subtree. A change that makes no difference to the subtree goes no further.
     fn tell_changes(&mut self, concerned: &[u64]) -> Vec<NodeAction> {
         let flipped: Vec<u64> = concerned
             .iter()

@@ -1,4 +1,4 @@
-//! A filter that stays as large as its set needs, and gives keys back at once.
+//! A filter that stays as large as its set needs, and from which keys can be removed.
 
 use std::collections::BTreeSet;
 
@@ -9,42 +9,42 @@ use crivo::{BuildError, Digest, KeyHasher, ParameterError};
 /// A counting filter of a set of digests, rebuilt from them when it has become too small or far
 /// too large.
 ///
-/// A removed key must be gone at once: a device that has moved on is the very one that is asked
-/// for. Each filter mixes the digests with a salt of its own, so that the mistakes of different
-/// filters have nothing to do with each other: what the filter of a subtree wrongly accepts, the
-/// filters of its parts reject as well as anything else.
+/// A removed key must be gone at once: a device that has moved on is often the one that is searched
+/// for. Each filter mixes the digests with a salt of its own, so that the false positives of
+/// different filters are independent: what the filter of a subtree wrongly accepts, the filters of its
+/// parts reject as they reject any other key.
 #[derive(Debug, Clone)]
 pub(super) struct SizedFilter {
     sizing: Sizing,
     salt: u64,
-    /// How many keys the counters are made for.
+    /// The number of keys that the counters are sized for.
     capacity: u64,
     state: State,
 }
 
-/// The rate that filters are made for, and the dimensions of the smallest one, which is built again
-/// and again where few keys come and go.
+/// The FPR that filters are sized for, and the dimensions of the smallest one, which is rebuilt often
+/// where few keys come and go.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sizing {
-    rate: f64,
+    fpr: f64,
     smallest: Size,
 }
 
 impl Sizing {
     /// # Errors
-    /// If the rate is not between 0 and 1.
-    pub(super) fn new(rate: f64) -> Result<Self, ParameterError> {
-        Ok(Self { rate, smallest: bloom::size(MIN_CAPACITY, rate)? })
+    /// If the FPR is not between 0 and 1.
+    pub(super) fn new(fpr: f64) -> Result<Self, ParameterError> {
+        Ok(Self { fpr, smallest: bloom::size(MIN_CAPACITY, fpr)? })
     }
 
-    pub(super) fn rate(&self) -> f64 {
-        self.rate
+    pub(super) fn fpr(&self) -> f64 {
+        self.fpr
     }
 
     fn size(&self, capacity: u64) -> Result<Size, ParameterError> {
         match capacity {
             MIN_CAPACITY => Ok(self.smallest),
-            _ => bloom::size(capacity, self.rate),
+            _ => bloom::size(capacity, self.fpr),
         }
     }
 }
@@ -66,8 +66,8 @@ impl SizedFilter {
         filter
     }
 
-    /// Takes `digest` in or out, whichever the set, which has changed already, says. Answers
-    /// whether the filter had to be rebuilt.
+    /// Inserts or removes `digest`, to follow the set, which has changed already. Returns whether the
+    /// filter had to be rebuilt.
     pub(super) fn update(&mut self, digest: Digest, digests: &BTreeSet<u64>) -> bool {
         let mixed = self.mix(digest);
         let count = digests.len() as u64;
@@ -103,7 +103,7 @@ impl SizedFilter {
         }
     }
 
-    /// The rate of wrong yeses of a filter of this size with so many keys.
+    /// The false-positive rate of a filter of this size with this number of keys.
     pub(super) fn expected_fpr(&self) -> f64 {
         match &self.state {
             State::Empty => 0.0,
@@ -145,16 +145,16 @@ impl SizedFilter {
     }
 }
 
-/// The smallest filter is made for so many keys.
+/// The number of keys that the smallest filter is sized for.
 const MIN_CAPACITY: u64 = 4;
 
-/// How many keys the filter of `count` keys is made for: a quarter more, so that a rebuilding is
-/// paid for by the changes that led to it.
+/// The number of keys that the filter of `count` keys is sized for: a quarter more, so that the cost of
+/// a rebuild is spread over the changes that led to it.
 fn capacity_for(count: u64) -> u64 {
     (count + count / 4).max(MIN_CAPACITY)
 }
 
-/// The fewest keys that a filter made for `capacity` is kept for.
+/// The minimum number of keys for which a filter of this capacity is kept.
 fn min_for(capacity: u64) -> u64 {
     if capacity <= MIN_CAPACITY { 1 } else { capacity / 2 }
 }
@@ -210,14 +210,14 @@ mod tests {
     #[test]
     fn the_mistakes_of_two_filters_are_independent() {
         // What one filter of the same keys wrongly accepts, another with another salt accepts at
-        // the usual rate. 50,000 strangers, about 1% of them accepted: some 500, of which the
-        // second accepts 5 or so; above 20 with a chance below 1e-6.
+        // the usual FPR. Of 50,000 absent keys the first accepts about 1%, some 500, of which the
+        // second accepts 5 or so; more than 20 with probability below 1e-6.
         let set: BTreeSet<u64> = (0..1_000).map(|key| Digest::new(key).remix().get()).collect();
         let (one, other) =
             (SizedFilter::new(sizing(), 1, &set), SizedFilter::new(sizing(), 2, &set));
-        let strangers = (1_000..51_000).map(|key| Digest::new(key).remix());
-        let fooled: Vec<Digest> = strangers.filter(|&key| one.contains(key)).collect();
-        assert!(fooled.len() > 100, "{}", fooled.len());
-        assert!(fooled.iter().filter(|&&key| other.contains(key)).count() <= 20);
+        let absent = (1_000..51_000).map(|key| Digest::new(key).remix());
+        let accepted: Vec<Digest> = absent.filter(|&key| one.contains(key)).collect();
+        assert!(accepted.len() > 100, "{}", accepted.len());
+        assert!(accepted.iter().filter(|&&key| other.contains(key)).count() <= 20);
     }
 }

@@ -1,13 +1,13 @@
-//! How many wrong turns are to be expected.
+//! The expected number of wrong turns.
 //!
 //! A request asks the filters of children that do not have the resource: of all children at the
 //! nodes it climbs through, and of those before the right one where it goes down. Each such
-//! question opens a *wrong branch*. How many wrong turns W a wrong branch costs on average depends
-//! on whether the filters' mistakes have to do with each other:
+//! query opens a *wrong branch*. The mean number of wrong turns W of a wrong branch depends on whether
+//! the filters' false positives are independent:
 //!
 //! ```text
-//!   independent filters (sized)     W(l) = rate(l) · (1 + arity · W(l+1))
-//!   nested filters (shared)         W(l) = Σ over levels j ≥ l of arity^(j−l) · rate(j)
+//!   independent filters (sized)     W(l) = FPR(l) · (1 + arity · W(l+1))
+//!   nested filters (shared)         W(l) = Σ over levels j ≥ l of arity^(j−l) · FPR(j)
 //! ```
 //!
 //! The second is a sum because the filter of a subtree is the OR of its parts': whatever a part
@@ -17,7 +17,7 @@
 //! ```
 //! use crivo_route::theory::{CompleteTree, Mistakes};
 //!
-//! // A root with 100 children, each with a filter that errs at 1%.
+//! // A root with 100 children, each with a filter at an FPR of 1%.
 //! let star = CompleteTree::new(100, 1)?;
 //! let expected = star.expect(&[0.0, 0.01], Mistakes::Independent)?;
 //! // From child to child: up, then 98 wrong children, half of them asked before the right one.
@@ -28,7 +28,7 @@
 use crivo::ParameterError;
 use crivo_core::check::check_range;
 
-/// Whether the mistakes of filters above and below each other have to do with each other.
+/// How the false positives of filters above and below each other depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistakes {
     /// Each filter errs on its own: [`Design::sized`](super::Design::sized).
@@ -45,7 +45,7 @@ pub struct CompleteTree {
     depth: u32,
 }
 
-/// What is to be expected of requests, on average over all origins and targets.
+/// The expected cost of requests, on average over all origins and targets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ExpectedCost {
@@ -53,7 +53,7 @@ pub struct ExpectedCost {
     pub false_forwards: f64,
     /// Hops of such a request over those of the shortest path: the mean of the ratio.
     pub stretch: f64,
-    /// Wrong turns of a request for what nobody has.
+    /// Wrong turns of a request for a resource that no node has.
     pub false_forwards_if_absent: f64,
 }
 
@@ -73,31 +73,27 @@ impl CompleteTree {
         Ok(tree)
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn node_count(&self) -> u64 {
         (0..=self.depth).map(|level| u64::from(self.arity).pow(level)).sum()
     }
 
-    /// How many nodes the subtree of a node at this level has.
+    /// The number of nodes in the subtree of a node at this level.
     pub fn subtree_node_count(&self, level: u32) -> u64 {
         (0..=self.depth.saturating_sub(level)).map(|below| u64::from(self.arity).pow(below)).sum()
     }
 
-    /// The wrong turns to be expected if filters that describe subtrees at level l err at
-    /// `rates[l]`; `rates[0]` is not used.
+    /// The expected wrong turns if the filters of subtrees at level l have the FPR `fprs[l]`;
+    /// `fprs[0]` is not used.
     ///
     /// Origins are uniform over all nodes, and targets over all others.
     ///
     /// # Errors
-    /// If there is not a rate for each level from 0 to the depth.
-    pub fn expect(
-        &self,
-        rates: &[f64],
-        mistakes: Mistakes,
-    ) -> Result<ExpectedCost, ParameterError> {
+    /// If there is not an FPR for each level from 0 to the depth.
+    pub fn expect(&self, fprs: &[f64], mistakes: Mistakes) -> Result<ExpectedCost, ParameterError> {
         let depth = self.depth as usize;
-        if rates.len() != depth + 1 {
-            return Err(ParameterError::new("number of rates", rates.len(), "depth + 1"));
+        if fprs.len() != depth + 1 {
+            return Err(ParameterError::new("number of FPRs", fprs.len(), "depth + 1"));
         }
         let arity = f64::from(self.arity);
         // wrong[l]: the wrong turns that one question about a wrong child at level l costs; behind
@@ -105,8 +101,8 @@ impl CompleteTree {
         let mut wrong = vec![0.0; depth + 2];
         for level in (1..=depth).rev() {
             wrong[level] = match mistakes {
-                Mistakes::Independent => rates[level] * (1.0 + arity * wrong[level + 1]),
-                Mistakes::Nested => rates[level] + arity * wrong[level + 1],
+                Mistakes::Independent => fprs[level] * (1.0 + arity * wrong[level + 1]),
+                Mistakes::Nested => fprs[level] + arity * wrong[level + 1],
             };
         }
         // From the origin at level i up to, and not including, level a.
@@ -154,7 +150,7 @@ impl CompleteTree {
     }
 }
 
-/// The fewest bits that can tell which `count` of `universe` numbers are in a set, about
+/// The minimum number of bits to describe which `count` of `universe` numbers are in a set, about
 /// log2 of the number of such sets: universe · H(count/universe), with the binary entropy H.
 ///
 /// ```

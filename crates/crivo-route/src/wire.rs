@@ -16,7 +16,7 @@ use crivo_core::wire::WireError;
 pub(super) use crivo_core::wire::{Reader, put_bytes, put_number};
 use thiserror::Error;
 
-/// Why bytes are not a message. Nothing was taken from them.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -48,7 +48,7 @@ impl From<WireError> for MessageError {
     }
 }
 
-/// How many numbers there are, r, and the bits of Rice's code. The numbers ascend strictly.
+/// The count of the numbers, r, and the bits of Rice's code. The numbers ascend strictly.
 pub(super) fn put_sorted(bytes: &mut Vec<u8>, numbers: &[u64]) {
     debug_assert!(numbers.is_sorted_by(|a, b| a < b));
     put_number(bytes, numbers.len() as u64);

@@ -1,4 +1,4 @@
-//! Which pairs are worth a look? Bands of rows, and a planner for them.
+//! Which pairs are worth comparing? Bands of rows, and a planner for them.
 //!
 //! A signature is cut into b bands of r values. Two sets are *candidates* if all values of any one
 //! band agree: that is one lookup in a table for each band, not a comparison with every other set.
@@ -33,10 +33,10 @@ use crate::signature::Signature;
 use crivo::ParameterError;
 use crivo_core::check::{check_open_unit, check_range};
 
-/// A band must have so many bits: unrelated sets share one of b bits once in 2^b.
+/// The minimum number of bits of a band: unrelated sets share one of b bits once in 2^b.
 pub(super) const MIN_BAND_BITS: u32 = 8;
 
-/// Into how many bands a signature is cut, and of how many values each.
+/// The number of bands of a signature, and the number of values of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Banding {
     bands: u32,
@@ -72,14 +72,14 @@ impl Banding {
         self.rows
     }
 
-    /// How many values of a signature are used: b·r.
+    /// The number of values of a signature that are used: b·r.
     pub fn value_count(&self) -> u32 {
         self.bands * self.rows
     }
 
     /// The probability 1 − (1 − p^r)^b that two signatures become candidates, if each place agrees
     /// with probability p, independently of the others. For classic signatures with all their bits
-    /// p is the similarity; else [`SignatureBits::agreement`] tells it.
+    /// p is the similarity; otherwise it is [`SignatureBits::agreement`].
     ///
     /// ```
     /// use crivo_sketch::Banding;
@@ -104,33 +104,33 @@ impl Banding {
     }
 }
 
-/// What bands are wanted for.
+/// The requirements on bands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
-    /// Pairs with at least this similarity are to be found.
+    /// Pairs with at least this similarity should be found.
     pub threshold: f64,
-    /// The share of those just at the threshold that must become candidates; of more similar ones
-    /// more will.
+    /// The fraction of pairs exactly at the threshold that must become candidates; for more similar
+    /// pairs it is higher.
     pub recall: f64,
-    /// The most values that a signature may have.
+    /// The maximum number of values of a signature.
     pub max_values: u32,
-    /// How many bits of each value are kept.
+    /// The number of bits of each value.
     pub bits: SignatureBits,
 }
 
 impl Goal {
-    /// A goal for signatures of up to 256 whole values.
+    /// Requirements for signatures of up to 256 whole values.
     pub const fn new(threshold: f64, recall: f64) -> Self {
         Self { threshold, recall, max_values: 256, bits: SignatureBits::ALL }
     }
 
     /// The bands that reach the goal with the fewest false candidates. Of equals, the fewest values.
     ///
-    /// For every r the least b that has the recall is considered.
+    /// For every r the minimum b that has the recall is considered.
     ///
     /// # Errors
     /// If the threshold is not above 0 and at most 1, the recall is not strictly between 0 and 1,
-    /// or no bands of so few values reach it.
+    /// or no bands within `max_values` reach it.
     pub fn plan(&self) -> Result<BandingPlan, ParameterError> {
         let Self { threshold, recall, max_values, bits } = *self;
         if !(threshold > 0.0 && threshold <= 1.0) {
@@ -149,8 +149,8 @@ impl Goal {
             })
     }
 
-    /// The least bands of `rows` values that have the recall, if there are values enough. The more
-    /// rows, the more values it takes.
+    /// The minimum number of bands of `rows` values that have the recall, if there are enough values.
+    /// The more rows, the more values it takes.
     fn min_bands(&self, rows: u32) -> Option<Banding> {
         let one = Banding { bands: 1, rows };
         let agreement = self.bits.agreement(self.threshold);
@@ -165,7 +165,7 @@ impl Goal {
             .map(|bands| Banding { bands, rows })
     }
 
-    /// What to expect of bands, wanted or not.
+    /// What to expect of these bands, whether or not they reach the goal.
     ///
     /// ```
     /// use crivo_sketch::{Banding, Goal};
@@ -189,7 +189,7 @@ impl Goal {
 
 /// Bands, and what to expect of them by the S-curve.
 ///
-/// A *mass* is the share of all pairs, if pairs of every similarity from 0 to 1 were equally
+/// A *mass* is the fraction of all pairs, if pairs of every similarity from 0 to 1 were equally
 /// frequent: an area under the curve. In most collections nearly all pairs are unrelated, so that
 /// the number of false candidates is mainly [`unrelated`](Self::unrelated) times the number of pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -208,8 +208,8 @@ pub struct BandingPlan {
     pub false_negative_mass: f64,
 }
 
-/// ∫ of a smooth function, by Simpson's rule on so many steps that an S-curve of 4,096 values is
-/// still right to six digits.
+/// ∫ of a smooth function, by Simpson's rule with enough steps that an S-curve of 4,096 values is
+/// right to six digits.
 fn integral(from: f64, to: f64, function: impl Fn(f64) -> f64) -> f64 {
     const STEPS: u32 = 2_048;
     let step = (to - from) / f64::from(STEPS);

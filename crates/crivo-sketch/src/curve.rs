@@ -3,8 +3,8 @@
 //! The S-curve 1 − (1 − s^r)^b takes the places of two signatures to agree independently of each
 //! other. Those of a one-permutation signature do not: no element is found in two bins, and what
 //! empty bins borrow is found in several. Yet all that matters is *how many* places agree. Given
-//! their number t, every choice of t places is equally likely, and the chance that one of them fills
-//! a band follows.
+//! their number t, every choice of t places is equally likely, and the probability that one of
+//! them fills a band follows.
 //!
 //! ```text
 //!   u elements in the union, c in both, k bins
@@ -21,7 +21,7 @@ use crivo::ParameterError;
 use crivo::theory::special::binomial_probability;
 use crivo_core::check::{check_positive, check_range};
 
-/// From so many elements for each bin on, the chance that a bin is empty is below 1e-21.
+/// From this number of elements per bin on, a bin is empty with probability below 1e-21.
 const SURELY_FILLED: u64 = 64;
 
 /// What is less likely than this is left out of sums.

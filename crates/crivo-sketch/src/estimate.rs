@@ -1,10 +1,10 @@
-//! How similar, and how sure.
+//! Estimates of similarity, with their error.
 
 use super::SignatureBits;
 use crivo::ParameterError;
 use crivo::theory::interval::{self, Interval};
 
-/// A Jaccard similarity as two signatures tell it.
+/// A Jaccard similarity, estimated from two signatures.
 ///
 /// ```text
 ///   agreement p = agreeing places / compared places
@@ -21,12 +21,12 @@ use crivo::theory::interval::{self, Interval};
 pub struct SimilarityEstimate {
     /// The similarity, from 0 to 1.
     pub jaccard: f64,
-    /// Its standard error, as the places that agree tell it: 0 when all or none do. Then
-    /// [`interval`](Self::interval) tells more.
+    /// Its standard error, estimated from the places that agree: 0 when all or none do. Then
+    /// [`interval`](Self::interval) is more informative.
     pub standard_error: f64,
-    /// How many places agree.
+    /// The number of places that agree.
     pub agreeing: u32,
-    /// How many were compared.
+    /// The number of places compared.
     pub compared: u32,
     chance: f64,
 }
@@ -48,12 +48,12 @@ impl SimilarityEstimate {
         estimate
     }
 
-    /// The similarity without pushing it into 0 to 1: its mean over many pairs is the truth.
+    /// The similarity, not clamped to 0 to 1: an unbiased estimate.
     pub fn unbiased(&self) -> f64 {
         unclamped(f64::from(self.agreeing) / f64::from(self.compared), self.chance)
     }
 
-    /// The similarities that go with what was seen: the exact binomial interval.
+    /// A confidence interval of the similarity: the exact binomial interval.
     ///
     /// ```
     /// use crivo_sketch::Sketcher;

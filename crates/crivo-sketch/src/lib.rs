@@ -11,7 +11,7 @@
 //!   the other    least: plum   ┘ That happens with probability |A ∩ B| / |A ∪ B|, the similarity.
 //! ```
 //!
-//! Repeat it with k permutations, and the share of agreeing values tells the similarity, with a
+//! Repeat it with k permutations, and the fraction of agreeing values estimates the similarity, with a
 //! standard error of √(s(1 − s)/k): 0.031 for 256 values. The k values are the set's *signature*,
 //! and this is MinHash.
 //!
@@ -56,8 +56,8 @@
 //! For few sets: comparing all pairs exactly is simpler, and never wrong. For similarity below
 //! about 0.3, where a threshold needs either many values or many false candidates. For containment
 //! (is the small set part of the large one?), which Jaccard similarity does not measure.
-//! And against adversaries only with a secret key: who knows the seed can make unrelated sets
-//! share a signature.
+//! Against adversaries it needs a secret key: with a known seed unrelated sets can be made to share a
+//! signature.
 //!
 //! # References
 //! - A. Broder, *On the resemblance and containment of documents*, 1997: shingles and MinHash.

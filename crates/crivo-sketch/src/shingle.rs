@@ -133,7 +133,7 @@ impl DigestSet {
         &self.sorted
     }
 
-    /// How many there are.
+    /// The number of digests.
     pub fn element_count(&self) -> usize {
         self.sorted.len()
     }
@@ -143,7 +143,7 @@ impl DigestSet {
         self.sorted.is_empty()
     }
 
-    /// How many digests both sets have.
+    /// The number of digests in both sets.
     pub fn common_count(&self, other: &Self) -> usize {
         let (mut ours, mut theirs) = (&self.sorted[..], &other.sorted[..]);
         let mut common = 0;

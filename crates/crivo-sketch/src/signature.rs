@@ -1,11 +1,11 @@
-//! Signatures: a few values that stand for a set, whole or cut to some bits.
+//! Signatures: a few values that represent a set, whole or cut to some bits.
 
 use super::sketcher::is_native;
 use super::{Form, SimilarityEstimate, Sketcher};
 use crivo::ParameterError;
 use thiserror::Error;
 
-/// How many bits of each value a signature keeps: 1, 2, 4, 8, 16, 32, or all 64.
+/// The number of bits of each value of a signature: 1, 2, 4, 8, 16, 32, or all 64.
 ///
 /// Values of two sets that differ agree in their last b bits once in 2^b all the same, for which
 /// estimates and plans allow. Fewer bits with more values usually are the better use of memory:
@@ -58,7 +58,7 @@ impl SignatureBits {
         chance + (1.0 - chance) * similarity
     }
 
-    /// How many words a signature of `length` values takes.
+    /// The number of words of a signature of `length` values.
     pub(super) const fn words_for(self, length: u32) -> usize {
         (length as usize * self.0 as usize).div_ceil(64)
     }
@@ -80,7 +80,7 @@ impl SignatureBits {
         used == 0 || words.last().is_none_or(|last| last >> used == 0)
     }
 
-    /// How many of `length` values agree.
+    /// The number of `length` values that agree.
     fn agreeing(self, ours: &[u64], theirs: &[u64], length: u32) -> u32 {
         // The lowest bit of every value.
         let lowest = u64::MAX / self.mask();
@@ -99,7 +99,7 @@ impl SignatureBits {
     }
 }
 
-/// What stands for a set: `length` values of some bits each. Made by a [`Sketcher`].
+/// Represents a set by `length` values of some bits each. Made by a [`Sketcher`].
 ///
 /// ```
 /// use crivo_sketch::{SignatureBits, Sketcher};
@@ -125,17 +125,17 @@ impl Signature {
         Self { sketcher, bits, words }
     }
 
-    /// What it was made by.
+    /// The sketcher that made it.
     pub fn sketcher(&self) -> Sketcher {
         self.sketcher
     }
 
-    /// How many bits of each value it has.
+    /// The number of bits of each value.
     pub fn bits(&self) -> SignatureBits {
         self.bits
     }
 
-    /// The memory that its values take: values times bits.
+    /// The memory of its values: values times bits.
     pub fn size_in_bits(&self) -> u64 {
         u64::from(self.sketcher.length()) * u64::from(self.bits.get())
     }
@@ -143,7 +143,7 @@ impl Signature {
     /// Value `index`.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `index` is not below the number of values.
     pub fn value(&self, index: usize) -> u64 {
         let length = self.sketcher.length();
         assert!(index < length as usize, "value {index} of only {length}");
@@ -157,7 +157,7 @@ impl Signature {
     /// The same with fewer bits of each value: the b-bit form.
     ///
     /// # Errors
-    /// If it has not so many bits itself.
+    /// If the signature has fewer bits.
     pub fn shortened(&self, bits: SignatureBits) -> Result<Self, ParameterError> {
         if bits > self.bits {
             let given = bits.get();
@@ -171,10 +171,10 @@ impl Signature {
         Ok(Self::from_words(self.sketcher, bits, words.into()))
     }
 
-    /// How similar the sets are, and how sure that is.
+    /// The estimated similarity of the sets, with its error.
     ///
     /// # Errors
-    /// If the other signature was made in another way.
+    /// If the other signature was made by another sketcher.
     pub fn estimate(&self, other: &Self) -> Result<SimilarityEstimate, SketchMismatch> {
         self.check_comparable(other.sketcher, other.bits)?;
         Ok(self.compare(&other.words))
@@ -191,7 +191,7 @@ impl Signature {
     }
 
     /// Of one-permutation signatures whose values are whole only the bins count in which one of
-    /// the sets really has an element: what was borrowed tells nothing new.
+    /// the sets has an element: borrowed values carry no new information.
     fn compare_bins(&self, theirs: &[u64]) -> SimilarityEstimate {
         let length = self.sketcher.length();
         let (mut filled, mut agreeing) = (0, 0);
@@ -204,7 +204,7 @@ impl Signature {
         SimilarityEstimate::of_bins(agreeing, filled, length)
     }
 
-    /// An error unless signatures of that make can be compared with this one.
+    /// An error unless signatures of `sketcher` can be compared with this one.
     pub(super) fn check_comparable(
         &self,
         sketcher: Sketcher,

@@ -7,7 +7,7 @@ use crivo::hash::reduce;
 use crivo::{Digest, Key, KeyHasher, ParameterError};
 use crivo_core::check::check_range;
 
-/// The most values of a signature. At 4,096 the standard error is below 0.8 percentage points, and
+/// The maximum number of values of a signature. At 4,096 the standard error is below 0.8 percentage points, and
 /// no bands need more.
 pub(super) const MAX_VALUES: u32 = 4_096;
 
@@ -27,7 +27,7 @@ impl Form {
     /// Every form, in the order of their numbers.
     pub const ALL: [Self; 2] = [Self::Classic, Self::OnePermutation];
 
-    /// The number that stands for this form in files. It never changes.
+    /// The number of this form in files. It never changes.
     pub const fn id(self) -> u8 {
         match self {
             Self::Classic => 1,
@@ -55,7 +55,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Makes signatures that can be compared with each other: a form, a length, a hash function.
+/// Makes signatures that can be compared with each other: a form, a length, a hasher.
 ///
 /// The permutations are fixed functions of digests. Other permutations come with another seed of
 /// the hasher.
@@ -94,7 +94,7 @@ impl Sketcher {
         Self::with_hasher(Form::OnePermutation, length, KeyHasher::default())
     }
 
-    /// Either form, with another hash function.
+    /// Either form, with another hasher.
     ///
     /// # Errors
     /// If the length is not from 1 to 4,096.
@@ -108,12 +108,12 @@ impl Sketcher {
         self.form
     }
 
-    /// How many values its signatures have.
+    /// The number of values of its signatures.
     pub fn length(&self) -> u32 {
         self.length
     }
 
-    /// The hash function by which keys become digests.
+    /// The hasher that turns keys into digests.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
@@ -132,7 +132,7 @@ impl Sketcher {
             .then(|| Signature::from_words(*self, SignatureBits::ALL, values.into()))
     }
 
-    /// Puts the values of a set into `values`, and answers whether there was any element.
+    /// Writes the values of a set into `values`, and returns whether there was any element.
     pub(super) fn fill(
         &self,
         digests: impl IntoIterator<Item = Digest>,
@@ -147,7 +147,7 @@ impl Sketcher {
 
 /// values[i] = min over x of permutation_i(x).
 ///
-/// A permutation is `remix`, a bijection in which every bit of the input sways every bit of the
+/// A permutation is `remix`, a bijection in which every bit of the input affects every bit of the
 /// output, of the digest and a constant of its own. So two elements never share a value.
 fn fill_by_permutations(digests: impl IntoIterator<Item = Digest>, values: &mut [u64]) -> bool {
     let constants: Vec<u64> =
@@ -164,7 +164,7 @@ fn fill_by_permutations(digests: impl IntoIterator<Item = Digest>, values: &mut 
 }
 
 /// values[i] = min over those x that [`reduce`] puts into bin i: the digest itself is the
-/// permutation. A value's high bits tell its bin, so that values of different bins always differ.
+/// permutation. A value's high bits determine its bin, so that values of different bins always differ.
 fn fill_by_bins(digests: impl IntoIterator<Item = Digest>, values: &mut [u64]) -> bool {
     let length = values.len() as u64;
     let mut is_filled = vec![false; values.len()];
@@ -188,7 +188,7 @@ fn fill_by_bins(digests: impl IntoIterator<Item = Digest>, values: &mut [u64]) -
 /// The bin whose value an empty bin takes over: the first filled one in a random sequence that
 /// depends on the empty bin alone. Two sets that both lack a bin thus look in the same places.
 ///
-/// At least one bin must be filled, or it does not return; each try hits it with probability 1/k: about k/filled tries.
+/// At least one bin must be filled, or the function does not return. It takes about k/filled tries.
 ///
 /// # Panics
 /// If `is_filled` is empty.

@@ -4,10 +4,9 @@ use crivo::codec::DecodeError;
 use crivo::filter::{Bloom, RebuildError};
 use crivo::{BuildError, Key, KeyHasher};
 
-/// A filter of join keys that is built in parts, merged, sent, and asked.
+/// A filter of join keys that is built in parts, merged, sent, and queried.
 ///
-/// All partial filters of a join are made with the same capacity, rate and hasher: that of all keys
-/// together.
+/// All partial filters of a join have the same capacity, FPR and hasher: those for all keys together.
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -33,15 +32,15 @@ pub struct KeyFilter {
 }
 
 impl KeyFilter {
-    /// A filter of no keys yet, for `capacity` different ones at a rate of `rate` wrong yeses.
+    /// An empty filter for `capacity` different keys at the false-positive rate `fpr`.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn new(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        Ok(Self { bloom: Bloom::with_hasher(capacity, rate, hasher)? })
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        Ok(Self { bloom: Bloom::with_hasher(capacity, fpr, hasher)? })
     }
 
-    /// Takes a key in: the step of an aggregate function.
+    /// Inserts a key: the step of an aggregate function.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) {
         self.insert_digest(self.bloom.hasher().digest(key));
     }
@@ -50,10 +49,10 @@ impl KeyFilter {
         self.bloom.insert_digest(key);
     }
 
-    /// Takes all keys of another filter in: the merging of an aggregate function's states.
+    /// Inserts all keys of another filter: the merge of an aggregate function's states.
     ///
     /// # Errors
-    /// If it was made with another capacity, rate or hasher. Nothing has changed.
+    /// If it has another capacity, FPR or hasher. Nothing has changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         self.bloom.union_with(&other.bloom)
     }
@@ -64,7 +63,7 @@ impl KeyFilter {
         self.bloom.contains(key)
     }
 
-    /// The hash function.
+    /// The hasher.
     pub fn hasher(&self) -> KeyHasher {
         self.bloom.hasher()
     }
@@ -74,10 +73,10 @@ impl KeyFilter {
         self.bloom.to_bytes()
     }
 
-    /// The filter that these bytes are.
+    /// Decodes a filter.
     ///
     /// # Errors
-    /// If they are none.
+    /// If the bytes are not such a filter.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         Ok(Self { bloom: Bloom::from_bytes(bytes)? })
     }

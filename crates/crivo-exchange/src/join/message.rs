@@ -3,7 +3,7 @@
 use crate::ExchangeError;
 use crate::wire;
 
-/// The most keys of a survey.
+/// The maximum number of keys of a survey.
 pub(super) const MAX_SAMPLES: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum JoinMessage<'a> {
     Filter { piece: &'a [u8], is_last: bool },
     /// A piece of the stream of rows.
     Rows { piece: &'a [u8] },
-    /// The stream ends, after so many rows.
+    /// The end of the stream, with its number of rows.
     End { rows: u64 },
 }
 
@@ -81,7 +81,7 @@ impl<'a> JoinMessage<'a> {
         })
     }
 
-    /// The error that this message is, where another was expected.
+    /// The error for this message where another was expected.
     pub(super) fn instead_of(&self, expected: &'static str) -> ExchangeError {
         let found = match self {
             Self::Survey { .. } => "a survey",

@@ -1,8 +1,8 @@
 //! Bloom join: a filter of the keys travels instead of the rows.
 //!
 //! Node A has rows with keys, node B has rows with keys, and A wants the rows of B that have a
-//! partner at A. To send all rows of B is a waste if few have one; to send all keys of A is the
-//! *exact semi-join*, a waste if there are many. A filter of A's keys takes a few bits for each:
+//! partner at A. To send all rows of B is wasteful if few have one; to send all keys of A is the
+//! *exact semi-join*, wasteful if there are many. A filter of A's keys takes a few bits for each:
 //!
 //! ```text
 //!   A: orders of              B: customers
@@ -14,13 +14,13 @@
 //!      A drops ivo Braga: there is no such order.
 //! ```
 //!
-//! With the filter, B sends its matching rows and a share ε of the others. The result is exact, for
-//! A joins what comes with its own rows and what has no partner falls away.
+//! With the filter, B sends its matching rows and a fraction ε of the others. The result is exact: A
+//! joins what it receives with its own rows, and rows without a partner drop out.
 //!
 //! # When it pays
 //!
 //! ```text
-//!   n keys at A, B's rows take S bytes, a share σ of them matches
+//!   n keys at A, B's rows take S bytes, a fraction σ of them matches
 //!
 //!   everything     S
 //!   Bloom join     1.44·n·log2(1/ε)/8  +  σ·S + (1−σ)·ε·S          best at ε = 0.26·n/((1−σ)·S)
@@ -30,7 +30,7 @@
 //! If most rows match, or A has many keys and B few rows, the filter costs more than it saves. So B
 //! begins with a *survey*: how much it has, and the hashed keys of up to 256 random rows. A knows how
 //! many of those match, decides ([`JoinSituation::plan`]), and asks for everything if that is
-//! cheaper: the filter switches itself off.
+//! cheaper: then no filter is sent.
 //!
 //! # On other engines
 //!

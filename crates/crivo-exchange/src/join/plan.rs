@@ -1,19 +1,19 @@
-//! Does the filter pay?
+//! Whether a filter pays.
 
 use crivo::theory::bloom;
 
-/// What is known before a join.
+/// What is known before a join is planned.
 ///
 /// ```
 /// use crivo_exchange::join::JoinSituation;
 ///
 /// let few_match = JoinSituation { keys: 10_000, rows: 1_000_000, row_bytes: 100_000_000, matching: 0.01 };
 /// let plan = few_match.plan();
-/// assert!(plan.rate.is_some());
+/// assert!(plan.fpr.is_some());
 /// assert!(plan.bytes < 1_100_000.0); // 1,000,000 of them are the matching rows
 ///
 /// let most_match = JoinSituation { keys: 10_000_000, matching: 0.99, ..few_match };
-/// assert_eq!(most_match.plan().rate, None); // a filter would cost more than it saves
+/// assert_eq!(most_match.plan().fpr, None); // a filter would cost more than it saves
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JoinSituation {
@@ -23,31 +23,31 @@ pub struct JoinSituation {
     pub rows: u64,
     /// The length of all those rows together, in bytes.
     pub row_bytes: u64,
-    /// The share of those rows that have a partner, about.
+    /// The estimated fraction of those rows that have a partner.
     pub matching: f64,
 }
 
 /// Whether to send a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JoinPlan {
-    /// The rate of the filter's wrong yeses; `None` if all rows are cheaper.
-    pub rate: Option<f64>,
+    /// The false-positive rate of the filter; `None` if sending all rows is cheaper.
+    pub fpr: Option<f64>,
     /// The bytes that filter and rows are expected to take.
     pub bytes: f64,
 }
 
-/// Rates from 1/2 down to 2^−24, in steps of half a bit.
+/// FPRs from 1/2 down to 2^−24, in steps of half a bit.
 const HALF_BITS: std::ops::RangeInclusive<i32> = 2..=48;
 /// What a filter's message has beside its table.
 const HEADER: f64 = 132.0;
 
 impl JoinSituation {
-    /// What costs least.
+    /// The cheapest plan.
     pub fn plan(&self) -> JoinPlan {
-        let everything = JoinPlan { rate: None, bytes: self.everything() };
+        let everything = JoinPlan { fpr: None, bytes: self.everything() };
         HALF_BITS
             .map(|half_bits| 0.5f64.powf(f64::from(half_bits) / 2.0))
-            .map(|rate| JoinPlan { rate: Some(rate), bytes: self.cost(rate) })
+            .map(|fpr| JoinPlan { fpr: Some(fpr), bytes: self.cost(fpr) })
             .fold(everything, |best, plan| if plan.bytes < best.bytes { plan } else { best })
     }
 
@@ -56,10 +56,10 @@ impl JoinSituation {
         self.row_bytes as f64
     }
 
-    /// The bytes of a filter with this rate and of the rows that it lets through.
-    pub fn cost(&self, rate: f64) -> f64 {
-        let bits = bloom::bits(self.keys.max(1), rate).map_or(f64::INFINITY, |bits| bits as f64);
-        let through = self.matching + (1.0 - self.matching) * rate;
+    /// The bytes of a filter with this FPR and of the rows that it lets through.
+    pub fn cost(&self, fpr: f64) -> f64 {
+        let bits = bloom::bits(self.keys.max(1), fpr).map_or(f64::INFINITY, |bits| bits as f64);
+        let through = self.matching + (1.0 - self.matching) * fpr;
         HEADER + bits / 8.0 + through * self.row_bytes as f64
     }
 }

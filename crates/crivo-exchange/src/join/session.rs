@@ -9,21 +9,21 @@ use crate::wire::check_limit;
 use crate::{Action, ExchangeError};
 use crivo::{Digest, Key, KeyHasher};
 
-/// How many bytes of a filter go into a message.
+/// The number of bytes of a filter in one message.
 const PIECE: usize = 1 << 16;
-/// The sample takes at most this share of what it may save.
+/// The sample takes at most this fraction of what it may save.
 const SAMPLE_SHARE: u64 = 50;
 
-/// What a join has cost, beside what it could have cost. Rows and keys are counted with their
+/// What a join has cost, beside the cost of the alternatives. Rows and keys are counted with their
 /// lengths, as they are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinReport {
     /// The rows of the side that answers.
     pub rows: u64,
-    /// How many of them were sent.
+    /// The number of rows sent.
     pub rows_sent: u64,
-    /// How many of those had a partner; the others were let through by the filter by mistake.
+    /// The number of those with a partner; the others were false positives of the filter.
     pub rows_matched: u64,
     /// The bytes of all messages, in both directions.
     pub bytes: u64,
@@ -74,14 +74,14 @@ impl Asker {
         }
     }
 
-    /// Takes a key in. All of them must be there before the first [`action`](Self::action).
+    /// Inserts a key. All of them must be there before the first [`action`](Self::action).
     pub fn insert(&mut self, key: &[u8]) {
         if self.keys.insert(self.hasher.digest(key)) {
             self.key_bytes += ItemWriter::length_of(key.len());
         }
     }
 
-    /// What is to be done next; never [`Action::Provide`].
+    /// What to do next; never [`Action::Provide`].
     pub fn action(&mut self) -> Action {
         match self.outbox.pop_front() {
             Some(message) => {
@@ -93,8 +93,8 @@ impl Asker {
         }
     }
 
-    /// Takes a message of the other side. Each row goes to `on_row`, which answers whether it has a
-    /// partner: it alone knows, for a key is told from others by its bytes, not by its digest.
+    /// Processes a message of the other side. Each row goes to `on_row`, which returns whether it has a
+    /// partner: only the caller can compare keys by their bytes instead of their digests.
     ///
     /// # Errors
     /// If the message is not what the other side would send now.
@@ -145,16 +145,16 @@ impl Asker {
             keys: self.keys.len() as u64,
             rows: self.report.rows,
             row_bytes: self.report.everything_bytes,
-            // One more of each kind: a sample without a match is no proof that there is none.
+            // One more of each kind: a sample without a match does not prove that there is none.
             matching: (hits + 1) as f64 / (sample.len() + 2) as f64,
         };
         let plan = situation.plan();
         self.plan = Some(plan);
-        let Some(rate) = plan.rate.filter(|_| !sample.is_empty()) else {
+        let Some(fpr) = plan.fpr.filter(|_| !sample.is_empty()) else {
             self.outbox.push_back(JoinMessage::All.to_bytes());
             return Ok(());
         };
-        let mut filter = KeyFilter::new(situation.keys.max(1), rate, self.hasher)?;
+        let mut filter = KeyFilter::new(situation.keys.max(1), fpr, self.hasher)?;
         for &key in &self.keys {
             filter.insert_digest(key);
         }
@@ -168,12 +168,12 @@ impl Asker {
         Ok(())
     }
 
-    /// What was decided, once the survey has come.
+    /// The plan, once the survey was received.
     pub fn plan(&self) -> Option<JoinPlan> {
         self.plan
     }
 
-    /// What it has cost; complete once it is finished.
+    /// The cost; complete once the join is finished.
     pub fn report(&self) -> JoinReport {
         self.report
     }
@@ -271,7 +271,7 @@ impl Answerer {
         }
     }
 
-    /// What is to be done next. At [`Action::Provide`] give all rows to [`provide`](Self::provide).
+    /// What to do next. At [`Action::Provide`] give all rows to [`provide`](Self::provide).
     pub fn action(&mut self) -> Action {
         if let Answering::Surveying = self.state {
             self.sample.truncate((self.row_bytes / (8 * SAMPLE_SHARE)) as usize);
@@ -295,11 +295,11 @@ impl Answerer {
         self.outbox.pop_front()
     }
 
-    /// Takes a message of the side that asks.
+    /// Processes a message of the side that asks.
     ///
     /// # Errors
-    /// If the message is not what that side would send now, the filter is none, or it was made
-    /// with another seed.
+    /// If the message is not what that side would send now, the filter cannot be read, or it was
+    /// made with another seed.
     pub fn receive(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
         // A filter that is longer than all rows would be no help.
         let limit = self.row_bytes.max(1 << 12);
@@ -337,7 +337,7 @@ impl Answerer {
         }
     }
 
-    /// Says that all rows have been provided.
+    /// Ends the rows.
     pub fn provided(&mut self) {
         if let Answering::Provides(_) = self.state {
             let message = |piece: &[u8]| JoinMessage::Rows { piece }.to_bytes();
@@ -348,7 +348,7 @@ impl Answerer {
     }
 }
 
-/// What both sides compare, to know that they have the same seed.
+/// A value that both sides compare, to check that they have the same seed.
 fn check_value(hasher: KeyHasher) -> u64 {
     hasher.digest("crivo join").get()
 }

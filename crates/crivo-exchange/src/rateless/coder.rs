@@ -6,7 +6,7 @@ use super::estimate::{DifferenceEstimate, estimate_difference};
 use super::symbol::{CodedSymbol, Table};
 use crate::{ExchangeError, Id, IdSet};
 
-/// Makes coded symbols of a set, as many as are asked for.
+/// Makes coded symbols of a set, as many as requested.
 ///
 /// Beside the set it holds 32 bytes for each symbol made so far, whose number is rounded up to a
 /// power of two. To make m symbols of n ids takes about n · 2·ln m steps of some nanoseconds.
@@ -54,7 +54,7 @@ impl Encoder {
         &self.set
     }
 
-    /// The set back.
+    /// Returns the set.
     pub fn into_set(self) -> IdSet {
         self.set
     }
@@ -63,7 +63,7 @@ impl Encoder {
 /// Whether a decoder needs more symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecoderStatus {
-    /// It does.
+    /// It needs more symbols.
     More,
     /// It knows the whole difference.
     Decoded,
@@ -79,13 +79,13 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How many ids there are on both sides together.
+    /// The number of ids on both sides together.
     pub fn size(&self) -> u64 {
         (self.only_here.len() + self.only_there.len()) as u64
     }
 }
 
-/// Takes coded symbols of the other side's set until it knows how that differs from its own.
+/// Decodes the difference between its own set and the peer's from coded symbols of the latter.
 ///
 /// Memory and time are those of an [`Encoder`] of its own set, and little more.
 #[derive(Debug, Clone)]
@@ -104,12 +104,12 @@ impl Decoder {
         Self { set, table, received: 0, found: Difference::default() }
     }
 
-    /// Takes the next symbols of the peer, from the number [`received`](Self::received) on.
+    /// Processes the next symbols of the peer, from the number [`received`](Self::received) on.
     ///
     /// # Errors
     /// If the symbols cannot be those of any set: there are more ids in them than symbols. The decoder
-    /// is then of no further use. Most symbols that are damaged or forged are no error; they are just
-    /// never decoded.
+    /// must then be discarded. Most damaged or forged symbols are not an error; they are just never
+    /// decoded.
     pub fn receive(&mut self, symbols: &[CodedSymbol]) -> Result<DecoderStatus, ExchangeError> {
         let end = self.received + symbols.len();
         let Self { set, table, found, .. } = self;
@@ -126,7 +126,7 @@ impl Decoder {
         Ok(if self.difference().is_some() { DecoderStatus::Decoded } else { DecoderStatus::More })
     }
 
-    /// Takes out what stands alone in a symbol, until nothing does.
+    /// Removes ids that are alone in a symbol, until there are none.
     fn peel(&mut self, candidates: &mut Vec<usize>) -> Result<(), ExchangeError> {
         while let Some(index) = candidates.pop() {
             if index >= self.received {
@@ -148,7 +148,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// How many symbols have been received.
+    /// The number of symbols received.
     pub fn received(&self) -> u64 {
         self.received as u64
     }
@@ -159,8 +159,8 @@ impl Decoder {
         (self.received > 0 && symbols.all(CodedSymbol::is_empty)).then_some(&self.found)
     }
 
-    /// How large the difference is, judged by the counts of the symbols that have been received;
-    /// nothing before there are two. It comes with the symbols, and costs no bytes of its own.
+    /// The estimated size of the difference, from the counts of the symbols received; `None` before
+    /// there are two. It comes with the symbols, and costs no bytes of its own.
     pub fn estimate(&self) -> Option<DifferenceEstimate> {
         let counts = self.table.symbols()[..self.received].iter().map(|symbol| symbol.count);
         let rest = estimate_difference(counts)?;
@@ -172,7 +172,7 @@ impl Decoder {
         &self.set
     }
 
-    /// The decoder's own set back, and what was found.
+    /// Returns the decoder's own set, and the difference found so far.
     pub fn into_parts(self) -> (IdSet, Difference) {
         (self.set, self.found)
     }

@@ -1,4 +1,4 @@
-//! How large is a difference? The counts of coded symbols tell.
+//! The size of a difference, estimated from the counts of coded symbols.
 //!
 //! In the difference of two symbols with number i, the count is the sum of +1 for each id only
 //! there and −1 for each id only here, each with probability p = 2/(i+2). Its variance is d·p·(1−p),
@@ -16,7 +16,7 @@ use super::mapping::density;
 /// An estimate of the size of a difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DifferenceEstimate {
-    /// How many ids are in one set and not in the other, about.
+    /// The estimated number of ids that are in one set only.
     pub size: f64,
     /// The standard error of the size.
     pub standard_error: f64,

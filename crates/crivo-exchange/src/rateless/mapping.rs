@@ -11,7 +11,7 @@
 //! so that one uniform number u gives the next symbol: the first j with that product below u. This
 //! costs as many draws as there are symbols with the id, about 2·ln(m/2) among the first m.
 //!
-//! The coins are independent, so that the drawing may begin anew anywhere. It does at every power of
+//! The draws are independent, so that drawing may start again anywhere. It does at every power of
 //! two, with random numbers that depend on the id and on the power alone: a *block* of symbols
 //! [2^(b−1), 2^b) can be made without knowing what was drawn before, and an id needs no memory of
 //! how far it has come. An id is in 1.4 symbols of a block, on average, whichever it is.
@@ -37,7 +37,7 @@ fn block_of(index: u64) -> Block {
     u64::BITS - index.leading_zeros()
 }
 
-/// The fewest blocks with at least `symbols` symbols.
+/// The minimum number of blocks with at least `symbols` symbols.
 pub(super) fn blocks_for(symbols: u64) -> Block {
     symbols.max(1).next_power_of_two().trailing_zeros()
 }

@@ -17,7 +17,7 @@
 //! other symbols that have it, which may leave one alone elsewhere, and so on, as in a
 //! [fuse filter](crivo::filter::fuse)'s construction. Symbol i takes an id in with probability
 //! 1/(1 + i/2): whatever the size of the difference, among the first symbols there are always some
-//! with one id. So nobody has to know the size before, and no symbol is ever sent twice.
+//! with one id. So the size need not be known in advance, and no symbol is ever sent twice.
 //!
 //! # How a lone id is recognised
 //!
@@ -29,7 +29,7 @@
 //! - an id that is only here is in the set here, and one that is only there is not.
 //!
 //! The last alone settles ids that are only here. For those only there about 2·√d looks at symbols
-//! count, each with a chance of 2^−32 to be mistaken: 1.5e-8 for a difference of 1,000, and 5e-7 for
+//! count, each wrong with probability 2^−32: 1.5e-8 for a difference of 1,000, and 5e-7 for
 //! a million. A mistake makes no wrong answer. It leaves symbols that never become empty, and all is
 //! known only when *every* symbol is; a [`Session`](super::Session) then ends by sending everything,
 //! as with any difference that is too large. (With the very first symbols there are too few others to

@@ -130,7 +130,7 @@ fn symbols_of_no_set_are_never_decoded() {
     let mut decoder = Decoder::new(here.clone(), 0);
     assert_eq!(decoder.receive(&[forged; 100]), Ok(DecoderStatus::More));
     // Alone by every sign, but the decoder's own set does not have it.
-    let foreign = IdSet::of_items(key, ["nobody's"]);
+    let foreign = IdSet::of_items(key, ["foreign"]);
     let mut symbols = Encoder::new(foreign, 0).symbols(0..16).to_vec();
     symbols.iter_mut().for_each(|symbol| symbol.count = -symbol.count);
     let mut decoder = Decoder::new(IdSet::of_ids(key, Vec::new(), 0), 0);

@@ -7,7 +7,7 @@ const MAGIC: [u8; 8] = *b"crivo-x\n";
 
 /// The first bytes of each side of an exchange: what it is, its version, and 16 random bytes.
 ///
-/// It has a fixed length, so that it can be read before anything is known of the peer.
+/// It has a fixed length, so that it can be read before anything is known about the peer.
 ///
 /// ```
 /// use crivo_exchange::Greeting;
@@ -25,10 +25,10 @@ pub struct Greeting {
 }
 
 impl Greeting {
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub const LENGTH: usize = 25;
 
-    /// A greeting with these random bytes, which no one must have seen before.
+    /// A greeting with these random bytes, which must be fresh and unpredictable.
     pub const fn new(contribution: [u8; 16]) -> Self {
         Self { contribution }
     }
@@ -42,10 +42,10 @@ impl Greeting {
         bytes
     }
 
-    /// The greeting that these bytes are.
+    /// Decodes a greeting.
     ///
     /// # Errors
-    /// If they are none, or one of another version.
+    /// If the bytes are not a greeting, or one of another version.
     pub fn from_bytes(bytes: &[u8; Self::LENGTH]) -> Result<Self, ExchangeError> {
         let mut reader = Reader::new(bytes);
         if reader.array()? != MAGIC {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::message::{MAX_WANTED, SessionMessage};
 use super::transfer::{Transfer, Wanted};
 use super::{FIRST_ROUND, Policy, SECOND_ROUND};
-use crate::offer::{MAX_WIDTH, rate};
+use crate::offer::{MAX_WIDTH, fpr};
 use crate::plan::FIRST_PULL;
 use crate::rateless::codec::{FIXED_BYTES, symbols_bytes, with_count};
 use crate::rateless::{Decoder, expected_symbols};
@@ -13,23 +13,23 @@ use crate::{ExchangeError, Id, IdSet, Offer, Protocol, Sieve, Situation, SyncPla
 
 /// Sets of fewer bytes are sent as they are: one request, and no guessing.
 const TINY: f64 = 1024.0;
-/// The fewest symbols that are worth a message.
+/// The minimum number of symbols per request.
 const MIN_PULL: u64 = 4;
-/// The share of the symbols so far that is asked for when decoding may end at any of them: more
+/// The fraction of the symbols so far that is requested when decoding may end at any of them: more
 /// wastes symbols, less takes more messages.
 const SMALL_STEP: u64 = 24;
-/// To look closer may cost this share of what is to be decided about.
+/// A better estimate may cost this fraction of the amount at stake.
 const PRICE_OF_KNOWING: f64 = 0.06;
-/// A standard error, relative to the size, that needs no closer look.
+/// A relative standard error that needs no better estimate.
 const GOOD_ENOUGH: f64 = 0.1;
 
 #[derive(Debug)]
 pub(super) struct Initiator {
     policy: Policy,
     decoder: Decoder,
-    /// What the peer said of its set.
+    /// The peer's summary of its set.
     there: Option<There>,
-    /// How many items the peer's symbols are made of.
+    /// The number of items in the peer's symbols.
     coded_there: u64,
     awaits: Awaits,
     outbox: VecDeque<Vec<u8>>,
@@ -94,7 +94,7 @@ impl Initiator {
         }
     }
 
-    /// Whether it is known what to ask for, and all has been sent.
+    /// Whether the request is decided, and all of it has been sent.
     pub(super) fn is_concluded(&self) -> bool {
         self.wanted.is_some() && self.outbox.is_empty()
     }
@@ -155,7 +155,7 @@ impl Initiator {
         }
     }
 
-    /// The first request. Tiny sets are not worth a symbol.
+    /// The first request. Tiny sets are sent whole.
     fn begin(&mut self) -> Result<(), ExchangeError> {
         let situation = self.situation(0.0);
         let is_trivial =
@@ -184,8 +184,8 @@ impl Initiator {
         let size = estimate.map_or(0.0, |estimate| estimate.size);
         let situation = self.situation(size);
         let error = estimate.map_or(f64::INFINITY, |estimate| estimate.standard_error);
-        // The more is taken to differ, the less sending everything seems to cost: better not to
-        // believe too much of it.
+        // The larger the estimated difference, the cheaper sending everything seems: so a cautious
+        // estimate is used.
         let cautious = self.situation((size - error).max(0.0));
         // Decoding never costs more than what it is meant to save: all items.
         let limit = cautious.everything_cost().max(cost_of(FIRST_PULL));
@@ -204,7 +204,7 @@ impl Initiator {
         let other = situation.best_filters().cheaper(cautious.priced_everything());
         if rest.bytes <= other.bytes {
             self.plan = Some(rest);
-            // Where it is a close call, the next look comes sooner.
+            // Where the costs are close, decide again sooner.
             let is_close = rest.bytes > other.bytes / 2.0;
             self.pull(if is_close { more.min(2 * received) } else { more });
             Ok(())
@@ -221,7 +221,7 @@ impl Initiator {
         self.follow(plan.protocol)
     }
 
-    /// Begins with a protocol.
+    /// Starts a protocol.
     fn follow(&mut self, protocol: Protocol) -> Result<(), ExchangeError> {
         match protocol {
             Protocol::Rateless => self.pull(FIRST_PULL),
@@ -238,7 +238,7 @@ impl Initiator {
     }
 
     fn situation(&self, difference: f64) -> Situation {
-        // Asked only once the peer's summary is there.
+        // Called only once the peer's summary is there.
         let there = self.there.unwrap_or(There { item_count: 0, item_bytes: 0 });
         Situation {
             here: self.decoder.set().item_count(),
@@ -253,8 +253,8 @@ impl Initiator {
         self.awaits = Awaits::Symbols { up_to };
     }
 
-    /// Of two filters the smaller set's goes first: it tells how many items are on either side only,
-    /// and so whether the other one pays at all. The plan is for ours before the peer's.
+    /// Of two filters the smaller set's goes first: it shows how many items are on one side only, and so
+    /// whether the other one pays at all. The plan is for ours before the peer's.
     fn first_filter(&self, here: u32, there: u32) -> (u32, u32) {
         if self.policy != Policy::Cheapest || here == 0 || there == 0 {
             return (here, there);
@@ -274,7 +274,7 @@ impl Initiator {
     /// After one filter: the widths of another one, if that pays.
     fn second_filter(&self) -> Option<(u32, u32)> {
         let There { item_count, item_bytes } = self.there?;
-        // Of the ids that the filter was asked for, these were found missing on the other side.
+        // Of the ids that were queried, these were found missing on the other side.
         let (width, found) = match self.filtered {
             (here, 0) => (here, item_count.saturating_sub(self.coded_there)),
             (0, there) => (there, self.lacked_there.len() as u64),
@@ -283,7 +283,7 @@ impl Initiator {
         if self.policy != Policy::Cheapest {
             return None;
         }
-        let missed = found as f64 * rate(width) / (1.0 - rate(width));
+        let missed = found as f64 * fpr(width) / (1.0 - fpr(width));
         // Both sides have as many in common: what one lacks less what the other lacks is known.
         let here = self.decoder.set().item_count();
         let surplus = here as f64 - self.coded_there as f64;
@@ -300,7 +300,7 @@ impl Initiator {
             left.cost(Protocol::Filters { here, there })
         };
         let best = (1..=MAX_WIDTH).min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
-        // Without it symbols would have to find all of it: everything is no way out any more.
+        // Without it symbols would have to find all of it: sending everything is no longer possible.
         let by_symbols = left.cost(Protocol::Filters { here: 0, there: 0 });
         (cost(&best) < by_symbols).then(|| widths(best))
     }
@@ -338,12 +338,12 @@ impl Initiator {
     }
 }
 
-/// The length of `left` of so many items, if all are alike.
+/// The length of `left` of these items, if all have the same length.
 fn mean_bytes(item_bytes: u64, item_count: u64, left: u64) -> u64 {
     (item_bytes as f64 / item_count.max(1) as f64 * left as f64) as u64
 }
 
-/// How far to ask for symbols: carefully while the estimate is rough, up to where decoding may
+/// Up to which symbol to ask: carefully while the estimate is rough, up to where decoding may
 /// succeed, and from there in small steps.
 fn next_pull(received: u64, difference: f64) -> u64 {
     let target = (0.97 * expected_symbols(difference)) as u64;

@@ -2,7 +2,7 @@
 //!
 //! Every message begins with the version, 1, and a tag. *Numbers* have seven bits a byte, the lowest
 //! first, in their shortest form; all else is little-endian. A message has no length of its own:
-//! whoever carries it knows where it ends, and that it has at most 2^20 bytes.
+//! the transport delimits it, and it has at most 2^20 bytes.
 //!
 //! | tag | message | what follows |
 //! |---|---|---|
@@ -24,16 +24,16 @@ use crate::rateless::codec::{FIXED_BYTES, put_symbol, read_symbol};
 use crate::wire;
 use crate::{ExchangeError, MAX_MESSAGE, offer};
 
-/// The most symbols of one message.
+/// The maximum number of symbols of one message.
 pub(super) const MAX_SYMBOLS: u64 = 1 << 14;
-/// The most wanted items of one message.
+/// The maximum number of wanted items of one message.
 pub(super) const MAX_WANTED: usize = 1 << 16;
-/// No set is larger: ids would fill 2^48 bytes.
+/// The maximum number of items of a set: its ids fill 2^48 bytes.
 const MAX_ITEMS: u64 = 1 << 44;
-/// No items together are longer.
+/// The maximum length of all items together.
 const MAX_BYTES: u64 = 1 << 60;
 
-/// What one peer says to the other.
+/// A message from one peer to the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SessionMessage<'a> {
     /// How large the set is, and a check of the key.
@@ -54,11 +54,11 @@ pub(super) enum SessionMessage<'a> {
     WantAll,
     /// A piece of the stream of items.
     Items { piece: &'a [u8] },
-    /// The stream ends, after so many items.
+    /// The end of the stream, with its number of items.
     ItemsEnd { item_count: u64 },
-    /// Which of all the items were news: the numbers of known ones before each.
+    /// Which of all the items were new: the number of known ones before each.
     News { gaps: Vec<u64>, is_last: bool },
-    /// What the set has become.
+    /// The fingerprint of the union.
     Seal { item_count: u64, sum: u128 },
 }
 
@@ -98,7 +98,7 @@ impl SessionMessage<'_> {
         }
     }
 
-    /// The error that this message is, where another was expected.
+    /// The error for this message where another was expected.
     pub(super) fn instead_of(&self, expected: &'static str) -> ExchangeError {
         ExchangeError::Unexpected { expected, found: self.name() }
     }
@@ -160,7 +160,7 @@ impl<'a> SessionMessage<'a> {
             3 => {
                 let start = wire::number_up_to(&mut reader, "number of a symbol", MAX_ITEMS)?;
                 let count = wire::number_up_to(&mut reader, "number of symbols", MAX_SYMBOLS)?;
-                // Each takes more bytes than this: memory is asked for in proportion to what has come.
+                // Each takes more bytes than this: memory is allocated in proportion to what was received.
                 if count as usize > reader.remaining() / FIXED_BYTES {
                     return Err(ExchangeError::Truncated);
                 }

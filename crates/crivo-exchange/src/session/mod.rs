@@ -15,8 +15,8 @@
 //!             ←── seal ──────────────────────          both have the same set, or it is an error
 //! ```
 //!
-//! No estimate is sent: the counts of the first symbols give it. The initiator decides after each
-//! answer, by what the rest is expected to cost.
+//! No estimate is sent: it follows from the counts of the first symbols. The initiator decides after
+//! each answer, by the expected cost of the rest.
 
 mod greeting;
 mod initiator;
@@ -42,15 +42,15 @@ const SECOND_ROUND: u64 = 1;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// What costs least, by what is known at each step.
+    /// The cheapest, by what is known at each step.
     #[default]
     Cheapest,
-    /// This one: for a difference whose size is known, and for experiments. Symbols that have cost as
-    /// much as everything still end in that.
+    /// This one: for a difference whose size is known, and for experiments. Once symbols have cost as
+    /// much as sending everything, everything is sent all the same.
     Fixed(Protocol),
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Send this message to the peer.
@@ -64,21 +64,21 @@ pub enum Action {
     Finished,
 }
 
-/// What an exchange has cost so far.
+/// The cost of an exchange so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// The bytes of all messages that were sent.
+    /// The bytes of all messages sent.
     pub sent: u64,
-    /// The bytes of all messages that were received.
+    /// The bytes of all messages received.
     pub received: u64,
-    /// How many items were sent.
+    /// The number of items sent.
     pub items_sent: u64,
-    /// How many items were received that were new.
+    /// The number of new items received.
     pub items_received: u64,
-    /// The length of the items that were sent.
+    /// The length of the items sent.
     pub item_bytes_sent: u64,
-    /// The length of the items that were received and were new.
+    /// The length of the new items received.
     pub item_bytes_received: u64,
 }
 
@@ -103,12 +103,12 @@ enum Stage {
 }
 
 impl Session {
-    /// The side that begins, and chooses the cheapest protocol.
+    /// The side that starts, and chooses the cheapest protocol.
     pub fn initiator(set: IdSet) -> Self {
         Self::initiator_with(set, Policy::Cheapest)
     }
 
-    /// The side that begins, with a protocol of your choice.
+    /// The side that starts, with a protocol of your choice.
     pub fn initiator_with(set: IdSet, policy: Policy) -> Self {
         Self::new(Stage::Initiator(Box::new(Initiator::new(set, policy))))
     }
@@ -122,7 +122,7 @@ impl Session {
         Self { stage, traffic: Traffic::default(), plan: None }
     }
 
-    /// What is to be done next.
+    /// What to do next.
     ///
     /// # Errors
     /// If there is no memory for a filter, or the exchange has failed before.
@@ -168,12 +168,12 @@ impl Session {
         Ok(message)
     }
 
-    /// Takes a message of the peer, and gives each item that is new here to `on_new`.
+    /// Processes a message of the peer, and passes each new item to `on_new`.
     ///
-    /// Until [`Action::Finished`] nobody has vouched for those items: keep them aside.
+    /// Until [`Action::Finished`] those items are not verified: keep them separate.
     ///
     /// # Errors
-    /// If the message is not what an honest peer would send now. The session is then at its end.
+    /// If the message is not what an honest peer would send now. The session has then failed.
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -199,7 +199,7 @@ impl Session {
         }
     }
 
-    /// Says that all items have been offered.
+    /// Ends the items.
     ///
     /// # Errors
     /// If an item is still missing: the set has changed since its ids were taken.
@@ -218,12 +218,12 @@ impl Session {
         }
     }
 
-    /// What it has cost so far.
+    /// The cost so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// The protocol that was chosen, and what it was expected to cost from there on. Only an initiator
+    /// The chosen protocol, and its expected cost from there on. Only an initiator
     /// that chooses the cheapest knows, and only if the first symbols were not enough.
     pub fn plan(&self) -> Option<SyncPlan> {
         match &self.stage {

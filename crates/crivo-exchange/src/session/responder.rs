@@ -1,4 +1,4 @@
-//! The side that encodes, and does as it is asked.
+//! The side that encodes, and follows the initiator's requests.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(super) struct Responder {
     encoder: Encoder,
     awaits: Awaits,
     outbox: VecDeque<Vec<u8>>,
-    /// Symbols that have been sent, and those that have been asked for.
+    /// The numbers of symbols sent and requested.
     sent: u64,
     asked: u64,
     /// Our filter, as long as it is being sent.
@@ -23,7 +23,7 @@ pub(super) struct Responder {
     /// Whether the peer's filter and ours may still be announced: each is used once.
     may_sift: bool,
     may_offer: bool,
-    /// Whether it must still be said how many items are left.
+    /// Whether the number of remaining items must still be sent.
     owes_residual: bool,
     /// Ids that the peer certainly lacks, and that are no longer in the encoder's set.
     lacked_there: Vec<Id>,
@@ -86,7 +86,7 @@ impl Responder {
     pub(super) fn into_transfer(self) -> Transfer {
         let mut set = self.encoder.into_set();
         if self.wants_all {
-            // What filters told does not matter any more.
+            // The results of filters no longer matter.
             set.rejoin(&self.lacked_there);
             return Transfer::responder_of_everything(set);
         }
@@ -158,7 +158,7 @@ impl Responder {
         Ok(())
     }
 
-    /// Goes on with what the filter has left, and tells the peer how much that is.
+    /// Goes on with the ids that the filter left, and sends their number.
     fn answer_with_filter(&mut self, width: u32) -> Result<(), ExchangeError> {
         let key = self.encoder.set().key();
         let nothing = Encoder::new(IdSet::of_ids(key, Vec::new(), 0), SECOND_ROUND);

@@ -18,10 +18,10 @@ use crate::id::Fingerprint;
 use crate::items::{ItemReader, ItemWriter};
 use crate::{ExchangeError, Id, IdSet};
 
-/// How many numbers of news fit into a message, each of at most ten bytes.
+/// The maximum number of news in a message, each of at most ten bytes.
 const MAX_NEWS: usize = 1 << 16;
 
-/// What an initiator has asked for.
+/// What an initiator has requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Difference,
@@ -38,13 +38,13 @@ pub(super) struct Transfer {
     outbox: VecDeque<Vec<u8>>,
     writer: ItemWriter,
     reader: ItemReader,
-    /// What is to be provided and was not yet; nothing if it is everything.
+    /// Ids still to be provided; empty if everything is sent.
     due: HashSet<Id>,
     /// Everything: in which order it was sent.
     sent: Vec<Id>,
     /// Which of our own ids have come in (or gone out), where everything is sent.
     seen: Marks,
-    /// What has come in and is new here.
+    /// The ids that were received and are new here.
     new: HashSet<Id>,
     /// Everything: how many known items came before each new one, and since the last.
     gaps: Vec<u64>,
@@ -215,7 +215,7 @@ impl Transfer {
         }
     }
 
-    /// Takes an item in; whether it is new.
+    /// Processes an item, and returns whether it is new.
     fn take(&mut self, item: &[u8]) -> Result<bool, ExchangeError> {
         let id = self.set.key().id(item);
         if let Some(position) = self.set.position(id) {
@@ -233,7 +233,7 @@ impl Transfer {
         Ok(true)
     }
 
-    /// After everything has come: what was new, and what did not come.
+    /// After everything was received: what was new, and what was not received.
     fn prepare_answer(&mut self) {
         if !self.sends_everything {
             return;
@@ -297,7 +297,7 @@ impl Marks {
         Self(vec![0; count.div_ceil(64)])
     }
 
-    /// Sets a mark; whether there was none.
+    /// Sets a mark, and returns whether it was clear before.
     fn mark(&mut self, position: usize) -> bool {
         let word = &mut self.0[position / 64];
         let bit = 1 << (position % 64);

@@ -1,4 +1,4 @@
-//! The area as a whole: devices, filters, and packets on their way.
+//! The area as a whole: devices, filters, and packets in transit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,19 +14,19 @@ use crivo_core::check::check_range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(usize);
 
-/// What happened in an [`Area`] so far.
+/// Counts of what happened in an [`Area`] so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct AreaStatistics {
-    /// Moves from one smallest square to another. Steps within a square tell nobody anything.
+    /// Moves from one smallest square to another. Steps within a square send nothing.
     pub moves: u64,
-    /// What squares told their parents and siblings because of moves, arrivals and departures.
+    /// Messages of squares to their parents and siblings on moves, arrivals and departures.
     pub updates: MessageCount,
-    /// Packets under way, a message for each hop, without what is written in them.
+    /// Packets, a message for each hop, without their content.
     pub packets: MessageCount,
 }
 
-/// A packet from one device to another, and the squares it has come through.
+/// A packet from one device to another, and the squares it has visited.
 #[derive(Debug, Clone)]
 pub struct Flight {
     packet: Packet,
@@ -34,17 +34,17 @@ pub struct Flight {
     squares: Vec<Square>,
 }
 
-/// The way of a packet that has come to its end.
+/// The path of a packet that has arrived, or whose device does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
-    /// Every square that the packet has come through, in order, wrong turns included.
+    /// Every square that the packet visited, in order, wrong turns included.
     pub squares: Vec<Square>,
-    /// Whether it was given to the device.
+    /// Whether it was delivered to the device.
     pub delivered: bool,
-    /// The times it went back from a square without the device.
+    /// How often it went back from a square without the device.
     pub false_forwards: u64,
-    /// How often it had to begin again from the root, because the device had slipped behind it.
+    /// How often it had to start again from the root, because the device had moved behind it.
     pub searches: u32,
 }
 
@@ -54,7 +54,7 @@ impl Route {
         self.squares.len() as u64 - 1
     }
 
-    /// The fewest hops from its first square to its last.
+    /// The minimum number of hops from its first square to its last.
     pub fn shortest_hops(&self) -> u64 {
         match (self.squares.first(), self.squares.last()) {
             (Some(&first), Some(&last)) => first.distance(last),
@@ -79,10 +79,10 @@ impl Route {
     }
 }
 
-/// What is known of a square in which there are devices.
+/// The state of a square with devices in it.
 ///
-/// Its parent and its three siblings all hold the same filter, because all are told the same: it
-/// is kept once here, and counted four times.
+/// Its parent and its three siblings all hold the same filter, because all receive the same messages:
+/// it is stored once here, and counted four times.
 #[derive(Debug, Clone)]
 struct Occupied {
     digests: BTreeSet<u64>,
@@ -99,7 +99,7 @@ struct Device {
 
 /// A square area with devices in it. See [the module](super).
 ///
-/// What a square tells its neighbours arrives at once.
+/// Messages between squares arrive at once.
 #[derive(Debug, Clone)]
 pub struct Area {
     depth: u8,
@@ -112,15 +112,15 @@ pub struct Area {
 
 /// Devices.
 impl Area {
-    /// An area that is divided `depth` times, with filters that err at `rate`.
+    /// An area that is divided `depth` times, with filters of this false-positive rate.
     ///
     /// # Errors
-    /// If the depth is not from 1 to [`Square::DEEPEST`], or the rate not between 0 and 1.
-    pub fn new(depth: u8, rate: f64, seed: u64) -> Result<Self, ParameterError> {
-        check_range("depth", depth.into(), 1..=Square::DEEPEST.into(), "from 1 to 28")?;
+    /// If the depth is not from 1 to [`Square::MAX_LEVEL`], or the FPR not between 0 and 1.
+    pub fn new(depth: u8, fpr: f64, seed: u64) -> Result<Self, ParameterError> {
+        check_range("depth", depth.into(), 1..=Square::MAX_LEVEL.into(), "from 1 to 28")?;
         Ok(Self {
             depth,
-            sizing: Sizing::new(rate)?,
+            sizing: Sizing::new(fpr)?,
             hasher: KeyHasher::xxh3(seed),
             devices: Vec::new(),
             occupied: BTreeMap::new(),
@@ -146,7 +146,7 @@ impl Area {
         Ok(DeviceId(id))
     }
 
-    /// The device goes to another place. If that is in another smallest square, neighbours are told.
+    /// Moves a device. If the new place is in another smallest square, neighbours are notified.
     ///
     /// # Errors
     /// If the place is not in the area, or the device is not of this area. Nothing has changed.
@@ -182,12 +182,12 @@ impl Area {
         self.occupied.get(&square).is_some_and(|occupied| occupied.filter.contains(digest))
     }
 
-    /// The rate at which that filter errs, by its size and the devices in the square.
+    /// The false-positive rate of that filter, by its size and the devices in the square.
     pub fn expected_fpr(&self, square: Square) -> f64 {
         self.occupied.get(&square).map_or(0.0, |occupied| occupied.filter.expected_fpr())
     }
 
-    /// How many squares have devices in them, of all levels but the whole area.
+    /// The number of squares with devices in them, of all levels but the whole area.
     pub fn occupied_count(&self) -> u64 {
         self.occupied.len() as u64
     }
@@ -197,12 +197,12 @@ impl Area {
         self.occupied.values().map(|square| 4 * square.filter.size_in_bits()).sum::<u64>() / 8
     }
 
-    /// What happened so far.
+    /// The counts so far.
     pub fn statistics(&self) -> AreaStatistics {
         self.statistics
     }
 
-    /// Counts from 0 again.
+    /// Resets the counts to 0.
     pub fn reset_statistics(&mut self) {
         self.statistics = AreaStatistics::default();
     }
@@ -221,7 +221,7 @@ impl Area {
         known.ok_or_else(|| ParameterError::new("device", device.0, "one of this area"))
     }
 
-    /// Puts a device into another square, or takes it out, and tells whom it concerns.
+    /// Moves a device into another square, or out of the area, and notifies the squares concerned.
     fn place(&mut self, id: usize, new: Option<Square>) {
         let Device { digest, square: old } = self.devices[id];
         if old == new {
@@ -275,7 +275,7 @@ impl Area {
 
 /// Packets.
 impl Area {
-    /// A packet from one device to another, to its end, while nobody moves.
+    /// Sends a packet from one device to another, while no device moves.
     ///
     /// # Errors
     /// If a device is not of this area, or the sender has left it.
@@ -300,7 +300,7 @@ impl Area {
         Ok(Flight { packet, to, squares: vec![origin] })
     }
 
-    /// Lets a packet take one hop; answers its route at the end of it.
+    /// Lets a packet take one hop. Returns its route once it has ended.
     pub fn advance(&mut self, flight: &mut Flight) -> Option<Route> {
         let here = flight.packet.here();
         let square = self.square_of(flight.to);
@@ -351,11 +351,11 @@ mod tests {
         #[test]
         fn no_packet_is_lost_under_random_moves(
             depth in 1u8..7,
-            rate in prop_oneof![Just(0.01), Just(0.4)],
+            fpr in prop_oneof![Just(0.01), Just(0.4)],
             places in proptest::collection::vec((0.0..=1.0, 0.0..=1.0), 2..40),
             moves in proptest::collection::vec((any::<usize>(), 0.0..=1.0, 0.0..=1.0), 0..200),
         ) {
-            let mut area = Area::new(depth, rate, 3)?;
+            let mut area = Area::new(depth, fpr, 3)?;
             let devices: Vec<DeviceId> =
                 places.iter().map(|&(x, y)| area.enter(x, y).unwrap()).collect();
             let pick = |number: usize| devices[number % devices.len()];

@@ -1,7 +1,7 @@
 //! Messages that find moving devices, in a square area that is divided in four again and again.
 //!
 //! The area is one square; it has four quarters, each of those has four, and so on, down to squares
-//! so small that the device in them can be called by its name. The squares are a tree with four
+//! so small that a device in them can be addressed directly. The squares are a tree with four
 //! children a node. Devices wander about; a message is for a device, wherever it is now.
 //!
 //! ```text
@@ -45,24 +45,24 @@
 //!
 //! A device that moves from one smallest square to another is taken out of the squares from the
 //! old one up to, and not including, the first that contains both, and put into those from there
-//! down to the new one. Each of them tells its parent and its three siblings: a digest, and whether
-//! it came or went. Nobody above is told, because nothing changed for them. A step across the
-//! border of two smallest squares is told to 8 neighbours if they are siblings, and to 8·D if the
-//! border is the middle line of the area.
+//! down to the new one. Each of them sends its parent and its three siblings a digest, and whether
+//! it came or went. Squares above are not notified, because nothing changed for them. A step across
+//! the border of two smallest squares notifies 8 neighbours if they are siblings, and 8·D if the border
+//! is the middle line of the area.
 //!
 //! # Messages to devices that move
 //!
 //! Filters follow their devices, so that a message that comes to where a device was goes on from
-//! there. It can still be unlucky: the device slips into squares that the message has just
+//! there. It can still miss the device, if that moves into squares that the message has just
 //! searched. Then the message arrives at the root with nothing left to try. The root keeps the
 //! digests of all devices in storage, from which its filters are rebuilt: if the device is among
 //! them, the search begins again from there, and if not, the device does not exist. [`Packet`] has
 //! the rule.
 //!
 //! # When not to use it
-//! Where devices can report to a known place (a home register, a hash of the name), that place can
-//! answer with one question. Squares and filters pay where messages are local: neighbours find each
-//! other without anybody far away being asked or told.
+//! Where devices can report to a known place (a home register, a hash of the name), a single query to
+//! that place is enough. Squares and filters pay where messages are local: neighbours find each
+//! other without messages to distant squares.
 //!
 //! # References
 //! - P.-H. Hsiao, *Geographical region summary service for geographical routing*, MobiHoc 2001

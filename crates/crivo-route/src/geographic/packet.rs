@@ -1,13 +1,13 @@
-//! A message on its way, and the rule by which it goes.
+//! A message in transit, and its forwarding rule.
 
 use super::square::Square;
 use crate::wire::{MessageError, Reader, put_number};
 use crivo::Digest;
 
-/// The version of the form in bytes.
+/// The version of the encoding.
 const VERSION: u8 = 1;
 
-/// What is to be done with a [`Packet`].
+/// What to do with a [`Packet`] next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
     /// The device is here.
@@ -32,9 +32,9 @@ pub enum Hop {
 ///   at the root, a child accepts, untried          down; when all were tried, try all again
 /// ```
 ///
-/// A device at rest is found before the root is reached. The root asks what it keeps in storage, the
-/// digests of all devices, and not a filter: only a device that has slipped into squares that were
-/// just searched is searched for again, and none that does not exist.
+/// A device at rest is found before the root is reached. The root checks its stored digests of all
+/// devices, not a filter: the search starts again only for a device that moved into squares that were
+/// just searched, and never for one that does not exist.
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -99,12 +99,12 @@ impl Packet {
         self.hops
     }
 
-    /// The times it went back from a square without the device.
+    /// How often it went back from a square without the device.
     pub fn false_forwards(&self) -> u64 {
         self.false_forwards
     }
 
-    /// How often it began to search from the root.
+    /// How often it started to search from the root.
     pub fn searches(&self) -> u32 {
         self.searches
     }
@@ -115,11 +115,11 @@ impl Packet {
         self.top.parent().unwrap_or(Square::WHOLE).children()
     }
 
-    /// One step, as the square decides it where the packet is.
+    /// One step, decided by the square where the packet is.
     ///
     /// `holds`: the device is in this square. It must be exact, and is only used in a smallest
-    /// square and at the root; elsewhere it may be `false`. `accepts`: what the square's filters
-    /// say of its children and siblings.
+    /// square and at the root; elsewhere it may be `false`. `accepts`: whether the square's filter of
+    /// a child or sibling accepts the device.
     pub fn step(&mut self, holds: bool, accepts: impl Fn(Square) -> bool) -> Hop {
         let here = self.here();
         if here.level() == self.depth && holds {
@@ -194,7 +194,7 @@ impl Packet {
 
 /// Reading and writing.
 impl Packet {
-    /// The packet in bytes, without what is written in it.
+    /// The packet in bytes, without its content.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend(self.device.get().to_le_bytes());
@@ -210,10 +210,10 @@ impl Packet {
         bytes
     }
 
-    /// The packet that these bytes are.
+    /// Decodes a packet.
     ///
     /// # Errors
-    /// If they are none: cut short, too long, of another version, or contradictory.
+    /// If the bytes are not a packet: cut short, too long, of another version, or contradictory.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
         let version = reader.byte()?;
@@ -239,7 +239,7 @@ impl Packet {
         reader.end()?;
         let first_level = usize::from(level.max(1));
         let deepest = if below.is_empty() { usize::from(level) } else { first_level + count - 1 };
-        if depth > Square::DEEPEST || deepest > usize::from(depth) {
+        if depth > Square::MAX_LEVEL || deepest > usize::from(depth) {
             return Err(MessageError::Inconsistent("the packet is below the smallest squares"));
         }
         if tried > 0xf || below.iter().any(|&(quarter, _)| quarter > 3) {

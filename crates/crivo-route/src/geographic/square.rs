@@ -45,13 +45,13 @@ impl Square {
     /// The whole area.
     pub const WHOLE: Self = Self { level: 0, column: 0, row: 0 };
 
-    /// The deepest level there may be.
-    pub const DEEPEST: u8 = 28;
+    /// The maximum level.
+    pub const MAX_LEVEL: u8 = 28;
 
-    /// The square of this level, at most [`DEEPEST`](Self::DEEPEST), that contains a place. Places
+    /// The square of this level, at most [`MAX_LEVEL`](Self::MAX_LEVEL), that contains a place. Places
     /// outside of the area count as on its border.
     pub fn at(level: u8, x: f64, y: f64) -> Self {
-        let level = level.min(Self::DEEPEST);
+        let level = level.min(Self::MAX_LEVEL);
         let side = (1u32 << level) as f64;
         // A conversion from a real number saturates, and NaN becomes 0.
         let index = |coordinate: f64| ((coordinate * side) as u32).min((1 << level) - 1);
@@ -61,10 +61,10 @@ impl Square {
     /// The square with these numbers.
     ///
     /// # Errors
-    /// If there is none: the level is above [`DEEPEST`](Self::DEEPEST), or the column or row is not
+    /// If there is none: the level is above [`MAX_LEVEL`](Self::MAX_LEVEL), or the column or row is not
     /// below 2^level.
     pub fn new(level: u8, column: u32, row: u32) -> Result<Self, ParameterError> {
-        if level > Self::DEEPEST {
+        if level > Self::MAX_LEVEL {
             return Err(ParameterError::new("level", level, "at most 28"));
         }
         if column.max(row) >= 1 << level {
@@ -131,7 +131,7 @@ impl Square {
             .take_while(move |&square| square != end)
     }
 
-    /// The fewest hops from one smallest square to another: up, once over, and down.
+    /// The minimum number of hops from one smallest square to another: up, once over, and down.
     ///
     /// ```
     /// use crivo_route::geographic::Square;

@@ -37,19 +37,19 @@ fn family(design: Design) -> (Node, Node) {
 fn a_lost_summary_is_noticed_and_made_good() {
     for design in designs() {
         let (mut root, mut child) = family(design);
-        assert!(root.accepts(CHILD, b"first") && !root.accepts(CHILD, b"nobody's"));
+        assert!(root.accepts(CHILD, b"first") && !root.accepts(CHILD, b"absent"));
         child.add(b"lost on the way").unwrap();
         let next = sent(child.add(b"third").unwrap());
         let answer = sent(root.receive(CHILD, &next[0]).unwrap());
         assert_eq!(Message::from_bytes(&answer[0]), Ok(Message::WholeWanted));
-        // Nobody knows what the child does not have: everything may be there.
-        assert!(root.accepts(CHILD, b"lost on the way") && root.accepts(CHILD, b"nobody's"));
+        // A summary is missing: everything may be there.
+        assert!(root.accepts(CHILD, b"lost on the way") && root.accepts(CHILD, b"absent"));
         let whole = sent(child.receive(ROOT, &answer[0]).unwrap());
         root.receive(CHILD, &whole[0]).unwrap();
         for resource in [&b"first"[..], b"lost on the way", b"third"] {
             assert!(root.accepts(CHILD, resource));
         }
-        assert!(!root.accepts(CHILD, b"nobody's"));
+        assert!(!root.accepts(CHILD, b"absent"));
         // And on as before.
         let next = sent(child.remove(b"third"));
         assert!(root.receive(CHILD, &next[0]).unwrap().is_empty());

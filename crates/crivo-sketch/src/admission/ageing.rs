@@ -4,20 +4,19 @@ use crivo::hash::Indices;
 use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::check::check_positive;
 
-/// How many counters a key has.
+/// The number of counters of a key.
 const PROBES: usize = 4;
 
-/// The greatest count.
+/// The maximum count.
 const GREATEST: u64 = 15;
 
 /// Sixteen counters in a word.
 const PER_WORD: u64 = 16;
 
-/// How often was it asked for *lately*? Counts up to 15, halved from time to time.
+/// Estimates how often an object was requested *recently*: counts up to 15, halved from time to time.
 ///
 /// A key has four counters of four bits. Each request raises the lowest of them, and the lowest is
-/// also the answer: it is never below the truth, and above it only where other keys have raised all
-/// four. After every `sample` requests all counters are halved, so that what was popular long ago
+/// also the estimate: it is never too low, and too high only where other keys have raised all four. After every `sample` requests all counters are halved, so that what was popular long ago
 /// fades, and counts stay comparable.
 ///
 /// ```
@@ -58,7 +57,7 @@ impl AgeingSketch {
         Self::with_sample(objects, objects.saturating_mul(10), KeyHasher::default())
     }
 
-    /// [`new`](Self::new) with halving after `sample` requests, and another hash function.
+    /// [`new`](Self::new) with halving after `sample` requests, and another hasher.
     ///
     /// # Errors
     /// If there are no objects, the sample is 0, or there is no memory.
@@ -75,7 +74,7 @@ impl AgeingSketch {
         Ok(Self { words, hasher, sample, observed: 0 })
     }
 
-    /// Counts a request, and answers how often the object was asked for lately, this one included:
+    /// Counts a request, and returns how often the object was requested recently, this time included:
     /// at most 15.
     pub fn observe<K: Key + ?Sized>(&mut self, key: &K) -> u8 {
         self.observe_digest(self.hasher.digest(key))
@@ -100,7 +99,7 @@ impl AgeingSketch {
         self.least(&places) as u8
     }
 
-    /// How often the object was asked for lately. It may be too high, but never too low.
+    /// How often the object was requested recently. It may be too high, but never too low.
     pub fn estimate<K: Key + ?Sized>(&self, key: &K) -> u8 {
         self.estimate_digest(self.hasher.digest(key))
     }
@@ -119,7 +118,7 @@ impl AgeingSketch {
         self.observed /= 2;
     }
 
-    /// After how many requests counts are halved.
+    /// The number of requests after which counts are halved.
     pub fn sample(&self) -> u64 {
         self.sample
     }
@@ -129,7 +128,7 @@ impl AgeingSketch {
         64 * self.words.len() as u64
     }
 
-    /// The hash function.
+    /// The hasher.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }

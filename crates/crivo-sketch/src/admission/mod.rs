@@ -1,14 +1,14 @@
-//! What is asked for once need not be kept: admission to a cache.
+//! Admission to a cache: objects that are requested once are not worth keeping.
 //!
-//! Three quarters of the objects that a large content network is asked for are asked for once and
-//! never again: *one-hit wonders*. A cache that keeps whatever passes by writes each of them, and
-//! throws out something useful for it. The remedy is one question before writing: **was it asked
-//! for before?** A filter answers that in a few bits per object.
+//! Three quarters of the objects of a large content network are requested once and never again:
+//! *one-hit wonders*. A cache that keeps every object writes each of them, and evicts something useful
+//! for it. The remedy is one check before writing: **was it requested before?** A filter answers that
+//! in a few bits per object.
 //!
 //! ```text
 //!   request ──► cache ──hit──► serve
 //!                 │
-//!                miss ──► fetch and serve ──► asked before? ──no──► remember
+//!                miss ──► fetch and serve ──► seen before?  ──no──► remember
 //!                                                   │
 //!                                                  yes ──► write to the cache
 //! ```
@@ -24,16 +24,15 @@
 //!
 //! # Forgetting
 //!
-//! A filter that is only ever filled ends by saying yes to everything. [`SecondRequest`] has two:
-//! new objects go into the younger, and when that has its fill, the older is emptied and they
-//! change places. So it remembers the last `window` objects at least, and twice as many at most.
-//! [`AgeingSketch`] counts, up to 15, and halves all counts from time to time: it tells how
-//! *often*, at several bits per object more.
+//! A filter that is only ever filled accepts everything in the end. [`SecondRequest`] has two: new
+//! objects go into the younger, and when that is full, the older is emptied and they change places. So it remembers the last `window` objects at least, and twice as many at most.
+//! [`AgeingSketch`] counts, up to 15, and halves all counts from time to time: it estimates
+//! *how often*, at several bits per object more.
 //!
 //! # False positives
 //!
-//! A filter with a false-positive rate of 1% admits one in a hundred one-hit wonders. That is all the
-//! harm it does: 1% of what it saves. A filter has no false negatives, so that no object has to be
+//! A filter with a false-positive rate of 1% admits one in a hundred one-hit wonders: it loses 1% of
+//! what it saves. A filter has no false negatives, so that no object has to be
 //! requested three times.
 //!
 //! # What it saves, what it costs
@@ -44,7 +43,7 @@
 //! The study (`crivo study admission`) measures both, beside plain LRU, W-TinyLFU and S3-FIFO.
 //!
 //! # When not to use it
-//! A cache that holds nearly everything that is asked for, or requests that come in bursts of two:
+//! A cache that holds nearly everything that is requested, or requests that come in bursts of two:
 //! there the lost second request weighs more than the room.
 //!
 //! # References

@@ -3,9 +3,9 @@
 use crivo::filter::Blocked;
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
-/// A doorkeeper for any cache: it admits what was asked for before.
+/// A doorkeeper for any cache: it admits an object on its second request.
 ///
-/// Ask it at every *miss*. What it has seen lately it admits; everything else it remembers, and
+/// Call it at every *miss*. It admits what it has seen recently; everything else it remembers, and
 /// refuses this time. It remembers the last `window` different objects at least, and twice as many
 /// at most, in about 2 · 9.9 bits for each at 1%.
 ///
@@ -29,9 +29,8 @@ use crivo::{BuildError, Digest, Key, KeyHasher};
 /// ```
 ///
 /// # When not to use it
-/// Where keys come from an adversary who can guess the seed, give it a secret key
-/// ([`with_hasher`](Self::with_hasher)): otherwise requests can be made up that fill both filters
-/// with what looks like anything.
+/// Where an adversary chooses the keys, hash with a secret key
+/// ([`with_hasher`](Self::with_hasher)): otherwise requests can be crafted that raise the filters' FPR.
 #[derive(Debug, Clone)]
 pub struct SecondRequest {
     younger: Blocked,
@@ -41,25 +40,25 @@ pub struct SecondRequest {
 
 impl SecondRequest {
     /// A doorkeeper that remembers the last `window` different objects, and wrongly admits at most
-    /// this share of the others, by XXH3 with seed 0.
+    /// a fraction `fpr` of the others. It hashes with XXH3, seed 0.
     ///
     /// # Errors
-    /// If the window is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn new(window: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(window, rate, KeyHasher::default())
+    /// If the window is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(window: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(window, fpr, KeyHasher::default())
     }
 
-    /// [`new`](Self::new) with another hash function.
+    /// [`new`](Self::new) with another hasher.
     ///
     /// # Errors
-    /// If the window is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn with_hasher(window: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        // Two filters are asked, and each may err.
-        let younger = Blocked::with_hasher(window, rate / 2.0, hasher)?;
+    /// If the window is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(window: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        // Two filters are queried, and each has false positives.
+        let younger = Blocked::with_hasher(window, fpr / 2.0, hasher)?;
         Ok(Self { older: younger.clone(), younger, window })
     }
 
-    /// Whether the object is worth keeping: it was asked for before. If not, it will be next time.
+    /// Whether to keep the object: whether it was requested recently. If not, it is remembered.
     #[inline]
     pub fn admit<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         self.admit_digest(self.hasher().digest(key))
@@ -94,7 +93,7 @@ impl SecondRequest {
         Ok(())
     }
 
-    /// How many different objects it remembers at least, once so many have come.
+    /// The number of different recent objects that are certainly remembered.
     pub fn window(&self) -> u64 {
         self.window
     }
@@ -104,7 +103,7 @@ impl SecondRequest {
         self.younger.size_in_bits() + self.older.size_in_bits()
     }
 
-    /// The hash function.
+    /// The hasher.
     #[inline]
     pub fn hasher(&self) -> KeyHasher {
         self.younger.hasher()
@@ -139,8 +138,8 @@ mod tests {
             let oldest = key.saturating_sub(window - 1);
             assert!(door.remembers(&oldest) && door.remembers(&key));
         }
-        // At 1% about 80 of the 8,000 that are long gone are taken for known; above 160 with a
-        // chance below 1e-12.
+        // At 1% about 80 of the 8,000 that are long gone are taken for known; more than 160
+        // with probability below 1e-12.
         let known = (0..8 * window).filter(|key| door.remembers(key)).count();
         assert!(known < 160, "{known}");
         assert_eq!(door.window(), window);
@@ -161,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_admitted_at_the_rate() {
-        // Both filters full: the worst moment. 20,000 strangers, of whom 200 are expected to be
-        // admitted; above 280 with a chance below 1e-7.
+    fn new_objects_are_admitted_at_the_fpr() {
+        // Both filters full: the worst moment. Of 20,000 new objects 200 are expected to be
+        // admitted; more than 280 with probability below 1e-7.
         let window = 10_000u64;
         let mut door = SecondRequest::new(window, 0.01).unwrap();
         (0..2 * window).for_each(|key| {

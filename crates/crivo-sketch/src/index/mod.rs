@@ -16,10 +16,10 @@ const NONE: u32 = u32::MAX;
 
 /// Signatures under numbers of the caller's choice, found again by similarity.
 ///
-/// A query looks up each band of a signature in a table, and answers the *candidates*: all entries
+/// A query looks up each band of a signature in a table, and returns the *candidates*: all entries
 /// that share a band. [`Goal`](super::Goal) plans bands so that similar sets become candidates, and
-/// few others do. What it answers is as sure as the S-curve says: similar sets can be missed, and
-/// candidates need not be similar; compare the sets themselves where it matters.
+/// few others do. The S-curve gives the probabilities: similar sets can be missed, and candidates
+/// need not be similar; compare the sets themselves where it matters.
 ///
 /// ```
 /// use crivo_sketch::{Goal, SimilarityIndex, Sketcher};
@@ -104,12 +104,12 @@ impl SimilarityIndex {
         })
     }
 
-    /// What its signatures are made by.
+    /// The sketcher of its signatures.
     pub fn sketcher(&self) -> Sketcher {
         self.sketcher
     }
 
-    /// How many bits of each value it keeps.
+    /// The number of bits of each value.
     pub fn bits(&self) -> SignatureBits {
         self.bits
     }
@@ -119,7 +119,7 @@ impl SimilarityIndex {
         self.banding
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn entry_count(&self) -> usize {
         self.slots.len()
     }
@@ -143,8 +143,8 @@ impl SimilarityIndex {
     /// Adds a signature under a number.
     ///
     /// # Errors
-    /// If there is an entry with that number, or the signature was made in another way. Then
-    /// nothing has changed.
+    /// If there is an entry with that number, or the signature was made by another sketcher.
+    /// The index is then unchanged.
     pub fn insert(&mut self, id: u64, signature: &Signature) -> Result<(), IndexError> {
         signature.check_comparable(self.sketcher, self.bits)?;
         self.insert_words(id, signature.words())
@@ -180,7 +180,7 @@ impl SimilarityIndex {
         Ok(slot)
     }
 
-    /// Removes the entry with this number, and answers its signature, if there was one.
+    /// Removes the entry with this number, and returns its signature, if there was one.
     pub fn remove(&mut self, id: u64) -> Option<Signature> {
         let slot = self.slots.remove(&id)?;
         let words: Box<[u64]> = self.words(slot).into();
@@ -212,7 +212,7 @@ impl SimilarityIndex {
     /// The numbers of all entries that share a band with the signature, in ascending order.
     ///
     /// # Errors
-    /// If the signature was made in another way.
+    /// If the signature was made by another sketcher.
     pub fn query(&self, signature: &Signature) -> Result<Vec<u64>, SketchMismatch> {
         signature.check_comparable(self.sketcher, self.bits)?;
         let candidates = self.candidates(signature.words());
@@ -224,7 +224,7 @@ impl SimilarityIndex {
     /// The candidates with their estimated similarity, the most similar first.
     ///
     /// # Errors
-    /// If the signature was made in another way.
+    /// If the signature was made by another sketcher.
     pub fn query_ranked(&self, signature: &Signature) -> Result<Vec<Similar>, SketchMismatch> {
         signature.check_comparable(self.sketcher, self.bits)?;
         let similar =
@@ -276,8 +276,8 @@ impl SimilarityIndex {
         found
     }
 
-    /// 64 bits for the values of a band. Different values that share them by chance, or because
-    /// somebody made them so, become candidates of each other, and nothing worse.
+    /// 64 bits for the values of a band. Different values that share them, by chance or by an
+    /// adversary's choice, only become candidates of each other.
     fn band_digest(&self, words: &[u64], band: u32) -> u64 {
         let rows = self.banding.rows() as usize;
         let first = band as usize * rows;
@@ -345,7 +345,7 @@ impl fmt::Debug for SimilarityIndex {
 pub struct Similar {
     /// The entry's number.
     pub id: u64,
-    /// How similar it is, by the signatures.
+    /// The estimated similarity.
     pub estimate: SimilarityEstimate,
 }
 
