@@ -716,6 +716,8 @@ fn an_atomic_filter_is_copied_merged_and_compared_like_the_plain_one() {
     let before = shared.clone();
     assert!(shared.union_with(&other).is_err());
     assert_eq!(shared, before);
+    assert_eq!(shared.to_bytes(), shared.to_bloom().to_bytes());
+    assert_eq!(AtomicBloom::from_bytes(&shared.to_bytes()).unwrap(), shared);
     copy.clear();
     assert_eq!(copy, AtomicBloom::new(500, 0.05).unwrap());
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{CodecError, DecodeError, FileError, Header, LoadOptions, Metadata, Persist};
 use crate::filter::growing::Stage;
 use crate::filter::{
-    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked, Quotient,
-    for_each_kind,
+    AnyFilter, AtomicBloom, Blocked, Bloom, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked,
+    Quotient, for_each_kind,
 };
 
 macro_rules! saved_and_loaded {
@@ -93,6 +93,51 @@ saved_and_loaded! {
     [] Quotient;
     [] Fuse;
     [F: Stage] Growing<F>;
+}
+
+/// Saving and loading, as a [`Bloom`] filter: see [`codec`](crate::codec).
+impl AtomicBloom {
+    /// Writes the filter to the file of a [`Bloom`] filter, in one step.
+    ///
+    /// It copies the bits first. Other threads may go on inserting: what they insert meanwhile may be
+    /// in the file or not.
+    ///
+    /// ```no_run
+    /// use crivo::filter::{AtomicBloom, Bloom};
+    ///
+    /// let seen = AtomicBloom::new(1_000, 0.01)?;
+    /// seen.insert("ana");
+    /// seen.save("seen.crivo")?;
+    /// assert!(Bloom::load("seen.crivo")?.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file or its directory cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        self.to_bloom().save(path)
+    }
+
+    /// Reads the file of a [`Bloom`] filter.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a Bloom filter, whole and undamaged.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        Bloom::load(path).map(Self::from)
+    }
+
+    /// The filter as bytes: what [`save`](Self::save) writes to a file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_bloom().to_bytes()
+    }
+
+    /// Reads a filter from its bytes, and copies them.
+    ///
+    /// # Errors
+    /// If they are not a Bloom filter, whole and undamaged, with nothing behind it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Bloom::from_bytes(bytes).map(Self::from)
+    }
 }
 
 #[cfg(test)]

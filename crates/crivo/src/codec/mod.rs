@@ -14,7 +14,7 @@
 //!
 //! ```no_run
 //! use crivo::codec::{self, FileError};
-//! use crivo::filter::{AnyFilter, Filter};
+//! use crivo::filter::AnyFilter;
 //!
 //! let seen = AnyFilter::load("seen.crivo")?; // of any kind; one kind only: `Bloom::load`
 //! println!("{}", seen.contains("ana"));

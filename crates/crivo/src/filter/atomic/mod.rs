@@ -116,6 +116,16 @@ impl AtomicBloom {
         Bloom::from_words(shape, self.words.to_words())
     }
 
+    /// Text that is kept with the filter in its file.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Text that is kept with the filter in its file, to be changed.
+    pub fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
     /// How many keys it is made for. It accepts more, at a higher false-positive rate.
     pub fn capacity(&self) -> u64 {
         self.capacity
@@ -172,7 +182,8 @@ impl AtomicBloom {
 
     /// Takes in every key of `other`, while other threads go on inserting into both.
     ///
-    /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count twice.
+    /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count twice. The
+    /// metadata stays as it is.
     ///
     /// ```
     /// use crivo::filter::AtomicBloom;
@@ -191,7 +202,7 @@ impl AtomicBloom {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
         Incompatible::unless_equal("k", self.probes, other.probes)?;
-        // Shared as it is, the filter keeps its own entries.
+        // Only the check: shared as it is, the filter keeps its own entries.
         Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
         for (ours, theirs) in self.words.as_slice().iter().zip(other.words.as_slice()) {
             ours.fetch_or(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -298,6 +309,7 @@ impl PartialEq for AtomicBloom {
         let (ours, theirs) = (self.words.as_slice(), other.words.as_slice());
         parameters(self) == parameters(other)
             && self.key_count() == other.key_count()
+            && self.metadata == other.metadata
             && ours.iter().map(load).eq(theirs.iter().map(load))
     }
 }
