@@ -17,7 +17,7 @@ fn main() -> Result<(), ExchangeError> {
     for matching in [10, 1_000, 10_000, 50_000, 95_000, CUSTOMERS] {
         let report = join(&orders(matching, CUSTOMERS), CUSTOMERS)?;
         println!(
-            "  {matching:>8} {:>11} {:>11} {:>11} {:>7} {:>18}",
+            "  {matching:>8} {:>11} {:>11} {:>11} {:>7} {:>16}",
             report.everything_bytes,
             report.semi_join_bytes,
             report.bytes,
