@@ -22,13 +22,13 @@
 //! A whole family, ten functions and a few thousand keys:
 //!
 //! ```
-//! use crivo_lab::quality::{DigestTable, Plan};
+//! use crivo_lab::quality::{DigestTable, QualityPlan};
 //! use crivo::hash::Family;
 //! use crivo_lab::seeded::SeededIndices;
 //!
 //! let functions = SeededIndices::new(Family::Farm, 0, 10)?;
 //! let table = DigestTable::of_hashers(functions.hashers(), 0..5_000u64)?;
-//! let assessment = table.assess(Plan::default())?;
+//! let assessment = table.assess(QualityPlan::default())?;
 //! assert!(assessment.verdict.passes(), "{}", assessment.verdict);
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
@@ -36,7 +36,7 @@
 //! # Many comparisons, one level
 //!
 //! Ten functions make 10 + 45 + 45 comparisons; at a level of 1% each, most perfect families would
-//! fail some. A [`Verdict`] therefore adjusts the p-values by [Holm's method](holm): with *any*
+//! fail some. A [`QualityVerdict`] therefore adjusts the p-values by [Holm's method](holm): with *any*
 //! dependence among the comparisons, a perfect family fails *any* of them with a probability of at
 //! most `alpha`. The limit on |r| [follows from the sample](correlation_threshold) in the same way.
 //! A limit from habit does not: ten perfect functions over 100,000 keys break |r| < 0.01
@@ -83,7 +83,7 @@ pub use correlation::{Correlation, chance_of_correlation_above, correlation_thre
 pub use independence::{Independence, expected_mean_deviation};
 pub use table::DigestTable;
 pub use uniformity::Uniformity;
-pub use verdict::{Comparison, Hypothesis, Verdict, holm};
+pub use verdict::{Hypothesis, HypothesisTest, QualityVerdict, holm};
 
 use crivo::ParameterError;
 
@@ -92,13 +92,13 @@ use crivo::ParameterError;
 /// The default suits 500 keys and more. More bins see finer faults, but need more keys.
 ///
 /// ```
-/// use crivo_lab::quality::Plan;
+/// use crivo_lab::quality::QualityPlan;
 ///
-/// let plan = Plan { bins: 1000, ..Plan::default() };
+/// let plan = QualityPlan { bins: 1000, ..QualityPlan::default() };
 /// assert_eq!((plan.joint_bins, plan.alpha), (10, 0.01));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct QualityPlan {
     /// The bins of the uniformity check; five keys must be expected in each.
     pub bins: usize,
     /// The bins of each function in the independence check; five keys must be expected in each of
@@ -108,7 +108,7 @@ pub struct Plan {
     pub alpha: f64,
 }
 
-impl Default for Plan {
+impl Default for QualityPlan {
     fn default() -> Self {
         Self { bins: 100, joint_bins: 10, alpha: 0.01 }
     }
@@ -125,7 +125,7 @@ pub struct Assessment {
     /// For every two functions: those of [`Correlation::outcomes`], in the same order.
     pub independence: Vec<Independence>,
     /// Over all comparisons together.
-    pub verdict: Verdict,
+    pub verdict: QualityVerdict,
 }
 
 impl DigestTable {
@@ -135,7 +135,7 @@ impl DigestTable {
     /// # Errors
     /// If the plan has fewer than two bins, more bins than the keys can fill, or an alpha that is
     /// no probability.
-    pub fn assess(&self, plan: Plan) -> Result<Assessment, ParameterError> {
+    pub fn assess(&self, plan: QualityPlan) -> Result<Assessment, ParameterError> {
         let uniformity = self.uniformity(plan.bins)?;
         let correlation = self.correlation()?;
         let independence = self.independence(plan.joint_bins)?;
@@ -143,13 +143,13 @@ impl DigestTable {
         let outcomes = outcomes
             .chain(correlation.outcomes())
             .chain(independence.iter().map(Independence::outcome));
-        let verdict = Verdict::new(outcomes, plan.alpha)?;
+        let verdict = QualityVerdict::new(outcomes, plan.alpha)?;
         Ok(Assessment { uniformity, correlation, independence, verdict })
     }
 }
 
-/// The fewest keys that a chi-square test may expect in a bin or cell.
-const FEWEST_EXPECTED: f64 = 5.0;
+/// The minimum number of keys that a chi-square test may expect in a bin or cell.
+const MIN_EXPECTED: f64 = 5.0;
 
 /// Every two of `count` functions, in the order in which the checks report them.
 fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {

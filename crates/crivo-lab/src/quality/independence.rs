@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::ops::Range;
 
-use super::{ChiSquare, DigestTable, FEWEST_EXPECTED, Hypothesis, check_bins, pairs};
+use super::{ChiSquare, DigestTable, Hypothesis, MIN_EXPECTED, check_bins, pairs};
 use crivo::ParameterError;
 use crivo::hash::reduce;
 
@@ -152,12 +152,12 @@ fn against_marginals(joint: &[Vec<u64>]) -> ChiSquare {
 /// Merges neighbouring bins of a marginal until every class holds √(5·keys): the product of two
 /// such classes expects five keys. The marginals alone decide, so that the test stays valid.
 fn classes(marginal: &[u64]) -> Vec<Range<usize>> {
-    let fewest = (FEWEST_EXPECTED * marginal.iter().sum::<u64>() as f64).sqrt();
+    let minimum = (MIN_EXPECTED * marginal.iter().sum::<u64>() as f64).sqrt();
     let mut classes = Vec::new();
     let (mut start, mut count) = (0, 0);
     for (bin, keys) in marginal.iter().enumerate() {
         count += keys;
-        if count as f64 >= fewest {
+        if count as f64 >= minimum {
             classes.push(start..bin + 1);
             (start, count) = (bin + 1, 0);
         }
@@ -170,7 +170,7 @@ fn classes(marginal: &[u64]) -> Vec<Range<usize>> {
 
 fn check_cells(key_count: usize, bins: usize) -> Result<(), ParameterError> {
     check_bins(bins)?;
-    if key_count as f64 / (bins as f64).powi(2) < FEWEST_EXPECTED {
+    if key_count as f64 / (bins as f64).powi(2) < MIN_EXPECTED {
         return Err(ParameterError::new(
             "bins",
             bins,

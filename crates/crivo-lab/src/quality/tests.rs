@@ -12,7 +12,7 @@ use crivo::hash::Family;
 use crivo::{Digest, KeyHasher};
 
 /// With 100,000 keys: 100 expected in a bin, 1,000 in a cell, and almost no false alarms.
-const STRICT: Plan = Plan { bins: 1000, joint_bins: 10, alpha: 1e-6 };
+const STRICT: QualityPlan = QualityPlan { bins: 1000, joint_bins: 10, alpha: 1e-6 };
 
 fn decimal_strings(count: u32) -> Vec<String> {
     (0..count).map(|key| key.to_string()).collect()
@@ -199,7 +199,7 @@ fn a_full_grid_is_too_even() {
 #[test]
 fn a_constant_function_gives_numbers_and_fails() {
     let table = linked(|_, _| u64::MAX / 3, 1_000);
-    let assessment = table.assess(Plan::default()).unwrap();
+    let assessment = table.assess(QualityPlan::default()).unwrap();
     assert_eq!(failing(&assessment), [Hypothesis::Uniform(1)]);
     assert_eq!(assessment.correlation.matrix[0][1], 0.0);
 }
@@ -318,7 +318,7 @@ fn under_the_null_p_values_are_uniform() {
 /// verdicts at 10%, about 100 are expected with a deviation of 9.5; five of them are 3e-7.
 #[test]
 fn the_family_wise_level_is_kept() {
-    let plan = Plan { bins: 20, joint_bins: 4, alpha: 0.1 };
+    let plan = QualityPlan { bins: 20, joint_bins: 4, alpha: 0.1 };
     let failures = perfect_tables(4, 1_000, 1_000)
         .filter(|table| !table.assess(plan).unwrap().verdict.passes())
         .count();
@@ -351,7 +351,7 @@ fn sparse_bins_are_merged() {
 #[test]
 fn verdicts_are_sentences() {
     let verdict = |outcomes: &[(Hypothesis, f64)]| {
-        let verdict = Verdict::new(outcomes.iter().copied(), 0.01).unwrap();
+        let verdict = QualityVerdict::new(outcomes.iter().copied(), 0.01).unwrap();
         verdict.to_string()
     };
     assert_eq!(
@@ -392,10 +392,10 @@ fn bad_parameters_are_named() {
 
     let correlation = few.correlation().unwrap();
     assert_eq!(named(correlation.threshold(0.01).unwrap_err()), ("pairs", "0".into()));
-    let error = Verdict::new(correlation.outcomes(), 0.01).unwrap_err();
+    let error = QualityVerdict::new(correlation.outcomes(), 0.01).unwrap_err();
     assert_eq!(error.parameter, "comparisons");
     for alpha in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
-        let plan = Plan { bins: 10, joint_bins: 2, alpha };
+        let plan = QualityPlan { bins: 10, joint_bins: 2, alpha };
         assert_eq!(few.assess(plan).unwrap_err().parameter, "alpha");
         let error = correlation_threshold(alpha, 100, 1).unwrap_err();
         assert_eq!(error.parameter, "alpha");
@@ -441,7 +441,7 @@ proptest! {
         rows in prop::collection::vec(any::<(u64, u8)>(), 50..200), shift in 0u32..64,
     ) {
         let table = table_of_digests(rows.iter().map(|row| [row.0 >> shift, row.1.into()]));
-        let plan = Plan { bins: 10, joint_bins: 3, alpha: 0.01 };
+        let plan = QualityPlan { bins: 10, joint_bins: 3, alpha: 0.01 };
         // A verdict takes nothing but probabilities.
         let assessment = table.assess(plan).unwrap();
         prop_assert_eq!(assessment.verdict.comparisons.len(), 4);

@@ -1,6 +1,6 @@
 //! Does each function fill its range evenly?
 
-use super::{ChiSquare, DigestTable, FEWEST_EXPECTED, Hypothesis, check_bins};
+use super::{ChiSquare, DigestTable, Hypothesis, MIN_EXPECTED, check_bins};
 use crivo::hash::reduce;
 use crivo::{Digest, ParameterError};
 
@@ -44,7 +44,7 @@ impl DigestTable {
     pub fn uniformity(&self, bins: usize) -> Result<Vec<Uniformity>, ParameterError> {
         check_bins(bins)?;
         let expected = self.key_count() as f64 / bins as f64;
-        if expected < FEWEST_EXPECTED {
+        if expected < MIN_EXPECTED {
             return Err(ParameterError::new(
                 "bins",
                 bins,

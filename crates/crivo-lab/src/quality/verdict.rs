@@ -31,10 +31,10 @@ impl fmt::Display for Hypothesis {
     }
 }
 
-/// One hypothesis within a [`Verdict`].
+/// One hypothesis within a [`QualityVerdict`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Comparison {
+pub struct HypothesisTest {
     /// What was tested.
     pub hypothesis: Hypothesis,
     /// The p-value of this test alone.
@@ -48,10 +48,10 @@ pub struct Comparison {
 /// As text it is a sentence:
 ///
 /// ```
-/// use crivo_lab::quality::{Hypothesis, Verdict};
+/// use crivo_lab::quality::{Hypothesis, QualityVerdict};
 ///
 /// let outcomes = [(Hypothesis::Uniform(0), 0.2), (Hypothesis::Uniform(1), 0.001)];
-/// let verdict = Verdict::new(outcomes, 0.01)?;
+/// let verdict = QualityVerdict::new(outcomes, 0.01)?;
 /// assert!(!verdict.passes());
 /// assert_eq!(
 ///     verdict.to_string(),
@@ -62,14 +62,14 @@ pub struct Comparison {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Verdict {
+pub struct QualityVerdict {
     /// The chance that a perfect family fails any comparison, at most.
     pub alpha: f64,
     /// All comparisons, in the order given; at least one.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<HypothesisTest>,
 }
 
-impl Verdict {
+impl QualityVerdict {
     /// Judges `outcomes`, hypotheses with their p-values, together.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Verdict {
         Ok(Self {
             alpha,
             comparisons: comparisons
-                .map(|((hypothesis, p_value), adjusted_p_value)| Comparison {
+                .map(|((hypothesis, p_value), adjusted_p_value)| HypothesisTest {
                     hypothesis,
                     p_value,
                     adjusted_p_value,
@@ -108,12 +108,12 @@ impl Verdict {
     }
 
     /// The comparisons whose adjusted p-value is at most `alpha`.
-    pub fn failures(&self) -> impl Iterator<Item = &Comparison> {
+    pub fn failures(&self) -> impl Iterator<Item = &HypothesisTest> {
         self.comparisons.iter().filter(|comparison| comparison.adjusted_p_value <= self.alpha)
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for QualityVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.comparisons.len();
         let plural = if count == 1 { "" } else { "s" };

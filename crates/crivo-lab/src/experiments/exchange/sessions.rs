@@ -145,7 +145,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
         let steps = fractions.len() as u64;
         context.step(steps + step, 3 * steps);
     }
-    data.set_parameter("item bytes", ITEM_BYTES);
+    data.set_parameter("item_bytes", ITEM_BYTES);
     data.add("sessions", &rows)
 }
 

@@ -22,7 +22,7 @@ impl Experiment for Routing {
 
     fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
         let repetitions = u64::from(context.repetitions());
-        let (trees, areas) = (tree::RATES.len() as u64, area::plan_count(context));
+        let (trees, areas) = (tree::FPRS.len() as u64, area::plan_count(context));
         let steps = (trees + areas) * repetitions;
         tree::run(context, data, (0, steps))?;
         area::run(context, data, (trees * repetitions, steps))?;
