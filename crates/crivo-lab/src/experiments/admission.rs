@@ -2,13 +2,13 @@
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::sim::admission::comparison::{AdmissionPlan, AdmissionRow as Row, compare};
 use crate::sim::admission::trace::TracePlan;
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
-use crate::study::Context;
 
 /// Policies on traces with one-hit wonders.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::Experiment;
 use super::fpr::count_false_positives;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion, proportion_of_samples};
-use crate::study::Context;
 
 /// The rate that all filters are sized for.
 const TARGET: f64 = 1e-4;

@@ -8,18 +8,18 @@
 
 mod figures;
 
-use crate::quality::{DigestTable, Hypothesis, QualityPlan};
-use crate::seeded::SeededIndices;
 use crivo::Digest;
 use crivo::hash::Family;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
+use crate::quality::{DigestTable, Hypothesis, QualityPlan};
+use crate::section::{Section, Source};
+use crate::seeded::SeededIndices;
 use crate::statistics::FALSE_ALARM;
-use crate::study::Context;
 use figures::{
     correlation_figure, families, histogram_figure, independence_figure, verdict_figure,
 };

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::sim::similarity::{
     CandidateRate, EstimateAccuracy, PairPlan, candidate_rates, estimate_accuracy,
 };
 use crate::statistics::{
     CONFIDENCE, Estimate, FALSE_ALARM, deviation_interval, normal_interval, proportion,
 };
-use crate::study::Context;
 
 /// MinHash and banding, compared with theory.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
-//! Does each function fill its range evenly?
+//! Uniformity: each function fills its range evenly.
 
-use super::{ChiSquare, DigestTable, Hypothesis, MIN_EXPECTED, check_bins};
 use crivo::hash::reduce;
 use crivo::{Digest, ParameterError};
+
+use super::{ChiSquare, DigestTable, Hypothesis, MIN_EXPECTED, check_bins};
 
 /// The histogram of one function's indices, tested against equal bins.
 #[derive(Debug, Clone, PartialEq)]

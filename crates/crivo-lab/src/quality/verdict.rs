@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::check_alpha;
 use crivo::ParameterError;
+
+use super::check_alpha;
 
 /// One thing that holds for a perfect family. The numbers are columns of the table, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,7 +44,7 @@ pub struct HypothesisTest {
     pub adjusted_p_value: f64,
 }
 
-/// Which comparisons fail, where a perfect family fails *any* with a chance of at most `alpha`.
+/// Which comparisons fail, where a perfect family fails *any* with a probability of at most `alpha`.
 ///
 /// As text it is a sentence:
 ///
@@ -63,7 +64,7 @@ pub struct HypothesisTest {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct QualityVerdict {
-    /// The chance that a perfect family fails any comparison, at most.
+    /// The probability that a perfect family fails any comparison, at most.
     pub alpha: f64,
     /// All comparisons, in the order given; at least one.
     pub comparisons: Vec<HypothesisTest>,
@@ -140,7 +141,7 @@ impl fmt::Display for QualityVerdict {
 /// Holm's adjusted p-values, in the order given.
 ///
 /// The smallest of m p-values is multiplied by m, the next by m − 1, and so on; none comes out
-/// below its predecessor or above 1. Rejecting what is at most `alpha` then errs with a chance of
+/// below its predecessor or above 1. Rejecting what is at most `alpha` then errs with a probability of
 /// at most `alpha`, however the tests depend on each other.
 ///
 /// ```

@@ -6,11 +6,11 @@ use crivo_exact::{CuckooOptions, Eviction};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, percent, points, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
-use crate::study::Context;
 
 /// One table, filled until an insertion failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

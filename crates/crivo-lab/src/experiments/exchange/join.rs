@@ -1,17 +1,17 @@
 //! Joins: sending a filter of the keys instead of all rows.
 
+use crivo_core::Random;
 use crivo_exchange::Action;
 use crivo_exchange::join::{Answerer, Asker, JoinReport, JoinSituation};
 use serde::{Deserialize, Serialize};
 
 use super::failed;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, mean, mean_interval};
-use crate::study::Context;
-use crivo_core::Random;
 
 /// One join.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{failed, fresh_key};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean, mean_interval};
-use crate::study::Context;
 
 /// One exchange.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

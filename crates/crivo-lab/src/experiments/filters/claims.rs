@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::subjects::{BLOOM, CUCKOO};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion};
-use crate::study::Context;
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons, suffices};
 
 /// A cuckoo filter with fingerprints of a given width, filled to its capacity.

@@ -1,7 +1,7 @@
 //! Figures of the comparisons: p-values, histograms, correlations, independence.
 
 use crate::quality::{
-    chance_of_correlation_above, correlation_threshold, expected_mean_deviation, holm,
+    correlation_threshold, expected_mean_deviation, holm, probability_of_correlation_above,
 };
 
 use super::{
@@ -12,7 +12,7 @@ use crate::data::Dataset;
 use crate::plot::{
     Axis, Chart, HeatMap, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
 };
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, mean, normal_interval, proportion};
 
 /// The results of one family over one set of keys.
@@ -334,7 +334,7 @@ pub(super) fn correlation_figure(
     }
     let passes = largest.0 < threshold;
     let pairs_of_ten = (FUNCTIONS * (FUNCTIONS - 1) / 2) as usize;
-    let usual = chance_of_correlation_above(0.01, keys, pairs_of_ten)?;
+    let usual = probability_of_correlation_above(0.01, keys, pairs_of_ten)?;
     Ok(Figure {
         id: "hash-quality-correlation",
         title: "Correlation of all pairs of functions".to_string(),

@@ -15,8 +15,8 @@ use super::{
     NO_FILTER, PERCENTS, RULES, STORED, cold, name, stored_name,
 };
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::study::Context;
 use crate::timing::{Clock, Contender, Phase, interleave};
 
 /// A filter with its rate, in front of exceptions in memory and on disk.

@@ -2,12 +2,12 @@
 
 use super::mean_of;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::sim::routing::area::{AreaPlan, AreaRow, measure};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
-use crate::study::Context;
 
 /// The FPRs that filters are sized for, at the full depth.
 const FPRS: [f64; 5] = [0.001, 0.003, 0.01, 0.03, 0.1];

@@ -6,10 +6,10 @@ mod tree;
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
+use crate::section::{Section, Source};
 use crate::statistics::{Estimate, mean_interval};
-use crate::study::Context;
 
 /// Requests through a tree, and letters to moving devices.
 #[derive(Debug)]

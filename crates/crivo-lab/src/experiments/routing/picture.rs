@@ -4,11 +4,11 @@ use crivo_route::geographic::Square;
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Look, Map, Panel, Point, Series, percent};
-use crate::report::{Figure, Finding, Verdict};
+use crate::section::{Figure, Finding, Verdict};
 use crate::sim::routing::area::{AreaPlan, picture};
-use crate::study::Context;
 
 /// A square on the path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,12 +4,12 @@ use crivo_route::RouteError;
 
 use super::mean_of;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::sim::routing::tree::{TreePlan, TreeRow, measure};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
-use crate::study::Context;
 
 /// The FPRs that filters are sized for.
 pub(super) const FPRS: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];

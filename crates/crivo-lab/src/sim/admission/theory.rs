@@ -53,8 +53,6 @@ pub struct LruTheory {
     pub hit_ratio: f64,
     /// Objects written to the cache over requests.
     pub write_ratio: f64,
-    /// The number of requests for which an object stays in the cache after its last one.
-    pub stay: f64,
 }
 
 /// Plain LRU for `capacity` objects. `rates`: the probability of a request for each object that may
@@ -74,7 +72,7 @@ pub fn lru(rates: &[f64], capacity: f64) -> LruTheory {
         rates.iter().map(|&rate| inside(rate, stay)).sum::<f64>() + once * stay - capacity
     });
     let hit_ratio = rates.iter().map(|&rate| rate * inside(rate, stay)).sum::<f64>();
-    LruTheory { hit_ratio, write_ratio: 1.0 - hit_ratio, stay }
+    LruTheory { hit_ratio, write_ratio: 1.0 - hit_ratio }
 }
 
 /// LRU behind a [`SecondRequest`](crivo_sketch::admission::SecondRequest) with this window and FPR.
@@ -97,7 +95,7 @@ pub fn second_request_lru(rates: &[f64], capacity: f64, window: f64, fpr: f64) -
     let mean_fpr = fpr / 2.0 * 1.125;
     // The time to fill a filter depends on the misses of the cache, and these on that time.
     let mut turn = window;
-    let mut expected = LruTheory { hit_ratio: 0.0, write_ratio: 0.0, stay: 0.0 };
+    let mut expected = LruTheory { hit_ratio: 0.0, write_ratio: 0.0 };
     for _ in 0..8 {
         let visits = |rate, stay| Visits { rate, stay, turn, fpr: mean_fpr };
         let stay = solve(|stay| {
@@ -113,7 +111,7 @@ pub fn second_request_lru(rates: &[f64], capacity: f64, window: f64, fpr: f64) -
             entering += requests * (1.0 - hits) * visits.entering();
         }
         turn = window / entering.max(f64::MIN_POSITIVE);
-        expected = LruTheory { hit_ratio, write_ratio, stay };
+        expected = LruTheory { hit_ratio, write_ratio };
     }
     expected
 }

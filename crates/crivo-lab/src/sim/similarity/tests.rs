@@ -1,5 +1,6 @@
-use super::*;
 use crivo_sketch::lender;
+
+use super::*;
 
 /// Bins of a tenth.
 fn tenths() -> Vec<(f64, f64)> {

@@ -1,7 +1,8 @@
 //! A doorkeeper in front of any policy.
 
-use super::{CacheAccess, CachePolicy};
 use crivo_sketch::admission::{AgeingSketch, SecondRequest};
+
+use super::{CacheAccess, CachePolicy};
 
 /// Decides whether an object was requested before.
 #[derive(Debug, Clone)]

@@ -1,8 +1,9 @@
 //! Least recently used.
 
+use crivo::ParameterError;
+
 use super::recency::Recency;
 use super::{CacheAccess, CachePolicy};
-use crivo::ParameterError;
 
 /// Evicts the least recently used object. Every miss is written.
 #[derive(Debug, Clone)]

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crivo::ParameterError;
+
 use super::recency::Recency;
 use super::{CacheAccess, CachePolicy};
-use crivo::ParameterError;
 
 /// The maximum count of requests to an object: two bits.
 const MAX_COUNT: u8 = 3;

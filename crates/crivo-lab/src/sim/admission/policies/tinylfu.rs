@@ -1,9 +1,10 @@
 //! W-TinyLFU: a small window for new objects, and a main part that admits by frequency.
 
-use super::recency::Recency;
-use super::{CacheAccess, CachePolicy};
 use crivo::{BuildError, ParameterError};
 use crivo_sketch::admission::AgeingSketch;
+
+use super::recency::Recency;
+use super::{CacheAccess, CachePolicy};
 
 /// A window of 1% for new objects, and a main part that admits an object only if it was requested
 /// more often of late than the one that it would evict.
