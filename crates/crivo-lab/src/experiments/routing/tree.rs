@@ -52,7 +52,7 @@ fn refused(error: RouteError) -> StudyError {
 }
 
 /// All trees of one design and FPR.
-struct Group<'a> {
+struct TreeGroup<'a> {
     design: &'a str,
     fpr: f64,
     trees: Vec<&'a TreeRow>,
@@ -69,12 +69,12 @@ fn designs(trees: &[TreeRow]) -> Vec<(&str, Hue)> {
     names.into_iter().zip([Hue::Bloom, Hue::Cuckoo]).collect()
 }
 
-fn groups(trees: &[TreeRow]) -> Vec<Group<'_>> {
+fn groups(trees: &[TreeRow]) -> Vec<TreeGroup<'_>> {
     let mut groups = Vec::new();
     for (design, _) in designs(trees) {
         for fpr in FPRS {
             let of = |tree: &&TreeRow| tree.design == design && tree.fpr == fpr;
-            groups.push(Group { design, fpr, trees: trees.iter().filter(of).collect() });
+            groups.push(TreeGroup { design, fpr, trees: trees.iter().filter(of).collect() });
         }
     }
     groups
@@ -82,10 +82,10 @@ fn groups(trees: &[TreeRow]) -> Vec<Group<'_>> {
 
 pub(super) fn stretch_figure(data: &Dataset, trees: &[TreeRow]) -> Result<Figure, StudyError> {
     let groups = groups(trees);
-    let false_forwards = |group: &Group<'_>| -> f64 {
+    let false_forwards = |group: &TreeGroup<'_>| -> f64 {
         group.trees.iter().map(|tree| tree.false_forwards_theory * tree.requests as f64).sum()
     };
-    let tested: Vec<&Group<'_>> =
+    let tested: Vec<&TreeGroup<'_>> =
         groups.iter().filter(|group| false_forwards(group) >= MIN_FALSE_FORWARDS).collect();
     let confidence = 1.0 - FALSE_ALARM / tested.len().max(1) as f64;
     let against = tested
@@ -120,14 +120,14 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[TreeRow]) -> Result<Figure
     let mut series = Vec::new();
     for (design, hue) in designs(trees) {
         let excess = |tree: &TreeRow| tree.stretch_theory - 1.0;
-        let theory_of = |group: &Group<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
+        let theory_of = |group: &TreeGroup<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
         let own = || {
             let groups = groups.iter().filter(|group| group.design == design);
             groups.filter(|group| theory_of(group) >= MIN_DRAWN)
         };
         let theory = own().map(|group| (group.fpr, theory_of(group)));
         series.push(Series::line("theory", Hue::Theory, theory));
-        let seen = |group: &Group<'_>| {
+        let seen = |group: &TreeGroup<'_>| {
             (group.fpr, mean_of(&group.trees, |tree| tree.stretch - 1.0, CONFIDENCE))
         };
         series.push(Series::dots(format!("filters {design}"), hue, own().map(seen)));
