@@ -1,4 +1,4 @@
-//! Letters that find moving devices in a square that is divided in four again and again.
+//! Letters to moving devices in a square that is recursively divided in four.
 //!
 //! ```text
 //! cargo run --release --example geographic
@@ -10,27 +10,27 @@ use crivo_lab::sim::routing::area::{AreaPlan, measure, picture};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let plan = AreaPlan::default();
-    println!("{} devices that walk, depth {}\n", plan.devices, plan.depth);
+    println!("{} moving devices, depth {}\n", plan.devices, plan.depth);
     println!(
-        "  rate   letters  lost  stretch  at rest, expected  moves   bytes/move  messages/move"
+        "  FPR    letters  lost  stretch  at rest, theory    moves   bytes/move  messages/move"
     );
-    for rate in [0.001, 0.01, 0.1] {
-        let row = measure(&AreaPlan { rate, ..plan })?;
+    for fpr in [0.001, 0.01, 0.1] {
+        let row = measure(&AreaPlan { fpr, ..plan })?;
         println!(
             "  {:<5}  {:>7}  {:>4}  {:>7.4}  {:>7.4}   {:>7.4}  {:>6}  {:>10.0}  {:>13.1}",
-            format!("{}%", rate * 100.0),
+            format!("{}%", fpr * 100.0),
             row.letters,
             row.lost,
             row.stretch,
             row.stretch_at_rest,
-            row.expected_stretch_at_rest,
+            row.stretch_at_rest_theory,
             row.moves,
             row.bytes_per_move,
             row.messages_per_move,
         );
     }
 
-    println!("\nOne letter, square by square: its level, and where its centre is\n");
+    println!("\nOne letter, square by square: level and centre\n");
     let route = picture(&AreaPlan { depth: 6, ..plan })?;
     for (square, (x, y)) in route.squares.iter().zip(route.line()) {
         println!(

@@ -1,4 +1,4 @@
-//! Requests that find their way through a tree by filters: two designs, measured beside theory.
+//! Requests through a tree of nodes with filters: two designs, compared with theory.
 //!
 //! ```text
 //! cargo run --release --example route
@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use crivo::KeyHasher;
-use crivo_lab::sim::routing::tree::{TreePlan, tree};
+use crivo_lab::sim::routing::tree::{TreePlan, measure};
 use crivo_route::{Design, Network};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -24,7 +24,7 @@ fn one_request() -> Result<(), Box<dyn Error>> {
     network.add(e, b"song")?;
     let delivery = network.request(c, b"song")?;
     println!(
-        "A song that {e} has, asked for by {c}: {} hops, {} on the shortest path",
+        "A song of {e}, requested by {c}: {} hops, {} on the shortest path",
         delivery.outcome.hops, delivery.shortest_hops
     );
     let nobody = network.request(c, b"film")?;
@@ -40,24 +40,17 @@ fn two_designs() -> Result<(), Box<dyn Error>> {
     );
     println!(
         "  {:<16}  {:>5}  {:>4}  {:>8}  {:>8}  {:>11}  {:>11}  {:>12}",
-        "filters",
-        "rate",
-        "lost",
-        "stretch",
-        "expected",
-        "filters, KB",
-        "digests, KB",
-        "bytes/change"
+        "filters", "FPR", "lost", "stretch", "theory", "filters, KB", "digests, KB", "bytes/change"
     );
-    for rate in [0.01, 0.1, 0.5] {
-        for row in tree(&TreePlan { rate, ..plan })? {
+    for fpr in [0.01, 0.1, 0.5] {
+        for row in measure(&TreePlan { fpr, ..plan })? {
             println!(
                 "  {:<16}  {:>4}%  {:>4}  {:>8.4}  {:>8.4}  {:>11}  {:>11}  {:>12.1}",
                 row.design,
-                rate * 100.0,
+                fpr * 100.0,
                 row.lost,
                 row.stretch,
-                row.expected_stretch,
+                row.stretch_theory,
                 row.filter_bytes / 1024,
                 row.storage_bytes / 1024,
                 row.bytes_per_change,

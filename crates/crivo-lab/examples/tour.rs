@@ -1,4 +1,4 @@
-//! A tour of what there is: theory, hashing, dictionaries. Runs in a second.
+//! A tour: theory, dictionaries, cuckoo hashing, hash quality. Runs in a second.
 //!
 //! ```text
 //! cargo run --release --example tour
@@ -11,7 +11,7 @@ use crivo::hash::Family;
 use crivo::theory::{blocked, bloom, cuckoo, fuse, limits};
 use crivo_exact::cuckoo::trace::TraceTable;
 use crivo_exact::{ChainedMap, CompactedMap, CuckooMap, Dictionary, Eviction, LinearMap};
-use crivo_lab::quality::{DigestTable, Plan};
+use crivo_lab::quality::{DigestTable, QualityPlan};
 
 fn main() -> Result<(), Box<dyn Error>> {
     sizes()?;
@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn sizes() -> Result<(), Box<dyn Error>> {
     let n = 1_000_000;
-    println!("Bits per key for {n} keys, by the rate of wrong yeses\n");
-    println!("  rate     no fewer than  fuse (fixed set)  cuckoo (removal)  Bloom  blocked Bloom");
+    println!("Bits per key for {n} keys, by false-positive rate\n");
+    println!("  FPR      minimum        fuse (fixed set)  cuckoo (removal)  Bloom  blocked Bloom");
     for rate in [0.1, 0.01, 0.001, 0.0001] {
         println!(
             "  {:<7}  {:>13.2}  {:>16.2}  {:>16.2}  {:>5.2}  {:>13.2}",
@@ -54,7 +54,7 @@ fn dictionaries() -> Result<(), Box<dyn Error>> {
     fill("ChainedMap", ChainedMap::with_capacity(n)?)?;
     fill("LinearMap", LinearMap::with_capacity(n)?)?;
     fill("CuckooMap", CuckooMap::with_capacity(n)?)?;
-    // Forty bits for a key: about one lookup in a million finds what it should not.
+    // Forty bits for a key: about one lookup in a million is a false positive.
     fill("CompactedMap, keys as 40 bits", CompactedMap::with_capacity(40, n)?)
 }
 
@@ -82,7 +82,8 @@ fn hash_quality() -> Result<(), Box<dyn Error>> {
     for family in Family::ALL.into_iter().filter(|family| family.is_seeded()) {
         let hashers: Vec<KeyHasher> = (0..10).map(|seed| family.with_seed(seed)).collect();
         let keys = (0..100_000).map(|i| format!("key {i}"));
-        let verdict = DigestTable::of_hashers(&hashers, keys)?.assess(Plan::default())?.verdict;
+        let verdict =
+            DigestTable::of_hashers(&hashers, keys)?.assess(QualityPlan::default())?.verdict;
         println!("  {family:<8}{verdict}");
     }
     Ok(())

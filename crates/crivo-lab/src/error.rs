@@ -11,24 +11,30 @@ use crivo_hyphen::ReadError;
 use crivo_hyphen::exceptions::{GuardError, StoreError};
 
 /// Why a study failed. Files that were finished before are kept; none is incomplete.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
     /// There is no experiment of this name.
+    #[error("there is no experiment {name:?}; {}", hint(nearest, names))]
     UnknownExperiment {
         /// The requested name.
         name: String,
-        /// The most similar name, if there is one.
+        /// The most similar name, if one is similar.
         nearest: Option<&'static str>,
+        /// The names of all experiments.
+        names: Vec<&'static str>,
     },
     /// A list is empty.
+    #[error("{} has no words; give a file with one word per line", path.display())]
     NoWords {
         /// The file of the list.
         path: PathBuf,
     },
     /// The list of exceptions to hyphenation cannot be read.
-    Exceptions(ReadError),
+    #[error(transparent)]
+    Exceptions(#[from] ReadError),
     /// A file could not be read.
+    #[error("{} cannot be read: {error}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -36,6 +42,7 @@ pub enum StudyError {
         error: io::Error,
     },
     /// A file or directory could not be written.
+    #[error("{} cannot be written: {error}", path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,
@@ -43,6 +50,7 @@ pub enum StudyError {
         error: io::Error,
     },
     /// A data file is not what the study wrote.
+    #[error("{} is not a valid data file: {reason}; remove it to measure again", path.display())]
     Data {
         /// The file.
         path: PathBuf,
@@ -50,18 +58,30 @@ pub enum StudyError {
         reason: String,
     },
     /// There is no data to report on.
+    #[error("{} has no data of any experiment", path.display())]
     NothingMeasured {
         /// The directory that was searched.
         path: PathBuf,
     },
     /// The store of exceptions failed.
-    Store(StoreError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A structure could not be built.
-    Build(BuildError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// A structure gave a wrong answer, which would invalidate the measurement.
+    #[error("wrong answer: {0}")]
     WrongAnswer(String),
     /// A plot could not be drawn.
+    #[error("a plot cannot be drawn: {0}")]
     Drawing(String),
+}
+
+fn hint(nearest: &Option<&'static str>, names: &[&'static str]) -> String {
+    match nearest {
+        Some(nearest) => format!("did you mean {nearest:?}?"),
+        None => format!("there are {}", names.join(", ")),
+    }
 }
 
 impl StudyError {
@@ -71,67 +91,9 @@ impl StudyError {
     }
 }
 
-impl fmt::Display for StudyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownExperiment { name, nearest: Some(nearest) } => {
-                write!(f, "there is no experiment {name:?}; did you mean {nearest:?}?")
-            }
-            Self::UnknownExperiment { name, nearest: None } => {
-                let names: Vec<_> = crate::experiments::names().collect();
-                write!(f, "there is no experiment {name:?}; there are {}", names.join(", "))
-            }
-            Self::NoWords { path } => {
-                write!(f, "{} has no words; give a file with one word per line", path.display())
-            }
-            Self::Read { path, error } => write!(f, "{} cannot be read: {error}", path.display()),
-            Self::Write { path, error } => {
-                write!(f, "{} cannot be written: {error}", path.display())
-            }
-            Self::Data { path, reason } => write!(
-                f,
-                "{} is not a valid data file: {reason}; remove it to measure again",
-                path.display()
-            ),
-            Self::NothingMeasured { path } => {
-                write!(f, "{} has no data of any experiment", path.display())
-            }
-            Self::Exceptions(error) => error.fmt(f),
-            Self::Store(error) => error.fmt(f),
-            Self::Build(error) => error.fmt(f),
-            Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
-            Self::Drawing(what) => write!(f, "a plot cannot be drawn: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for StudyError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Read { error, .. } | Self::Write { error, .. } => Some(error),
-            Self::Build(error) => Some(error),
-            Self::Exceptions(error) => Some(error),
-            Self::Store(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<BuildError> for StudyError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
-    }
-}
-
 impl From<ParameterError> for StudyError {
     fn from(error: ParameterError) -> Self {
         Self::Build(error.into())
-    }
-}
-
-impl From<StoreError> for StudyError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
     }
 }
 

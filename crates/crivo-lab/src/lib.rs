@@ -33,9 +33,11 @@
 //!
 //! To compare crivo with other libraries, use the project's `bench` workspace.
 
+mod context;
 mod data;
 mod error;
 mod random;
+mod settings;
 mod study;
 mod words;
 
@@ -43,13 +45,16 @@ pub mod experiments;
 pub mod plot;
 pub mod quality;
 pub mod report;
+pub mod section;
 pub mod seeded;
 pub mod sim;
 pub mod statistics;
 pub mod timing;
 
+pub use context::{Context, Progress};
 pub use data::{Dataset, Machine};
 pub use error::StudyError;
 pub use random::{RandomStrings, random_stream};
-pub use study::{Context, ListIdentity, Options, Progress, Scale, Settings, Study};
+pub use settings::{ListIdentity, Options, Scale, Settings};
+pub use study::Study;
 pub use words::{WORDS_LICENCE, Words};

@@ -1,14 +1,14 @@
-//! Is this family good enough? Uniformity, correlation and independence, with p-values.
+//! The quality of hash functions: uniformity, correlation and independence, with p-values.
 //!
-//! Every formula of crivo assumes that hash functions behave like random ones. This module asks
-//! any functions, the [families](crivo::hash::Family) here or your own, whether a sample of keys can
-//! tell them from that:
+//! Every formula of crivo assumes that hash functions behave like random ones. This module tests
+//! whether a sample of keys can tell any functions, the [families](crivo::hash::Family) of crivo or
+//! others, from random ones:
 //!
-//! | check | what a perfect family does | what it catches |
+//! | check | a perfect family | it detects |
 //! |---|---|---|
-//! | [uniformity](DigestTable::uniformity) | fills `bins` equally, but for chance | bits that are missing or biased |
+//! | [uniformity](DigestTable::uniformity) | fills `bins` equally, up to chance | bits that are missing or biased |
 //! | [correlation](DigestTable::correlation) | \|r\| of about 1/√n for every two functions | values that rise and fall together |
-//! | [independence](DigestTable::independence) | fills bins × bins cells like the product of the marginals | any other link between two functions |
+//! | [independence](DigestTable::independence) | fills bins × bins cells like the product of the marginals | any other dependence between two functions |
 //!
 //! # Example
 //!
@@ -22,13 +22,13 @@
 //! A whole family, ten functions and a few thousand keys:
 //!
 //! ```
-//! use crivo_lab::quality::{DigestTable, Plan};
+//! use crivo_lab::quality::{DigestTable, QualityPlan};
 //! use crivo::hash::Family;
 //! use crivo_lab::seeded::SeededIndices;
 //!
 //! let functions = SeededIndices::new(Family::Farm, 0, 10)?;
 //! let table = DigestTable::of_hashers(functions.hashers(), 0..5_000u64)?;
-//! let assessment = table.assess(Plan::default())?;
+//! let assessment = table.assess(QualityPlan::default())?;
 //! assert!(assessment.verdict.passes(), "{}", assessment.verdict);
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
@@ -36,29 +36,28 @@
 //! # Many comparisons, one level
 //!
 //! Ten functions make 10 + 45 + 45 comparisons; at a level of 1% each, most perfect families would
-//! fail some. A [`Verdict`] therefore adjusts the p-values by [Holm's method](holm): with *any*
+//! fail some. A [`QualityVerdict`] therefore adjusts the p-values by [Holm's method](holm): with *any*
 //! dependence among the comparisons, a perfect family fails *any* of them with a probability of at
 //! most `alpha`. The limit on |r| [follows from the sample](correlation_threshold) in the same way.
 //! A limit from habit does not: ten perfect functions over 100,000 keys break |r| < 0.01
-//! [in 7% of all runs](chance_of_correlation_above).
+//! [in 7% of all runs](probability_of_correlation_above).
 //!
-//! # Too even is a fault, too
+//! # Too even is also a fault
 //!
-//! A counter fills its bins better than chance can, and nobody would call it random. The
-//! chi-square tests are two-sided: [`ChiSquare::p_value`] is small both for counts further from
-//! expectation and for counts closer to it than chance explains. Someone who minds only the first
-//! reads [`ChiSquare::p_uneven`].
+//! A counter fills its bins more evenly than random values do. The chi-square tests are two-sided:
+//! [`ChiSquare::p_value`] is small both for counts further from expectation and for counts closer to
+//! it than chance explains. [`ChiSquare::p_uneven`] is about the first only.
 //!
-//! # What a pass does not say
+//! # Limits
 //!
-//! - Only the high bits decide the bins, as in [`reduce`](crivo::hash::reduce). To look at others, hand
-//!   over functions that rotate the digest.
+//! - Only the high bits determine the bins, as in [`reduce`](crivo::hash::reduce). To test others, pass
+//!   functions that rotate the digest.
 //! - Pairs are compared, not triples; and only over the keys given. Keys with structure (counters,
-//!   addresses, words) try a hash harder than random strings do.
-//! - **Keys must be distinct.** A repeated key repeats its bin, and every function seems uneven.
+//!   addresses, words) are a harder test than random strings.
+//! - **Keys must be distinct.** A repeated key repeats its bin, and every function appears uneven.
 //! - p-values far below 1e-6 are orders of magnitude, not numbers: there the chi-square
 //!   distribution is itself only an approximation.
-//! - Nothing here speaks of adversaries; see [the parent module](super#adversaries).
+//! - Adversaries are another matter; see [`crivo::hash`](crivo::hash#adversaries).
 //!
 //! # References
 //!
@@ -79,42 +78,42 @@ mod uniformity;
 mod verdict;
 
 pub use chi_square::ChiSquare;
-pub use correlation::{Correlation, chance_of_correlation_above, correlation_threshold};
+pub use correlation::{Correlation, correlation_threshold, probability_of_correlation_above};
 pub use independence::{Independence, expected_mean_deviation};
 pub use table::DigestTable;
 pub use uniformity::Uniformity;
-pub use verdict::{Comparison, Hypothesis, Verdict, holm};
+pub use verdict::{Hypothesis, HypothesisTest, QualityVerdict, holm};
 
 use crivo::ParameterError;
 
-/// How finely [`DigestTable::assess`] looks, and how sure it has to be.
+/// The parameters of [`DigestTable::assess`].
 ///
-/// The default suits 500 keys and more. More bins see finer faults, but need more keys.
+/// The default suits 500 keys and more. More bins detect finer faults, but need more keys.
 ///
 /// ```
-/// use crivo_lab::quality::Plan;
+/// use crivo_lab::quality::QualityPlan;
 ///
-/// let plan = Plan { bins: 1000, ..Plan::default() };
+/// let plan = QualityPlan { bins: 1000, ..QualityPlan::default() };
 /// assert_eq!((plan.joint_bins, plan.alpha), (10, 0.01));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct QualityPlan {
     /// The bins of the uniformity check; five keys must be expected in each.
     pub bins: usize,
     /// The bins of each function in the independence check; five keys must be expected in each of
     /// the `joint_bins` × `joint_bins` cells.
     pub joint_bins: usize,
-    /// The chance that a perfect family fails any comparison at all, at most.
+    /// The probability that a perfect family fails any comparison at all, at most.
     pub alpha: f64,
 }
 
-impl Default for Plan {
+impl Default for QualityPlan {
     fn default() -> Self {
         Self { bins: 100, joint_bins: 10, alpha: 0.01 }
     }
 }
 
-/// All three checks of one table, and what they amount to.
+/// All three checks of one table, and their common verdict.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Assessment {
@@ -124,8 +123,8 @@ pub struct Assessment {
     pub correlation: Correlation,
     /// For every two functions: those of [`Correlation::outcomes`], in the same order.
     pub independence: Vec<Independence>,
-    /// Over all comparisons together.
-    pub verdict: Verdict,
+    /// Over all tests together.
+    pub verdict: QualityVerdict,
 }
 
 impl DigestTable {
@@ -135,7 +134,7 @@ impl DigestTable {
     /// # Errors
     /// If the plan has fewer than two bins, more bins than the keys can fill, or an alpha that is
     /// no probability.
-    pub fn assess(&self, plan: Plan) -> Result<Assessment, ParameterError> {
+    pub fn assess(&self, plan: QualityPlan) -> Result<Assessment, ParameterError> {
         let uniformity = self.uniformity(plan.bins)?;
         let correlation = self.correlation()?;
         let independence = self.independence(plan.joint_bins)?;
@@ -143,13 +142,13 @@ impl DigestTable {
         let outcomes = outcomes
             .chain(correlation.outcomes())
             .chain(independence.iter().map(Independence::outcome));
-        let verdict = Verdict::new(outcomes, plan.alpha)?;
+        let verdict = QualityVerdict::new(outcomes, plan.alpha)?;
         Ok(Assessment { uniformity, correlation, independence, verdict })
     }
 }
 
-/// The fewest keys that a chi-square test may expect in a bin or cell.
-const FEWEST_EXPECTED: f64 = 5.0;
+/// The minimum number of keys that a chi-square test may expect in a bin or cell.
+const MIN_EXPECTED: f64 = 5.0;
 
 /// Every two of `count` functions, in the order in which the checks report them.
 fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crivo_lab::report::{Figure, Finding};
+use crivo_lab::section::{Figure, Finding};
 use crivo_lab::{Dataset, Options, Scale, Study, experiments};
 use serde_json::Value;
 

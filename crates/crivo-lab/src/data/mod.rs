@@ -11,22 +11,21 @@
 //! machine in the others). Every file is replaced atomically, and `NAME.json` is written last: if it
 //! exists, the others do as well.
 
-mod file;
 mod machine;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use file::{prepare_directory, write_atomically};
 pub use machine::Machine;
 
 use crate::StudyError;
-use crate::study::Settings;
+use crate::settings::Settings;
 
 /// The measurements of one experiment.
 ///
@@ -207,7 +206,7 @@ impl Dataset {
         let head = &self.head;
         for (table, rows) in &self.csv {
             let text = format!("{}{rows}", self.comment());
-            write_atomically(&directory.join(self.csv_name(table)), text.as_bytes())?;
+            replace_file(&directory.join(self.csv_name(table)), text.as_bytes())?;
         }
         if !head.timed.is_empty() {
             let times = TimesFile {
@@ -226,7 +225,7 @@ impl Dataset {
         let mut text =
             serde_json::to_vec_pretty(content).map_err(|error| self.fault(error.to_string()))?;
         text.push(b'\n');
-        write_atomically(path, &text)
+        replace_file(path, &text)
     }
 
     /// The comment at the head of a CSV file, which makes it self-contained.
@@ -261,6 +260,20 @@ impl Dataset {
         };
         Ok(Some(Self { head, tables, times, csv: BTreeMap::new(), path }))
     }
+}
+
+/// Writes a file completely or not at all.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), StudyError> {
+    crivo_core::file::replace(path, |file| file.write_all(bytes))
+        .map_err(|error| StudyError::Write { path: path.to_path_buf(), error })
+}
+
+/// Creates the directory if needed, and checks that it can be written to.
+pub(crate) fn prepare_directory(path: &Path) -> Result<(), StudyError> {
+    let failed = |error| StudyError::Write { path: path.to_path_buf(), error };
+    fs::create_dir_all(path).map_err(failed)?;
+    tempfile::tempfile_in(path).map_err(failed)?;
+    Ok(())
 }
 
 fn main_path(directory: &Path, experiment: &str) -> PathBuf {

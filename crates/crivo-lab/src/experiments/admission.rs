@@ -1,53 +1,18 @@
 //! Cache admission: does it pay to admit only objects that were requested before?
 
-use crate::sim::admission::study::{AdmissionPlan, compare};
-use crate::sim::admission::trace::TracePlan;
-use serde::{Deserialize, Serialize};
-
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::sim::admission::comparison::{AdmissionPlan, AdmissionRow as Row, compare};
+use crate::sim::admission::trace::TracePlan;
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
-use crate::study::Context;
 
 /// Policies on traces with one-hit wonders.
 #[derive(Debug)]
 pub(super) struct Admission;
-
-/// One policy on one trace.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Row {
-    trace: u32,
-    policy: String,
-    cache_share: f64,
-    cache_objects: u64,
-    requests: u64,
-    hits: u64,
-    /// The hit ratio in theory, where there is a formula.
-    hit_theory: Option<f64>,
-    bytes_requested: u64,
-    bytes_written: u64,
-    bytes_written_theory: Option<f64>,
-    bytes_written_to_main: u64,
-    filter_bytes: u64,
-}
-
-impl Row {
-    fn hit_ratio(&self) -> f64 {
-        self.hits as f64 / self.requests as f64
-    }
-
-    /// Bytes written over bytes requested.
-    fn write_ratio(&self) -> f64 {
-        self.bytes_written as f64 / self.bytes_requested as f64
-    }
-
-    fn write_theory(&self) -> Option<f64> {
-        self.bytes_written_theory.map(|bytes| bytes / self.bytes_requested as f64)
-    }
-}
 
 /// The size of the cache, as a fraction of all objects.
 const SIZES: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
@@ -91,27 +56,13 @@ impl Experiment for Admission {
         data.set_parameter("exponent", trace.exponent);
         data.set_parameter("object_bytes", plan.object_bytes);
         data.set_parameter("window_per_object", plan.window_per_object);
-        data.set_parameter("filter_fpr", plan.rate);
+        data.set_parameter("filter_fpr", plan.fpr);
         let mut rows = Vec::new();
         for number in 0..traces {
             let trace = TracePlan { seed: random.number(), ..trace };
             for cache_share in SIZES {
-                for row in compare(&AdmissionPlan { trace, cache_share, ..plan })? {
-                    rows.push(Row {
-                        trace: number,
-                        policy: row.policy.to_string(),
-                        cache_share,
-                        cache_objects: row.cache_objects,
-                        requests: row.requests,
-                        hits: row.hits,
-                        hit_theory: row.expected_hit_ratio,
-                        bytes_requested: row.requests * plan.object_bytes,
-                        bytes_written: row.bytes_written,
-                        bytes_written_theory: row.expected_bytes_written,
-                        bytes_written_to_main: row.bytes_written_to_main,
-                        filter_bytes: row.filter_bytes,
-                    });
-                }
+                let measured = compare(&AdmissionPlan { trace, cache_share, ..plan })?;
+                rows.extend(measured.into_iter().map(|row| Row { trace: number, ..row }));
             }
             context.step(u64::from(number) + 1, u64::from(traces));
         }
@@ -279,7 +230,7 @@ fn hit_figure(data: &Dataset, rows: &[Row]) -> Result<Figure, StudyError> {
         .max_by(|one, other| one.1.value.total_cmp(&other.1.value));
     let (catalogue, exponent): (u64, f64) =
         (data.parameter("catalogue")?, data.parameter("exponent")?);
-    let (window, rate): (f64, f64) =
+    let (window, fpr): (f64, f64) =
         (data.parameter("window_per_object")?, data.parameter("filter_fpr")?);
     Ok(Figure {
         id: "admission-hits",
@@ -297,7 +248,7 @@ fn hit_figure(data: &Dataset, rows: &[Row]) -> Result<Figure, StudyError> {
             thousands(REQUESTS * catalogue),
             thousands(catalogue),
             percent(ONCE, 2),
-            percent(rate, 1),
+            percent(fpr, 1),
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),

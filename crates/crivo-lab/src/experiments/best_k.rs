@@ -14,11 +14,11 @@ use super::fpr::{
     measure_blooms, of, panels,
 };
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, trials_to_separate};
-use crate::study::Context;
 
 /// Bits per key, as in the report.
 const BITS_PER_KEY: u64 = 8;

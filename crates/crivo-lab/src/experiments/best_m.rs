@@ -11,11 +11,11 @@ use super::fpr::{
     ObservedFpr, SEEDED, SINGLE, contradictions, describe_test, finding, measure_blooms, of, panels,
 };
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, regression};
-use crate::study::Context;
 
 /// Observed and theoretical false-positive rates for m = n…10n.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::Experiment;
 use super::fpr::count_false_positives;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion, proportion_of_samples};
-use crate::study::Context;
 
 /// The rate that all filters are sized for.
 const TARGET: f64 = 1e-4;
@@ -30,7 +30,7 @@ pub(super) struct BigSmall;
 
 /// One filter, filled and queried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct FilterRun {
     keys: u64,
     bits: u64,
     probes: u32,
@@ -79,7 +79,7 @@ impl Experiment for BigSmall {
                 let (members, absent) = (digests(0, keys), digests(keys, keys + queries));
                 let mut filter = Bloom::with_hasher(keys, TARGET, hasher)?;
                 let false_positives = count_false_positives(&mut filter, &members, &absent)?;
-                runs.push(Run {
+                runs.push(FilterRun {
                     keys,
                     bits: filter.size_in_bits(),
                     probes: filter.probes(),
@@ -96,7 +96,7 @@ impl Experiment for BigSmall {
     }
 
     fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
-        let runs: Vec<Run> = data.rows("runs")?;
+        let runs: Vec<FilterRun> = data.rows("runs")?;
         Ok(Section {
             title: "Large and small filters",
             introduction:
@@ -112,7 +112,7 @@ impl Experiment for BigSmall {
 }
 
 /// All filters of one size.
-struct Group {
+struct SizeGroup {
     keys: u64,
     bits: u64,
     probes: u32,
@@ -125,13 +125,13 @@ struct Group {
     tested: Estimate,
 }
 
-fn groups(runs: &[Run]) -> Result<Vec<Group>, StudyError> {
+fn groups(runs: &[FilterRun]) -> Result<Vec<SizeGroup>, StudyError> {
     let mut sizes: Vec<u64> = runs.iter().map(|run| run.keys).collect();
     sizes.dedup();
     let confidence = 1.0 - FALSE_ALARM / sizes.len().max(1) as f64;
     let mut groups = Vec::new();
     for keys in sizes {
-        let of_size: Vec<&Run> = runs.iter().filter(|run| run.keys == keys).collect();
+        let of_size: Vec<&FilterRun> = runs.iter().filter(|run| run.keys == keys).collect();
         let Some(first) = of_size.first() else { continue };
         let queries = of_size.iter().map(|run| run.queries).sum();
         let false_positives = of_size.iter().map(|run| run.false_positives).sum();
@@ -145,7 +145,7 @@ fn groups(runs: &[Run]) -> Result<Vec<Group>, StudyError> {
                 confidence,
             )
         };
-        groups.push(Group {
+        groups.push(SizeGroup {
             keys,
             bits: first.bits,
             probes: first.probes,
@@ -160,7 +160,7 @@ fn groups(runs: &[Run]) -> Result<Vec<Group>, StudyError> {
     Ok(groups)
 }
 
-fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
+fn figure(runs: &[FilterRun]) -> Result<Figure, StudyError> {
     let groups = groups(runs)?;
     let mut table = Table::new(&["keys", "m, k", "filters", "queries", "false positives"]);
     for group in &groups {
@@ -180,7 +180,7 @@ fn figure(runs: &[Run]) -> Result<Figure, StudyError> {
         thousands(PUBLISHED.1),
         PUBLISHED.0.to_string(),
     ]);
-    let off: Vec<&Group> =
+    let off: Vec<&SizeGroup> =
         groups.iter().filter(|group| !group.tested.contains(group.theory)).collect();
     let members: u64 = runs.iter().map(|run| run.keys).sum();
     let found: u64 = runs.iter().map(|run| run.members_found.min(run.keys)).sum();

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::Experiment;
 use super::fpr::{ObservedFpr, contradictions, describe_test, finding};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, proportion};
-use crate::study::Context;
 
 /// Collisions and false positives of compressed keys.
 #[derive(Debug)]

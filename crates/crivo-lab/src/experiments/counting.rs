@@ -1,6 +1,5 @@
 //! Counting Bloom filters: counter values, overflow, and overestimated counts.
 
-use crate::quality::ChiSquare;
 use crivo::KeyHasher;
 use crivo::filter::{Count, CounterWidth, CountingBloom};
 use crivo::theory::{bloom, counting};
@@ -8,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::quality::ChiSquare;
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, proportion, proportion_of_samples};
-use crate::study::Context;
 
 /// Counter values and overflow, compared with theory.
 #[derive(Debug)]

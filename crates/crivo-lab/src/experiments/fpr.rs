@@ -7,12 +7,12 @@ use crivo::{Digest, KeyHasher};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series};
 use crate::random::RandomStrings;
-use crate::report::Finding;
+use crate::section::Finding;
 use crate::seeded::SeededBloom;
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion, proportion_of_samples};
-use crate::study::Context;
 
 /// False positives among queries of absent keys, and the rate in theory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,18 +8,18 @@
 
 mod figures;
 
-use crate::quality::{DigestTable, Hypothesis, Plan};
-use crate::seeded::SeededIndices;
 use crivo::Digest;
 use crivo::hash::Family;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
+use crate::quality::{DigestTable, Hypothesis, QualityPlan};
+use crate::section::{Section, Source};
+use crate::seeded::SeededIndices;
 use crate::statistics::FALSE_ALARM;
-use crate::study::Context;
 use figures::{
     correlation_figure, families, histogram_figure, independence_figure, verdict_figure,
 };
@@ -52,7 +52,7 @@ struct Bin {
 
 /// One comparison with its p-value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Comparison {
+struct HypothesisRow {
     family: String,
     keys: String,
     /// uniform, uncorrelated or independent
@@ -111,7 +111,7 @@ impl Experiment for HashQuality {
 
     fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
         let bins: Vec<Bin> = data.rows("histograms")?;
-        let comparisons: Vec<Comparison> = data.rows("comparisons")?;
+        let comparisons: Vec<HypothesisRow> = data.rows("comparisons")?;
         let families = families(&comparisons)?;
         Ok(Section {
             title: "The quality of hash functions",
@@ -178,17 +178,17 @@ impl Trial {
     fn compare(
         &self,
         bins: &mut Vec<Bin>,
-        comparisons: &mut Vec<Comparison>,
+        comparisons: &mut Vec<HypothesisRow>,
     ) -> Result<(), StudyError> {
         let Self { family, keys, table } = self;
-        let plan = Plan { bins: BINS, joint_bins: JOINT_BINS, alpha: FALSE_ALARM };
+        let plan = QualityPlan { bins: BINS, joint_bins: JOINT_BINS, alpha: FALSE_ALARM };
         let row = |hypothesis: Hypothesis, statistic, degrees_of_freedom, deviation, p_value| {
             let (hypothesis, first, second) = match hypothesis {
                 Hypothesis::Uncorrelated(first, second) => ("uncorrelated", first, second),
                 Hypothesis::Independent(first, second) => ("independent", first, second),
                 Hypothesis::Uniform(first) => ("uniform", first, first),
             };
-            Comparison {
+            HypothesisRow {
                 family: family.clone(),
                 keys: (*keys).to_string(),
                 hypothesis: hypothesis.to_string(),

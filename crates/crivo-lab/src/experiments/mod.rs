@@ -18,9 +18,9 @@ mod similarity;
 use std::fmt::Debug;
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::Section;
-use crate::study::Context;
+use crate::section::Section;
 
 /// An experiment: its measurement, and its section of the report.
 pub trait Experiment: Debug + Sync {
@@ -70,7 +70,11 @@ pub fn find(name: &str) -> Result<&'static dyn Experiment, StudyError> {
     ALL.iter().copied().find(|experiment| experiment.name() == name).ok_or_else(|| {
         let nearest = names().min_by_key(|known| distance(known, name));
         let near = |known: &&str| distance(known, name) <= 1 + known.len() / 3;
-        StudyError::UnknownExperiment { name: name.to_string(), nearest: nearest.filter(near) }
+        StudyError::UnknownExperiment {
+            name: name.to_string(),
+            nearest: nearest.filter(near),
+            names: names().collect(),
+        }
     })
 }
 

@@ -1,37 +1,25 @@
 //! Similarity: signatures and banding, compared with theory.
 
-use crate::sim::similarity::{Setup, candidate_rates, estimate_quality};
 use crivo::ParameterError;
 use crivo_sketch::SignatureBits;
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
-use crate::report::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
+use crate::sim::similarity::{
+    CandidateRate, EstimateAccuracy, PairPlan, candidate_rates, estimate_accuracy,
+};
 use crate::statistics::{
     CONFIDENCE, Estimate, FALSE_ALARM, deviation_interval, normal_interval, proportion,
 };
-use crate::study::Context;
 
 /// MinHash and banding, compared with theory.
 #[derive(Debug)]
 pub(super) struct Similarity;
-
-/// The pairs of a bin that became candidates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct CandidateRate {
-    form: String,
-    from: f64,
-    to: f64,
-    /// The mean of the pairs' exact similarities.
-    similarity: f64,
-    pairs: u64,
-    candidates: u64,
-    /// The mean of the pairs' probabilities by theory.
-    theory: f64,
-}
 
 /// A point of a form's own curve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,32 +29,16 @@ struct Curve {
     probability: f64,
 }
 
-/// How well similarity was estimated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Quality {
-    form: String,
-    /// Whether values are independent, so that theory is exact.
-    independent: bool,
-    values: u32,
-    similarity: f64,
-    /// The probability that two values agree, by chance or because the elements do.
-    agreement: f64,
-    pairs: u64,
-    mean: f64,
-    deviation: f64,
-    theory: f64,
-}
-
 /// A form of signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SignatureForm {
     Classic,
     FourBits,
     OneBit,
     OnePermutation,
 }
 
-impl Form {
+impl SignatureForm {
     const ALL: [Self; 4] = [Self::Classic, Self::FourBits, Self::OneBit, Self::OnePermutation];
 
     const fn name(self) -> &'static str {
@@ -88,15 +60,16 @@ impl Form {
     }
 
     /// Banding with these signatures, and small sets: only the similarity matters.
-    fn setup(self, bands: u32, rows: u32) -> Result<Setup, ParameterError> {
-        let classic = Setup { union: 18..=22, ..Setup::classic(bands, rows)? };
-        Ok(match self {
+    fn plan(self, bands: u32, rows: u32) -> Result<PairPlan, ParameterError> {
+        let classic = PairPlan { union: 18..=22, ..PairPlan::classic(bands, rows)? };
+        let plan = match self {
             Self::Classic => classic,
             Self::FourBits => classic.shortened(SignatureBits::new(4)?),
             Self::OneBit => classic.shortened(SignatureBits::new(1)?),
             // Enough elements that hardly any bin is empty.
-            Self::OnePermutation => Setup::one_permutation(bands, rows, 256)?,
-        })
+            Self::OnePermutation => PairPlan::one_permutation(bands, rows, 256)?,
+        };
+        Ok(PairPlan { form: self.name(), ..plan })
     }
 
     /// Bands whose curve rises in the middle.
@@ -123,26 +96,16 @@ impl Experiment for Similarity {
         let bin_count: u32 = context.pick(5, 10, 20);
         let pairs = context.pick(500, 12_000, GOAL_PAIRS);
         let estimate_pairs = context.pick(500, 4_000, 40_000);
-        let steps = Form::ALL.len() as u64 * (u64::from(bin_count) + 1);
-        let (mut rates, mut curves, mut qualities) = (Vec::new(), Vec::new(), Vec::new());
+        let steps = SignatureForm::ALL.len() as u64 * (u64::from(bin_count) + 1);
+        let (mut rates, mut curves, mut accuracies) = (Vec::new(), Vec::new(), Vec::new());
         let mut done = 0;
-        for form in Form::ALL {
+        for form in SignatureForm::ALL {
             let (bands, rows) = form.bands();
-            let plain = form.setup(bands, rows)?;
+            let plain = form.plan(bands, rows)?;
             for bin in 0..bin_count {
                 let edge = |bin: u32| f64::from(bin) / f64::from(bin_count);
-                let setup = Setup { pairs, seed: random.number(), ..plain.clone() };
-                for row in candidate_rates(&setup, &[(edge(bin), edge(bin + 1))])? {
-                    rates.push(CandidateRate {
-                        form: form.name().to_string(),
-                        from: row.from,
-                        to: row.to,
-                        similarity: row.similarity,
-                        pairs: row.pairs,
-                        candidates: row.candidates,
-                        theory: row.expected,
-                    });
-                }
+                let plan = PairPlan { pairs, seed: random.number(), ..plain.clone() };
+                rates.extend(candidate_rates(&plan, &[(edge(bin), edge(bin + 1))])?);
                 done += 1;
                 context.step(done, steps);
             }
@@ -153,33 +116,21 @@ impl Experiment for Similarity {
                 curves.push(Curve {
                     form: form.name().to_string(),
                     similarity: common as f64 / union as f64,
-                    probability: plain.expected(common, union)?,
+                    probability: plain.candidate_probability(common, union)?,
                 });
             }
 
-            let setup = form.setup(8, 8)?;
-            let setup = Setup { pairs: estimate_pairs, seed: random.number(), ..setup };
-            let union = *setup.union.end();
+            let plan = form.plan(8, 8)?;
+            let plan = PairPlan { pairs: estimate_pairs, seed: random.number(), ..plan };
+            let union = *plan.union.end();
             let commons: Vec<u64> = (1..=9).map(|tenths| union * tenths / 10).collect();
-            for row in estimate_quality(&setup, &commons)? {
-                qualities.push(Quality {
-                    form: form.name().to_string(),
-                    independent: form != Form::OnePermutation,
-                    values: setup.banding.value_count(),
-                    similarity: row.similarity,
-                    agreement: setup.bits.agreement(row.similarity),
-                    pairs: row.pairs,
-                    mean: row.mean,
-                    deviation: row.deviation,
-                    theory: row.expected_error,
-                });
-            }
+            accuracies.extend(estimate_accuracy(&plan, &commons)?);
             done += 1;
             context.step(done, steps);
         }
         data.add("candidates", &rates)?;
         data.add("curves", &curves)?;
-        data.add("estimates", &qualities)
+        data.add("estimates", &accuracies)
     }
 
     fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
@@ -225,7 +176,7 @@ fn candidate_figure(rates: &[CandidateRate], curves: &[Curve]) -> Result<Figure,
         ]);
     }
     let mut panels = Vec::new();
-    for form in Form::ALL {
+    for form in SignatureForm::ALL {
         let own = || rates.iter().filter(|rate| rate.form == form.name());
         let mut seen = Vec::new();
         for rate in own() {
@@ -250,7 +201,7 @@ fn candidate_figure(rates: &[CandidateRate], curves: &[Curve]) -> Result<Figure,
     let pairs = rates.iter().map(|rate| rate.pairs).min().unwrap_or(0);
     let farthest = rates
         .iter()
-        .filter(|rate| rate.form == Form::Classic.name())
+        .filter(|rate| rate.form == SignatureForm::Classic.name())
         .map(|rate| (rate.candidates as f64 / rate.pairs.max(1) as f64 - rate.theory).abs())
         .fold(0.0, f64::max);
     Ok(Figure {
@@ -296,29 +247,27 @@ fn candidate_figure(rates: &[CandidateRate], curves: &[Curve]) -> Result<Figure,
     })
 }
 
-impl Quality {
-    /// The bias: the mean estimate minus the similarity.
-    fn bias(&self, confidence: f64) -> Estimate {
-        let error = self.deviation / (self.pairs as f64).sqrt();
-        normal_interval(self.mean - self.similarity, error, confidence)
-    }
-
-    /// The standard deviation of the estimates: the number of agreeing values is binomial.
-    fn error(&self, confidence: f64) -> Estimate {
-        let variance = self.agreement * (1.0 - self.agreement);
-        let kurtosis = (1.0 - 6.0 * variance) / (f64::from(self.values) * variance);
-        deviation_interval(self.deviation, self.pairs, kurtosis, confidence)
-    }
+/// The bias: the mean estimate minus the similarity.
+fn bias(row: &EstimateAccuracy, confidence: f64) -> Estimate {
+    let error = row.deviation / (row.pairs as f64).sqrt();
+    normal_interval(row.mean - row.similarity, error, confidence)
 }
 
-fn estimate_figure(qualities: &[Quality]) -> Figure {
-    let tested = qualities.iter().filter(|each| each.independent).count();
-    let comparisons = qualities.len() + tested;
+/// The standard deviation of the estimates: the number of agreeing values is binomial.
+fn error(row: &EstimateAccuracy, confidence: f64) -> Estimate {
+    let variance = row.agreement * (1.0 - row.agreement);
+    let kurtosis = (1.0 - 6.0 * variance) / (f64::from(row.values) * variance);
+    deviation_interval(row.deviation, row.pairs, kurtosis, confidence)
+}
+
+fn estimate_figure(accuracies: &[EstimateAccuracy]) -> Figure {
+    let tested = accuracies.iter().filter(|each| each.independent).count();
+    let comparisons = accuracies.len() + tested;
     let confidence = 1.0 - FALSE_ALARM / comparisons.max(1) as f64;
-    let biased = qualities.iter().filter(|each| !each.bias(confidence).contains(0.0)).count();
-    let differing = qualities
+    let biased = accuracies.iter().filter(|each| !bias(each, confidence).contains(0.0)).count();
+    let differing = accuracies
         .iter()
-        .filter(|each| each.independent && !each.error(confidence).contains(each.theory))
+        .filter(|each| each.independent && !error(each, confidence).contains(each.theory))
         .count();
     let mut table = Table::new(&[
         "form",
@@ -329,32 +278,33 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
         "95% interval",
     ]);
     let (mut errors, mut biases) = (Vec::new(), Vec::new());
-    for form in Form::ALL {
-        let own: Vec<&Quality> = qualities.iter().filter(|each| each.form == form.name()).collect();
+    for form in SignatureForm::ALL {
+        let own: Vec<&EstimateAccuracy> =
+            accuracies.iter().filter(|each| each.form == form.name()).collect();
         for each in &own {
-            let error = each.error(CONFIDENCE);
+            let seen = error(each, CONFIDENCE);
             table.row([
                 each.form.clone(),
                 decimal(each.similarity, 3),
                 decimal(each.mean, 4),
                 decimal(each.theory, 3),
-                decimal(error.value, 3),
-                format!("{}–{}", decimal(error.low, 3), decimal(error.high, 3)),
+                decimal(seen.value, 3),
+                format!("{}–{}", decimal(seen.low, 3), decimal(seen.high, 3)),
             ]);
         }
         let theory = own.iter().map(|each| (each.similarity, each.theory));
-        if form != Form::OnePermutation {
+        if form != SignatureForm::OnePermutation {
             errors.push(Series::line("theory", Hue::Theory, theory));
         }
-        let seen = own.iter().map(|each| (each.similarity, each.error(CONFIDENCE)));
+        let seen = own.iter().map(|each| (each.similarity, error(each, CONFIDENCE)));
         errors.push(Series::dots(form.name(), form.hue(), seen));
-        let bias = own.iter().map(|each| (each.similarity, each.bias(CONFIDENCE)));
+        let bias = own.iter().map(|each| (each.similarity, bias(each, CONFIDENCE)));
         biases.push(Series::dots(form.name(), form.hue(), bias));
     }
     biases.insert(0, Series::line("theory", Hue::Theory, [(0.1, 0.0), (0.9, 0.0)]));
-    let first = qualities.first();
+    let first = accuracies.first();
     // Sampling without replacement has a smaller variance: by how much, on average?
-    let ratios: Vec<f64> = qualities
+    let ratios: Vec<f64> = accuracies
         .iter()
         .filter(|each| !each.independent)
         .map(|each| each.deviation / each.theory)
@@ -393,7 +343,7 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
                 "{} {} The standard error of one permutation is {} times that of independent values.",
                 match biased {
                     0 => "No estimate is significantly biased.".to_string(),
-                    some => format!("{some} of {} means are biased.", qualities.len()),
+                    some => format!("{some} of {} means are biased.", accuracies.len()),
                 },
                 match differing {
                     0 => "Standard errors agree with theory.".to_string(),
@@ -405,7 +355,7 @@ fn estimate_figure(qualities: &[Quality]) -> Figure {
                 "Test: {} means and {tested} standard deviations (not those of one permutation) \
                  within their intervals, corrected for their number (Bonferroni); probability of a \
                  false alarm at most {}%, for large samples.",
-                qualities.len(),
+                accuracies.len(),
                 100.0 * FALSE_ALARM
             ),
         },

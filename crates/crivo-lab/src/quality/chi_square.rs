@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// How far counts lie from what was expected, and how likely chance is to bring them there.
+/// The distance of counts from their expectation, and its p-values.
 ///
 /// ```
 /// use crivo_lab::quality::ChiSquare;
@@ -19,16 +19,16 @@ pub struct ChiSquare {
     pub statistic: f64,
     /// How many of the counts were free to vary.
     pub degrees_of_freedom: usize,
-    /// The chance of counts at least as *far* from expectation. Small: too uneven.
+    /// The probability of counts at least as *far* from expectation. Small: too uneven.
     pub p_uneven: f64,
-    /// The chance of counts at least as *close* to expectation. Small: too even.
+    /// The probability of counts at least as *close* to expectation. Small: too even.
     pub p_even: f64,
 }
 
 impl ChiSquare {
     /// The test of a statistic that was computed elsewhere.
     ///
-    /// Without degrees of freedom nothing could vary, and both chances are 1.
+    /// Without degrees of freedom nothing could vary, and both probabilities are 1.
     pub fn new(statistic: f64, degrees_of_freedom: usize) -> Self {
         // There is no distribution for 0 degrees of freedom; for all others there is.
         let (p_uneven, p_even) = match ChiSquared::new(degrees_of_freedom as f64) {
@@ -49,7 +49,7 @@ impl ChiSquare {
         Self::new(statistic, degrees_of_freedom)
     }
 
-    /// The chance of counts at least as improbable in *either* direction: twice the smaller one.
+    /// The probability of counts at least as improbable in *either* direction: twice the smaller one.
     pub fn p_value(&self) -> f64 {
         (2.0 * self.p_uneven.min(self.p_even)).min(1.0)
     }

@@ -1,10 +1,11 @@
-//! Do two functions rise and fall together?
+//! Correlation: two functions rise and fall together.
 
-use statrs::function::erf::{erfc, erfc_inv};
 use std::f64::consts::SQRT_2;
 
-use super::{DigestTable, Hypothesis, check_alpha, pairs};
 use crivo::{Digest, ParameterError};
+use statrs::function::erf::{erfc, erfc_inv};
+
+use super::{DigestTable, Hypothesis, check_alpha, pairs};
 
 /// Pearson's coefficient of every two functions, taken over the digests as numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +19,7 @@ pub struct Correlation {
 }
 
 impl Correlation {
-    /// What was tested of every two functions, and its p-value: the chance of a coefficient at
+    /// What was tested of every two functions, and its p-value: the probability of a coefficient at
     /// least as far from 0, if the functions are independent.
     pub fn outcomes(&self) -> impl Iterator<Item = (Hypothesis, f64)> {
         pairs(self.matrix.len()).map(|(first, second)| {
@@ -33,18 +34,9 @@ impl Correlation {
             .map(|(first, second)| self.matrix[first][second].abs())
             .fold(0.0, f64::max)
     }
-
-    /// The |r| that no pair of a perfect family reaches, but with a chance of `alpha` in all:
-    /// [`correlation_threshold`] for these keys and functions.
-    ///
-    /// # Errors
-    /// If alpha is not strictly between 0 and 1, or if there is only one function.
-    pub fn threshold(&self, alpha: f64) -> Result<f64, ParameterError> {
-        correlation_threshold(alpha, self.key_count, pairs(self.matrix.len()).count())
-    }
 }
 
-/// The |r| that no pair of a perfect family reaches, but with a chance of `alpha` over all
+/// The |r| that no pair of a perfect family reaches, but with a probability of `alpha` over all
 /// `pair_count` pairs together (Bonferroni's bound, which is the first step of [`holm`](super::holm)).
 ///
 /// ```text
@@ -73,20 +65,20 @@ pub fn correlation_threshold(
     Ok((deviations * standard_error(key_count)).tanh())
 }
 
-/// The chance that at least one of `pair_count` pairs of a perfect family reaches |r| = `limit`.
+/// The probability that at least one of `pair_count` pairs of a perfect family reaches |r| = `limit`.
 ///
 /// ```
-/// use crivo_lab::quality::chance_of_correlation_above;
+/// use crivo_lab::quality::probability_of_correlation_above;
 ///
 /// // "|r| < 0.01" for ten functions and 100,000 keys fails without any fault in 7% of runs.
-/// let chance = chance_of_correlation_above(0.01, 100_000, 45)?;
-/// assert_eq!((chance * 100.0).round(), 7.0);
+/// let probability = probability_of_correlation_above(0.01, 100_000, 45)?;
+/// assert_eq!((probability * 100.0).round(), 7.0);
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors
 /// If the limit is not strictly between 0 and 1, with fewer than four keys, or without pairs.
-pub fn chance_of_correlation_above(
+pub fn probability_of_correlation_above(
     limit: f64,
     key_count: usize,
     pair_count: usize,
@@ -156,7 +148,7 @@ fn standard_error(key_count: usize) -> f64 {
     (key_count as f64 - 3.0).sqrt().recip()
 }
 
-/// The chance that two independent functions reach |`coefficient`|.
+/// The probability that two independent functions reach |`coefficient`|.
 fn p_value(coefficient: f64, key_count: usize) -> f64 {
     let deviations = coefficient.abs().atanh() / standard_error(key_count);
     erfc(deviations / SQRT_2)

@@ -1,4 +1,4 @@
-//! The sample that all checks look at.
+//! The sample for all checks.
 
 use crivo::{Digest, Key, KeyHasher, ParameterError};
 
@@ -27,7 +27,7 @@ impl DigestTable {
     /// use crivo::Digest;
     /// use crivo_lab::quality::DigestTable;
     ///
-    /// // No good hash, but one that can be looked at.
+    /// // Not a good hash, but a simple one.
     /// let sum_of_bytes = |key: &&str| Digest::new(key.bytes().map(u64::from).sum());
     /// let table = DigestTable::new(&[sum_of_bytes], ["ana", "naa"])?;
     /// assert_eq!(table.column(0)[0], table.column(0)[1]);
@@ -68,12 +68,12 @@ impl DigestTable {
         Self::new(&functions, keys)
     }
 
-    /// How many functions there are: at least one.
+    /// The number of functions: at least one.
     pub fn function_count(&self) -> usize {
         self.columns.len()
     }
 
-    /// How many keys there are: at least one.
+    /// The number of keys: at least one.
     pub fn key_count(&self) -> usize {
         self.columns[0].len()
     }

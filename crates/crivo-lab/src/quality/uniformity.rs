@@ -1,8 +1,9 @@
-//! Does each function fill its range evenly?
+//! Uniformity: each function fills its range evenly.
 
-use super::{ChiSquare, DigestTable, FEWEST_EXPECTED, Hypothesis, check_bins};
 use crivo::hash::reduce;
 use crivo::{Digest, ParameterError};
+
+use super::{ChiSquare, DigestTable, Hypothesis, MIN_EXPECTED, check_bins};
 
 /// The histogram of one function's indices, tested against equal bins.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +45,7 @@ impl DigestTable {
     pub fn uniformity(&self, bins: usize) -> Result<Vec<Uniformity>, ParameterError> {
         check_bins(bins)?;
         let expected = self.key_count() as f64 / bins as f64;
-        if expected < FEWEST_EXPECTED {
+        if expected < MIN_EXPECTED {
             return Err(ParameterError::new(
                 "bins",
                 bins,

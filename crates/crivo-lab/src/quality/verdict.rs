@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::check_alpha;
 use crivo::ParameterError;
+
+use super::check_alpha;
 
 /// One thing that holds for a perfect family. The numbers are columns of the table, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,10 +32,10 @@ impl fmt::Display for Hypothesis {
     }
 }
 
-/// One hypothesis within a [`Verdict`].
+/// One hypothesis within a [`QualityVerdict`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Comparison {
+pub struct HypothesisTest {
     /// What was tested.
     pub hypothesis: Hypothesis,
     /// The p-value of this test alone.
@@ -43,15 +44,15 @@ pub struct Comparison {
     pub adjusted_p_value: f64,
 }
 
-/// Which comparisons fail, where a perfect family fails *any* with a chance of at most `alpha`.
+/// Which comparisons fail, where a perfect family fails *any* with a probability of at most `alpha`.
 ///
 /// As text it is a sentence:
 ///
 /// ```
-/// use crivo_lab::quality::{Hypothesis, Verdict};
+/// use crivo_lab::quality::{Hypothesis, QualityVerdict};
 ///
 /// let outcomes = [(Hypothesis::Uniform(0), 0.2), (Hypothesis::Uniform(1), 0.001)];
-/// let verdict = Verdict::new(outcomes, 0.01)?;
+/// let verdict = QualityVerdict::new(outcomes, 0.01)?;
 /// assert!(!verdict.passes());
 /// assert_eq!(
 ///     verdict.to_string(),
@@ -62,14 +63,14 @@ pub struct Comparison {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Verdict {
-    /// The chance that a perfect family fails any comparison, at most.
+pub struct QualityVerdict {
+    /// The probability that a perfect family fails any comparison, at most.
     pub alpha: f64,
     /// All comparisons, in the order given; at least one.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<HypothesisTest>,
 }
 
-impl Verdict {
+impl QualityVerdict {
     /// Judges `outcomes`, hypotheses with their p-values, together.
     ///
     /// # Errors
@@ -93,7 +94,7 @@ impl Verdict {
         Ok(Self {
             alpha,
             comparisons: comparisons
-                .map(|((hypothesis, p_value), adjusted_p_value)| Comparison {
+                .map(|((hypothesis, p_value), adjusted_p_value)| HypothesisTest {
                     hypothesis,
                     p_value,
                     adjusted_p_value,
@@ -108,12 +109,12 @@ impl Verdict {
     }
 
     /// The comparisons whose adjusted p-value is at most `alpha`.
-    pub fn failures(&self) -> impl Iterator<Item = &Comparison> {
+    pub fn failures(&self) -> impl Iterator<Item = &HypothesisTest> {
         self.comparisons.iter().filter(|comparison| comparison.adjusted_p_value <= self.alpha)
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for QualityVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.comparisons.len();
         let plural = if count == 1 { "" } else { "s" };
@@ -140,7 +141,7 @@ impl fmt::Display for Verdict {
 /// Holm's adjusted p-values, in the order given.
 ///
 /// The smallest of m p-values is multiplied by m, the next by m − 1, and so on; none comes out
-/// below its predecessor or above 1. Rejecting what is at most `alpha` then errs with a chance of
+/// below its predecessor or above 1. Rejecting what is at most `alpha` then errs with a probability of
 /// at most `alpha`, however the tests depend on each other.
 ///
 /// ```

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::Chapter;
 use super::glossary::GLOSSARY;
-use super::references::Source;
-use super::{Chapter, Figure, Finding, Table, Verdict};
 use crate::plot::{css_variables, escape, inline, inline_sign, legend};
+use crate::section::{Figure, Finding, Source, Table, Verdict};
 
 const STYLE: &str = include_str!("../../assets/report.css");
 

@@ -1,17 +1,17 @@
-//! Does theory hold? Pairs of random sets of known similarity, sketched and put into bands.
+//! Pairs of random sets of known similarity, sketched and compared band by band.
 //!
 //! Every pair consists of two fresh sets of random digests whose union and intersection have chosen
-//! sizes, so that its similarity is known exactly and pairs are independent of each other. What is
-//! measured is the code that everybody uses: a [`Sketcher`] makes the signatures, and they are
-//! compared band by band, to which tests hold [`SimilarityIndex`].
+//! sizes, so that its similarity is known exactly and pairs are independent of each other. The
+//! measured code is that of the library: a [`Sketcher`] makes the signatures, which are compared
+//! band by band, as [`SimilarityIndex`] does.
 //!
 //! ```
-//! use crivo_lab::sim::similarity::{Setup, candidate_rates};
+//! use crivo_lab::sim::similarity::{PairPlan, candidate_rates};
 //!
-//! let setup = Setup { pairs: 2_000, ..Setup::classic(8, 4)? };
-//! for row in candidate_rates(&setup, &[(0.2, 0.3), (0.6, 0.7)])? {
-//!     println!("{:.3}: {:.4}, by theory {:.4}", row.similarity, row.observed(), row.expected);
-//!     assert!((row.observed() - row.expected).abs() < 0.05);
+//! let plan = PairPlan { pairs: 2_000, ..PairPlan::classic(8, 4)? };
+//! for row in candidate_rates(&plan, &[(0.2, 0.3), (0.6, 0.7)])? {
+//!     println!("{:.3}: {:.4}, theory {:.4}", row.similarity, row.observed(), row.theory);
+//!     assert!((row.observed() - row.theory).abs() < 0.05);
 //! }
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
@@ -19,32 +19,34 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use crivo::theory::interval::{self, Interval};
 use crivo::{Digest, ParameterError};
 use crivo_core::Random;
 use crivo_core::check::check_positive;
 use crivo_sketch::{
     Banding, Form, Signature, SignatureBits, SimilarityIndex, Sketcher, one_permutation_candidates,
 };
+use serde::{Deserialize, Serialize};
 
-/// What is measured, on how many pairs of what size.
+/// The parameters of an experiment: signatures, bands, and pairs of sets.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct PairPlan {
+    /// The name of this form of signature, for the rows.
+    pub form: &'static str,
     /// Makes the signatures.
     pub sketcher: Sketcher,
-    /// How many bits of each value are kept.
+    /// The number of bits of each value.
     pub bits: SignatureBits,
     /// The bands.
     pub banding: Banding,
-    /// How many elements the union of a pair has.
+    /// The number of elements in the union of a pair.
     pub union: RangeInclusive<u64>,
-    /// How many pairs there are for each row of the answer.
+    /// The number of pairs for each row of the result.
     pub pairs: u64,
     /// The same seed gives the same pairs.
     pub seed: u64,
 }
 
-impl Setup {
+impl PairPlan {
     /// Classic signatures with whole values, unions of 40 to 60 elements, 150,000 pairs.
     ///
     /// # Errors
@@ -52,6 +54,7 @@ impl Setup {
     pub fn classic(bands: u32, rows: u32) -> Result<Self, ParameterError> {
         let banding = Banding::new(bands, rows)?;
         Ok(Self {
+            form: "classic",
             sketcher: Sketcher::classic(banding.value_count())?,
             bits: SignatureBits::ALL,
             banding,
@@ -68,7 +71,7 @@ impl Setup {
     pub fn one_permutation(bands: u32, rows: u32, union: u64) -> Result<Self, ParameterError> {
         let classic = Self::classic(bands, rows)?;
         let sketcher = Sketcher::one_permutation(classic.banding.value_count())?;
-        Ok(Self { sketcher, union: union..=union, ..classic })
+        Ok(Self { form: "one permutation", sketcher, union: union..=union, ..classic })
     }
 
     /// The same with values of `bits` bits.
@@ -82,18 +85,17 @@ impl Setup {
             let given = format_args!("{:?}", self.union);
             return Err(ParameterError::new("union", given, "a range from 2 on"));
         }
-        // Says whether these bands are possible.
+        // Checks the bands.
         SimilarityIndex::with_bits(self.sketcher, self.bits, self.banding).map(|_| ())
     }
 
-    /// The probability that a pair becomes a candidate, by the curve of its form.
+    /// The probability in theory that a pair becomes a candidate.
     ///
-    /// For one-permutation signatures with shortened values that is the curve of independent
-    /// places.
+    /// For one-permutation signatures with shortened values that is the curve of independent values.
     ///
     /// # Errors
-    /// If more elements are common than there are.
-    pub fn expected(&self, common: u64, union: u64) -> Result<f64, ParameterError> {
+    /// If `common` is above `union`.
+    pub fn candidate_probability(&self, common: u64, union: u64) -> Result<f64, ParameterError> {
         match self.sketcher.form() {
             Form::OnePermutation if self.bits == SignatureBits::ALL => {
                 one_permutation_candidates(self.banding, self.sketcher.length(), common, union)
@@ -106,149 +108,159 @@ impl Setup {
     }
 }
 
-/// How many pairs of some similarity became candidates.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The pairs of a bin of similarities that became candidates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CandidateRate {
-    /// The least similarity of the bin.
+    /// The form of the signatures.
+    pub form: String,
+    /// The start of the bin.
     pub from: f64,
     /// The end of the bin; only the last bin, which ends at 1, includes it.
     pub to: f64,
     /// The mean of the pairs' exact similarities.
     pub similarity: f64,
-    /// How many pairs there were.
+    /// The number of pairs.
     pub pairs: u64,
-    /// How many of them became candidates.
+    /// The pairs that became candidates.
     pub candidates: u64,
-    /// The share that theory expects: the mean over the pairs of each one's probability.
-    pub expected: f64,
-    /// Between which bounds the true share lies, at a confidence of 99%.
-    pub interval: Interval,
+    /// The fraction of candidates in theory: the mean of the pairs' probabilities.
+    pub theory: f64,
 }
 
 impl CandidateRate {
-    /// The share of pairs that became candidates.
+    /// The fraction of pairs that became candidates.
     pub fn observed(&self) -> f64 {
         self.candidates as f64 / self.pairs as f64
     }
 }
 
-/// For each bin of similarities, from and to, how many pairs become candidates.
+/// Counts candidates among the pairs of each bin of similarities, given by its start and end.
 ///
 /// # Errors
-/// If the setup makes no sense, or a bin holds no similarity that unions of these sizes can have.
+/// If the plan is invalid, or unions of these sizes have no similarity within a bin.
 pub fn candidate_rates(
-    setup: &Setup,
+    plan: &PairPlan,
     bins: &[(f64, f64)],
 ) -> Result<Vec<CandidateRate>, ParameterError> {
-    setup.check()?;
-    let mut pairs = Pairs::new(setup);
-    bins.iter().map(|&(from, to)| candidate_rate(setup, &mut pairs, from, to)).collect()
+    plan.check()?;
+    let mut pairs = Pairs::new(plan);
+    bins.iter().map(|&(from, to)| candidate_rate(plan, &mut pairs, from, to)).collect()
 }
 
 fn candidate_rate(
-    setup: &Setup,
+    plan: &PairPlan,
     pairs: &mut Pairs,
     from: f64,
     to: f64,
 ) -> Result<CandidateRate, ParameterError> {
-    let shapes = Shape::within(&setup.union, from, to)?;
+    let shapes = PairShape::within(&plan.union, from, to)?;
     let mut candidates = 0;
-    let mut drawn: HashMap<Shape, u64> = HashMap::new();
-    for _ in 0..setup.pairs {
+    let mut drawn: HashMap<PairShape, u64> = HashMap::new();
+    for _ in 0..plan.pairs {
         let shape = shapes[pairs.random.below(shapes.len() as u64) as usize];
         *drawn.entry(shape).or_default() += 1;
         let [one, other] = pairs.draw(shape)?;
-        candidates += u64::from(setup.banding.share_a_band(&one, &other));
+        candidates += u64::from(plan.banding.share_a_band(&one, &other));
     }
-    let (mut similarity, mut expected) = (0.0, 0.0);
-    // In a fixed order, so that sums are rounded alike in every run.
+    let (mut similarity, mut theory) = (0.0, 0.0);
+    // In a fixed order, so that every run has the same rounding errors.
     for shape in shapes {
-        let share = drawn.get(&shape).map_or(0.0, |&count| count as f64 / setup.pairs as f64);
+        let share = drawn.get(&shape).map_or(0.0, |&count| count as f64 / plan.pairs as f64);
         if share > 0.0 {
             similarity += share * shape.similarity();
-            expected += share * setup.expected(shape.common, shape.union)?;
+            theory += share * plan.candidate_probability(shape.common, shape.union)?;
         }
     }
-    let interval = interval::exact(candidates, setup.pairs, 0.99)?;
-    let pairs = setup.pairs;
-    Ok(CandidateRate { from, to, similarity, pairs, candidates, expected, interval })
+    let (form, pairs) = (plan.form.to_string(), plan.pairs);
+    Ok(CandidateRate { form, from, to, similarity, pairs, candidates, theory })
 }
 
-/// How well similarity is estimated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The accuracy of similarity estimates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct EstimateQuality {
+pub struct EstimateAccuracy {
+    /// The form of the signatures.
+    pub form: String,
+    /// Whether the values of a signature are independent, so that theory is exact.
+    pub independent: bool,
+    /// The number of values of a signature.
+    pub values: u32,
     /// The exact similarity of every pair.
     pub similarity: f64,
-    /// How many pairs there were.
+    /// The probability that two values agree, by chance or because the elements do.
+    pub agreement: f64,
+    /// The number of pairs.
     pub pairs: u64,
-    /// The mean estimate, before it is pushed into 0 to 1.
+    /// The mean estimate, before it is clamped to 0..1.
     pub mean: f64,
-    /// The standard deviation of the estimates, as it was seen.
+    /// The standard deviation of the estimates.
     pub deviation: f64,
-    /// The mean of the standard errors that the estimates tell themselves, as a root of the mean
-    /// square.
+    /// The root mean square of the standard errors that the estimates state.
     pub stated_error: f64,
-    /// √(p(1 − p)/k)/(1 − 2^-b): the standard error by theory for independent places.
-    pub expected_error: f64,
+    /// The standard error in theory for independent values: √(p(1 − p)/k)/(1 − 2^-b).
+    pub theory: f64,
 }
 
-/// For each number of common elements of a union, how well the similarity is estimated. The unions
-/// have the largest size of the setup.
+/// Measures similarity estimates for each number of common elements. The unions have the largest size
+/// of the plan.
 ///
 /// # Errors
-/// If the setup makes no sense, or more elements are common than there are.
-pub fn estimate_quality(
-    setup: &Setup,
+/// If the plan is invalid, or a number is above the size of the union.
+pub fn estimate_accuracy(
+    plan: &PairPlan,
     common_counts: &[u64],
-) -> Result<Vec<EstimateQuality>, ParameterError> {
-    setup.check()?;
-    let mut pairs = Pairs::new(setup);
-    let union = *setup.union.end();
-    let quality = |&common: &u64| {
+) -> Result<Vec<EstimateAccuracy>, ParameterError> {
+    plan.check()?;
+    let mut pairs = Pairs::new(plan);
+    let union = *plan.union.end();
+    let accuracy = |&common: &u64| {
         if common > union {
             return Err(ParameterError::new("common", common, "at most the union"));
         }
-        let shape = Shape { common, union };
+        let shape = PairShape { common, union };
         let (mut sum, mut squares, mut errors) = (0.0, 0.0, 0.0);
-        for _ in 0..setup.pairs {
+        for _ in 0..plan.pairs {
             let [one, other] = pairs.draw(shape)?;
             let estimate = one.estimate(&other).expect("both signatures come from one sketcher");
-            // From the truth on, so that squares stay small.
+            // From the true value, so that squares stay small.
             let deviation = estimate.unbiased() - shape.similarity();
             sum += deviation;
             squares += deviation * deviation;
             errors += estimate.standard_error * estimate.standard_error;
         }
-        let n = setup.pairs as f64;
-        let p = setup.bits.agreement(shape.similarity());
-        let k = f64::from(setup.sketcher.length());
-        Ok(EstimateQuality {
+        let n = plan.pairs as f64;
+        let p = plan.bits.agreement(shape.similarity());
+        let k = f64::from(plan.sketcher.length());
+        Ok(EstimateAccuracy {
+            form: plan.form.to_string(),
+            independent: plan.sketcher.form() != Form::OnePermutation,
+            values: plan.sketcher.length(),
             similarity: shape.similarity(),
-            pairs: setup.pairs,
+            agreement: p,
+            pairs: plan.pairs,
             mean: shape.similarity() + sum / n,
             deviation: (squares / n - (sum / n) * (sum / n)).max(0.0).sqrt(),
             stated_error: (errors / n).sqrt(),
-            expected_error: (p * (1.0 - p) / k).sqrt() / (1.0 - setup.bits.chance_agreement()),
+            theory: (p * (1.0 - p) / k).sqrt() / (1.0 - plan.bits.chance_agreement()),
         })
     };
-    common_counts.iter().map(quality).collect()
+    common_counts.iter().map(accuracy).collect()
 }
 
 /// The sizes of a pair's intersection and union.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Shape {
+struct PairShape {
     common: u64,
     union: u64,
 }
 
-impl Shape {
+impl PairShape {
     fn similarity(self) -> f64 {
         self.common as f64 / self.union as f64
     }
 
-    /// All shapes with a similarity in a bin.
+    /// All shapes whose similarity is within a bin.
     fn within(
         unions: &RangeInclusive<u64>,
         from: f64,
@@ -271,7 +283,7 @@ impl Shape {
     }
 }
 
-/// Makes pairs of signatures, one after another.
+/// A generator of pairs of signatures.
 struct Pairs {
     sketcher: Sketcher,
     bits: SignatureBits,
@@ -279,14 +291,17 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn new(setup: &Setup) -> Self {
-        let Setup { sketcher, bits, seed, .. } = *setup;
+    fn new(plan: &PairPlan) -> Self {
+        let PairPlan { sketcher, bits, seed, .. } = *plan;
         Self { sketcher, bits, random: Random::new(seed) }
     }
 
-    /// The signatures of two sets of fresh digests: some in both, and the others dealt out at
-    /// random, so that neither set is empty.
-    fn draw(&mut self, Shape { common, union }: Shape) -> Result<[Signature; 2], ParameterError> {
+    /// The signatures of two sets of fresh digests: some are in both, the others are dealt out at
+    /// random, and neither set is empty.
+    fn draw(
+        &mut self,
+        PairShape { common, union }: PairShape,
+    ) -> Result<[Signature; 2], ParameterError> {
         let digests: Vec<Digest> = (0..union).map(|_| Digest::new(self.random.number())).collect();
         let (shared, dealt) = digests.split_at(common as usize);
         let spare = usize::from(common == 0);

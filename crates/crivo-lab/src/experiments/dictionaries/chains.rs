@@ -8,11 +8,11 @@ use crivo_exact::{CuckooMap, CuckooOptions, Eviction};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
-use crate::study::Context;
 
 /// The insertions of one table within one percent of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

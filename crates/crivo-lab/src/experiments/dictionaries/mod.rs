@@ -7,9 +7,9 @@ mod thresholds;
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
-use crate::study::Context;
+use crate::section::{Section, Source};
 use crate::timing::Sample;
 
 /// Times by load, eviction chains, and load thresholds.

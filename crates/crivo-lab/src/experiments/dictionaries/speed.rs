@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::subjects::{BASELINE, KINDS, Subject};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
-use crate::study::Context;
 use crate::timing::{
     Clock, Comparison, Contender, Phase, Sample, Samples, corrected, describe_comparisons,
     interleave,

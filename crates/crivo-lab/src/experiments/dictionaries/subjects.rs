@@ -119,11 +119,11 @@ pub(super) struct DictionaryKind {
     pub(super) hue: Hue,
     /// The maximum load that is measured.
     pub(super) max_load: f64,
-    form: Form,
+    form: MapForm,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum MapForm {
     Hashbrown,
     Chained,
     Linear,
@@ -137,14 +137,19 @@ const fn cuckoo(
     shape: (usize, usize, usize),
 ) -> DictionaryKind {
     let (choices, bucket_size, stash) = shape;
-    DictionaryKind { name, hue, max_load, form: Form::Cuckoo { choices, bucket_size, stash } }
+    DictionaryKind { name, hue, max_load, form: MapForm::Cuckoo { choices, bucket_size, stash } }
 }
 
 /// All dictionaries. A cuckoo table is d × b: d buckets for a key, b slots in each.
 pub(super) const KINDS: [DictionaryKind; 8] = [
-    DictionaryKind { name: BASELINE, hue: Hue::Hashbrown, max_load: 1.0, form: Form::Hashbrown },
-    DictionaryKind { name: "chaining", hue: Hue::Chained, max_load: 1.0, form: Form::Chained },
-    DictionaryKind { name: "linear probing", hue: Hue::Linear, max_load: 0.96, form: Form::Linear },
+    DictionaryKind { name: BASELINE, hue: Hue::Hashbrown, max_load: 1.0, form: MapForm::Hashbrown },
+    DictionaryKind { name: "chaining", hue: Hue::Chained, max_load: 1.0, form: MapForm::Chained },
+    DictionaryKind {
+        name: "linear probing",
+        hue: Hue::Linear,
+        max_load: 0.96,
+        form: MapForm::Linear,
+    },
     cuckoo("cuckoo 2 × 1", Hue::Counting, 0.45, (2, 1, 0)),
     cuckoo("cuckoo 2 × 1, stash 4", Hue::Bad, 0.45, (2, 1, 4)),
     cuckoo("cuckoo 3 × 1", Hue::Quotient, 0.86, (3, 1, 0)),
@@ -161,16 +166,16 @@ impl DictionaryKind {
     ) -> Result<Box<dyn Subject>, StudyError> {
         Ok(match self.form {
             // It fills at most seven eighths of a power of two, and then doubles.
-            Form::Hashbrown => Box::new(Baseline {
+            MapForm::Hashbrown => Box::new(Baseline {
                 map: hashbrown::HashMap::with_capacity_and_hasher(slots / 8 * 7, SameHash(hasher)),
                 slots,
             }),
-            Form::Chained => Box::new(Own(ChainedMap::with_capacity_and_hasher(slots, hasher)?)),
-            Form::Linear => {
+            MapForm::Chained => Box::new(Own(ChainedMap::with_capacity_and_hasher(slots, hasher)?)),
+            MapForm::Linear => {
                 let capacity = (slots as f64 * 0.97) as usize;
                 Box::new(Own(LinearMap::with_max_load(capacity, 0.97, hasher)?))
             }
-            Form::Cuckoo { choices, bucket_size, stash } => {
+            MapForm::Cuckoo { choices, bucket_size, stash } => {
                 let options = CuckooOptions {
                     choices,
                     bucket_size,

@@ -6,15 +6,15 @@ use crivo_exact::{CuckooOptions, Eviction};
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, percent, points, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
-use crate::study::Context;
 
 /// One table, filled until an insertion failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Filled {
+struct FilledTable {
     choices: u32,
     bucket_size: u32,
     stash: u32,
@@ -90,7 +90,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
                     map.insert(entries, ())?;
                     entries += 1;
                 }
-                rows.push(Filled {
+                rows.push(FilledTable {
                     choices,
                     bucket_size,
                     stash,
@@ -105,7 +105,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
 }
 
 pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
-    let rows: Vec<Filled> = data.rows("thresholds")?;
+    let rows: Vec<FilledTable> = data.rows("thresholds")?;
     let estimate = |shape: (u32, u32, u32), slots: u64, confidence: f64| -> Estimate {
         let loads: Vec<f64> = rows
             .iter()

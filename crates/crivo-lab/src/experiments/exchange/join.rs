@@ -1,17 +1,17 @@
 //! Joins: sending a filter of the keys instead of all rows.
 
+use crivo_core::Random;
 use crivo_exchange::Action;
 use crivo_exchange::join::{Answerer, Asker, JoinReport, JoinSituation};
 use serde::{Deserialize, Serialize};
 
 use super::failed;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, mean, mean_interval};
-use crate::study::Context;
-use crivo_core::Random;
 
 /// One join.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,14 +32,14 @@ pub(super) struct Joined {
 const SELECTIVITIES: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0];
 /// Few keys and many rows, where filters are best; and many keys and few rows, where a filter may
 /// cost more than it saves.
-const SHAPES: [Shape; 2] = [
-    Shape { title: "ten rows for each key", keys: 1, rows: 10 },
-    Shape { title: "ten keys for each row", keys: 10, rows: 1 },
+const SHAPES: [JoinShape; 2] = [
+    JoinShape { title: "ten rows for each key", keys: 1, rows: 10 },
+    JoinShape { title: "ten keys for each row", keys: 10, rows: 1 },
 ];
 
 /// The keys of one side and the rows of the other, relative to the smaller number.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+struct JoinShape {
     title: &'static str,
     keys: u64,
     rows: u64,
@@ -141,13 +141,13 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
 }
 
 /// The joins of one shape and selectivity.
-struct Group<'a> {
-    shape: Shape,
+struct JoinGroup<'a> {
+    shape: JoinShape,
     selectivity: f64,
     joins: Vec<&'a Joined>,
 }
 
-impl Group<'_> {
+impl JoinGroup<'_> {
     /// The mean of a column, relative to the bytes of all rows.
     fn of_everything(&self, column: fn(&Joined) -> f64) -> Estimate {
         let sample: Vec<f64> =
@@ -181,20 +181,24 @@ impl Group<'_> {
     }
 }
 
-fn groups(joins: &[Joined]) -> Vec<Group<'_>> {
+fn groups(joins: &[Joined]) -> Vec<JoinGroup<'_>> {
     let mut groups = Vec::new();
     for shape in SHAPES {
         for selectivity in SELECTIVITIES {
             let is_own = |join: &&Joined| {
                 join.selectivity == selectivity && join.keys * shape.rows == join.rows * shape.keys
             };
-            groups.push(Group { shape, selectivity, joins: joins.iter().filter(is_own).collect() });
+            groups.push(JoinGroup {
+                shape,
+                selectivity,
+                joins: joins.iter().filter(is_own).collect(),
+            });
         }
     }
     groups
 }
 
-fn panel(groups: &[Group<'_>], shape: Shape) -> Panel {
+fn panel(groups: &[JoinGroup<'_>], shape: JoinShape) -> Panel {
     let own = || groups.iter().filter(|group| group.shape.title == shape.title);
     Panel::Chart(Chart {
         title: shape.title.to_string(),
@@ -254,8 +258,8 @@ pub(super) fn figure(joins: &[Joined]) -> Figure {
         ]);
     }
     let cheapest = groups.iter().filter(|group| group.lost() <= 0.0).count();
-    let lost = groups.iter().map(Group::lost).fold(0.0, f64::max);
-    let beyond_theory = |group: &Group<'_>| group.bytes().value / group.theory() - 1.0;
+    let lost = groups.iter().map(JoinGroup::lost).fold(0.0, f64::max);
+    let beyond_theory = |group: &JoinGroup<'_>| group.bytes().value / group.theory() - 1.0;
     let off: Vec<String> = groups
         .iter()
         .filter(|group| group.is_off())

@@ -4,14 +4,14 @@ mod join;
 mod sessions;
 mod symbols;
 
+use crivo_core::Random;
 use crivo_exchange::{ExchangeError, ExchangeKey};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
-use crate::study::Context;
-use crivo_core::Random;
+use crate::section::{Section, Source};
 
 /// Reconciliation and joins, with and without filters.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{failed, fresh_key};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean, mean_interval};
-use crate::study::Context;
 
 /// One exchange.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,12 +47,12 @@ fn item(number: u64) -> [u8; ITEM_BYTES as usize] {
 
 /// Two sets of `items` items, each with `half` items that the other lacks.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct SetPair {
     items: u64,
     half: u64,
 }
 
-impl Pair {
+impl SetPair {
     fn numbers(self, side: usize) -> std::ops::Range<u64> {
         let first = side as u64 * self.half;
         first..first + self.items
@@ -122,7 +122,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
         let fixed = [Protocol::Rateless, situation.best_filters().protocol, Protocol::Everything];
         for _ in 0..keys {
             let key = fresh_key(&mut random);
-            let pair = Pair { items, half };
+            let pair = SetPair { items, half };
             for ((name, _), protocol) in PROTOCOLS.into_iter().zip(fixed) {
                 rows.push(Exchanged {
                     items,
@@ -145,19 +145,19 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
         let steps = fractions.len() as u64;
         context.step(steps + step, 3 * steps);
     }
-    data.set_parameter("item bytes", ITEM_BYTES);
+    data.set_parameter("item_bytes", ITEM_BYTES);
     data.add("sessions", &rows)
 }
 
 /// The exchanges of one difference.
-struct Group<'a> {
+struct DifferenceGroup<'a> {
     fraction: f64,
     items: u64,
     difference: u64,
     rows: Vec<&'a Exchanged>,
 }
 
-impl Group<'_> {
+impl DifferenceGroup<'_> {
     fn bytes(&self, protocol: &str) -> Vec<f64> {
         let own = self.rows.iter().filter(|row| row.protocol == protocol);
         own.map(|row| row.bytes as f64).collect()
@@ -199,8 +199,8 @@ impl Group<'_> {
     }
 }
 
-fn groups(rows: &[Exchanged]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(rows: &[Exchanged]) -> Vec<DifferenceGroup<'_>> {
+    let mut groups: Vec<DifferenceGroup<'_>> = Vec::new();
     for row in rows {
         let Exchanged { items, difference, .. } = *row;
         match groups.iter_mut().find(|group| (group.items, group.difference) == (items, difference))
@@ -208,14 +208,14 @@ fn groups(rows: &[Exchanged]) -> Vec<Group<'_>> {
             Some(group) => group.rows.push(row),
             None => {
                 let fraction = difference as f64 / items as f64;
-                groups.push(Group { fraction, items, difference, rows: vec![row] });
+                groups.push(DifferenceGroup { fraction, items, difference, rows: vec![row] });
             }
         }
     }
     groups
 }
 
-fn method(groups: &[Group<'_>]) -> String {
+fn method(groups: &[DifferenceGroup<'_>]) -> String {
     let least = groups.iter().map(|group| group.items).min().unwrap_or(0);
     let most = groups.iter().map(|group| group.items).max().unwrap_or(0);
     format!(
@@ -258,10 +258,10 @@ pub(super) fn cost_figure(rows: &[Exchanged]) -> Figure {
         let expected =
             groups.iter().map(|group| (group.fraction, group.expected(name) / group.items as f64));
         series.push(Series::line("expected", Hue::Theory, expected));
-        let seen = |group: &Group<'_>| (group.fraction, group.bytes_per_item(name));
+        let seen = |group: &DifferenceGroup<'_>| (group.fraction, group.bytes_per_item(name));
         series.push(Series::dots(name, hue, groups.iter().map(seen)));
     }
-    let seen = |group: &Group<'_>| (group.fraction, group.bytes_per_item(SESSION));
+    let seen = |group: &DifferenceGroup<'_>| (group.fraction, group.bytes_per_item(SESSION));
     series.push(Series::trace("session", Hue::Cuckoo, groups.iter().map(seen)));
     let off = groups
         .iter()
@@ -326,7 +326,7 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
         .iter()
         .filter(|group| group.ratio(group.planned(), confidence).low > PLANNER_GOAL)
         .count();
-    let too_expensive: usize = groups.iter().map(Group::too_expensive).sum();
+    let too_expensive: usize = groups.iter().map(DifferenceGroup::too_expensive).sum();
     let sessions: usize = groups.iter().map(|group| group.bytes(SESSION).len()).sum();
     let mut table = Table::new(&[
         "n",
@@ -352,11 +352,12 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
             format!("{}–{}", decimal(session.low, 3), decimal(session.high, 3)),
         ]);
     }
-    let worst =
-        |protocol: &dyn Fn(&Group<'_>) -> f64| groups.iter().map(protocol).fold(1.0, f64::max);
+    let worst = |protocol: &dyn Fn(&DifferenceGroup<'_>) -> f64| {
+        groups.iter().map(protocol).fold(1.0, f64::max)
+    };
     let worst_planned = worst(&|group| group.ratio(group.planned(), CONFIDENCE).value);
     let worst_session = worst(&|group| group.ratio(SESSION, CONFIDENCE).value);
-    let allowed = |group: &Group<'_>| SESSION_GOAL.0 + SESSION_GOAL.1 / group.best().1;
+    let allowed = |group: &DifferenceGroup<'_>| SESSION_GOAL.0 + SESSION_GOAL.1 / group.best().1;
     Figure {
         id: "exchange-choice",
         title: "Choice of the protocol".to_string(),

@@ -1,17 +1,17 @@
 //! The number of coded symbols for a difference.
 
+use crivo_core::Random;
 use crivo_exchange::rateless::{Decoder, DecoderStatus, Encoder, expected_symbols};
 use crivo_exchange::{Id, IdSet};
 use serde::{Deserialize, Serialize};
 
 use super::{failed, fresh_key};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
-use crate::study::Context;
-use crivo_core::Random;
 
 /// Many exchanges with differences of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

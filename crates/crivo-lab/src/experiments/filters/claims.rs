@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use super::subjects::{BLOOM, CUCKOO};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion};
-use crate::study::Context;
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons, suffices};
 
 /// A cuckoo filter with fingerprints of a given width, filled to its capacity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Filled {
+struct FilledFilter {
     fingerprint_bits: u32,
     keys: u64,
     bits: u64,
@@ -42,7 +42,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
         let false_positives =
             (keys..keys + queries).filter(|key| filter.contains(key)).count() as u64;
         let observed = (false_positives.max(1)) as f64 / queries as f64;
-        rows.push(Filled {
+        rows.push(FilledFilter {
             fingerprint_bits,
             keys,
             bits: filter.size_in_bits(),
@@ -67,7 +67,7 @@ fn crossover(bits: impl Fn(f64) -> Option<(f64, f64)>) -> Option<f64> {
 }
 
 pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
-    let rows: Vec<Filled> = data.rows("cuckoo_space")?;
+    let rows: Vec<FilledFilter> = data.rows("cuckoo_space")?;
     let mut points = Vec::new();
     let (mut below_three, mut refuting) = (0, 0);
     let confidence = 1.0 - FALSE_ALARM / rows.len().max(1) as f64;

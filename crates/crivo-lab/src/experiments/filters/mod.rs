@@ -8,9 +8,9 @@ mod subjects;
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
-use crate::study::Context;
+use crate::section::{Section, Source};
 use crate::timing::Sample;
 
 /// Space, speed and rejection time of every filter, and two claims about cuckoo filters.

@@ -8,11 +8,11 @@ use crivo::theory::rejection;
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
-use crate::study::Context;
 use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
 
 const PROBES: u32 = 7;

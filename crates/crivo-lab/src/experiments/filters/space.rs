@@ -6,12 +6,12 @@ use crivo::theory::limits;
 use super::super::fpr::{ObservedFpr, contradictions, describe_test, finding};
 use super::subjects;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{
     Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
 };
-use crate::report::{Figure, Table, Verdict};
-use crate::study::Context;
+use crate::section::{Figure, Table, Verdict};
 
 const FPRS: [f64; 7] = [0.2, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001];
 

@@ -4,11 +4,11 @@ use crivo::KeyHasher;
 
 use super::subjects::{self, BLOOM};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
-use crate::study::Context;
 use crate::timing::{
     Clock, Contender, Phase, Sample, Samples, corrected, describe_comparisons, interleave,
 };

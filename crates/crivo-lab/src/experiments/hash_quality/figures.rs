@@ -1,18 +1,18 @@
 //! Figures of the comparisons: p-values, histograms, correlations, independence.
 
 use crate::quality::{
-    chance_of_correlation_above, correlation_threshold, expected_mean_deviation, holm,
+    correlation_threshold, expected_mean_deviation, holm, probability_of_correlation_above,
 };
 
 use super::{
-    BAD, BINS, Bin, Comparison, FUNCTIONS, JOINT_BINS, MIN_SHOWN, SHOWN, STRETCHED, STRINGS,
+    BAD, BINS, Bin, FUNCTIONS, HypothesisRow, JOINT_BINS, MIN_SHOWN, SHOWN, STRETCHED, STRINGS,
 };
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{
     Axis, Chart, HeatMap, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
 };
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, mean, normal_interval, proportion};
 
 /// The results of one family over one set of keys.
@@ -46,25 +46,25 @@ fn is_good(family: &str) -> bool {
 
 /// The comparisons of one hypothesis over random strings, of the families that pass `wanted`.
 fn of_strings<'a>(
-    comparisons: &'a [Comparison],
+    comparisons: &'a [HypothesisRow],
     hypothesis: &str,
     wanted: impl Fn(&str) -> bool,
-) -> Vec<&'a Comparison> {
-    let is_meant = |each: &&Comparison| {
+) -> Vec<&'a HypothesisRow> {
+    let is_meant = |each: &&HypothesisRow| {
         each.hypothesis == hypothesis && each.keys == STRINGS && wanted(&each.family)
     };
     comparisons.iter().filter(is_meant).collect()
 }
 
 /// The p-values of these, adjusted together by Holm's method.
-fn adjusted(comparisons: &[&Comparison]) -> Result<Vec<f64>, StudyError> {
+fn adjusted(comparisons: &[&HypothesisRow]) -> Result<Vec<f64>, StudyError> {
     Ok(holm(&comparisons.iter().map(|each| each.p_value).collect::<Vec<_>>())?)
 }
 
 const HYPOTHESES: [&str; 3] = ["uniform", "uncorrelated", "independent"];
 
 /// Tests every family and set of keys, with p-values adjusted over all of them.
-pub(super) fn families(comparisons: &[Comparison]) -> Result<Vec<Judged>, StudyError> {
+pub(super) fn families(comparisons: &[HypothesisRow]) -> Result<Vec<Judged>, StudyError> {
     let p_values: Vec<f64> = comparisons.iter().map(|each| each.p_value).collect();
     let adjusted = holm(&p_values)?;
     let mut judged: Vec<Judged> = Vec::new();
@@ -87,7 +87,7 @@ pub(super) fn families(comparisons: &[Comparison]) -> Result<Vec<Judged>, StudyE
 pub(super) fn verdict_figure(
     data: &Dataset,
     families: &[Judged],
-    comparisons: &[Comparison],
+    comparisons: &[HypothesisRow],
 ) -> Result<Figure, StudyError> {
     let mut table = Table::new(&[
         "family",
@@ -202,7 +202,7 @@ pub(super) fn verdict_figure(
 pub(super) fn histogram_figure(
     data: &Dataset,
     bins: &[Bin],
-    comparisons: &[Comparison],
+    comparisons: &[HypothesisRow],
 ) -> Result<Figure, StudyError> {
     let keys: u64 = data.parameter("keys")?;
     let expected = keys as f64 / BINS as f64;
@@ -293,7 +293,7 @@ fn p_text(p_value: f64) -> String {
 
 pub(super) fn correlation_figure(
     data: &Dataset,
-    comparisons: &[Comparison],
+    comparisons: &[HypothesisRow],
 ) -> Result<Figure, StudyError> {
     let keys: usize = data.parameter("keys")?;
     let all = of_strings(comparisons, "uncorrelated", |_| true);
@@ -334,7 +334,7 @@ pub(super) fn correlation_figure(
     }
     let passes = largest.0 < threshold;
     let pairs_of_ten = (FUNCTIONS * (FUNCTIONS - 1) / 2) as usize;
-    let usual = chance_of_correlation_above(0.01, keys, pairs_of_ten)?;
+    let usual = probability_of_correlation_above(0.01, keys, pairs_of_ten)?;
     Ok(Figure {
         id: "hash-quality-correlation",
         title: "Correlation of all pairs of functions".to_string(),
@@ -373,7 +373,7 @@ pub(super) fn correlation_figure(
 
 pub(super) fn independence_figure(
     data: &Dataset,
-    comparisons: &[Comparison],
+    comparisons: &[HypothesisRow],
 ) -> Result<Figure, StudyError> {
     let keys: usize = data.parameter("keys")?;
     let expected = expected_mean_deviation(keys, JOINT_BINS)?;

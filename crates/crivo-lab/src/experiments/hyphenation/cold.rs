@@ -10,11 +10,11 @@ use crivo_hyphen::{Automaton, Hyphenator};
 use super::measure::sum_of_breaks;
 use super::{NO_FILTER, label, name};
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
-use crate::study::Context;
 use crate::timing::{
     Clock, Comparison, Contender, Phase, Sample, Samples, corrected, describe_comparisons,
     interleave,

@@ -13,7 +13,7 @@ use crate::data::Dataset;
 use crate::plot::{
     Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
 };
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{
     CONFIDENCE, Estimate, FALSE_ALARM, Line, mean_interval, proportion, regression,
 };

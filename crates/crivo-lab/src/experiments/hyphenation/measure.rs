@@ -15,12 +15,12 @@ use super::{
     NO_FILTER, PERCENTS, RULES, STORED, cold, name, stored_name,
 };
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::study::Context;
 use crate::timing::{Clock, Contender, Phase, interleave};
 
 /// A filter with its rate, in front of exceptions in memory and on disk.
-struct Pair {
+struct GuardPair {
     kind: crivo::filter::Kind,
     percent: u32,
     guard: Guard,
@@ -64,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
             let path = scratch.path().join(format!("{kind}-{percent}.redb"));
             copy(&original, &path)?;
             let stored = StoredExceptions::open(&path, Some(guard))?;
-            pairs.push(Pair {
+            pairs.push(GuardPair {
                 kind,
                 percent,
                 guard,
@@ -173,7 +173,7 @@ impl Counting for StoredExceptions {
     }
 }
 
-impl Pair {
+impl GuardPair {
     /// Hyphenates the list once and counts lookups; then looks every exception up.
     fn row<E: Counting + 'static>(
         &self,
@@ -235,7 +235,7 @@ fn mixed(word: &str) -> String {
 /// The construction time of a filter from the exceptions.
 fn construct(
     exceptions: &[Exception],
-    pairs: &[Pair],
+    pairs: &[GuardPair],
     rounds: u32,
 ) -> Result<Vec<crate::timing::Sample>, StudyError> {
     let mut contenders: Vec<Contender<'_>> = pairs
@@ -260,7 +260,7 @@ fn construct(
 /// The time of one lookup of a word that is not listed.
 fn lookups(
     words: &[&str],
-    pairs: &[Pair],
+    pairs: &[GuardPair],
     memory: &Arc<MemoryExceptions>,
     stored: &Arc<StoredExceptions>,
     rounds: u32,

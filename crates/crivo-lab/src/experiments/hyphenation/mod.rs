@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::Hue;
-use crate::report::{Section, Source};
-use crate::study::Context;
+use crate::section::{Section, Source};
 use crate::timing::Sample;
 
 /// Filters in front of hyphenation exceptions.

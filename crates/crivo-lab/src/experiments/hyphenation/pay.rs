@@ -7,7 +7,7 @@ use super::{
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, Estimate};
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
 

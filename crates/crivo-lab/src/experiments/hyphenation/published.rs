@@ -1,14 +1,15 @@
 //! The thesis author's published raw times, labelled as what they are.
 
+use crivo::filter::Kind;
+
 use super::pay::Costs;
 use super::{FOLDED, Guarded, LIST_STORED, NO_FILTER, PERCENTS, name};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::Estimate;
 use crate::timing::{Sample, Samples};
-use crivo::filter::Kind;
 
 /// Words of the Norwegian list over which the published times were taken.
 const WORDS: f64 = 143_177.0;

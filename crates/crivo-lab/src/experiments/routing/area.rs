@@ -1,45 +1,22 @@
 //! Letters to moving devices.
 
-use crate::sim::routing::area::{AreaPlan, measure};
-use serde::{Deserialize, Serialize};
-
 use super::mean_of;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
+use crate::sim::routing::area::{AreaPlan, AreaRow, measure};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
-use crate::study::Context;
 
-/// The rates that filters are sized for, at the full depth.
-const RATES: [f64; 5] = [0.001, 0.003, 0.01, 0.03, 0.1];
-/// The rate at which depths are compared, and for which there is a goal.
-const GOAL_RATE: f64 = 0.01;
+/// The FPRs that filters are sized for, at the full depth.
+const FPRS: [f64; 5] = [0.001, 0.003, 0.01, 0.03, 0.1];
+/// The FPR at which depths are compared, and for which there is a goal.
+const GOAL_FPR: f64 = 0.01;
 /// The goal for the mean stretch.
 const GOAL: f64 = 1.04;
 
-/// One area with its devices.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Area {
-    depth: u8,
-    rate: f64,
-    devices: u64,
-    letters: u64,
-    /// Letters that were not delivered.
-    lost: u64,
-    stretch: f64,
-    stretch_at_rest: f64,
-    stretch_at_rest_theory: f64,
-    false_forwards: f64,
-    searched_again: u64,
-    moves: u64,
-    bytes_per_move: f64,
-    messages_per_move: f64,
-    bytes_per_hop: f64,
-    filter_bytes: u64,
-}
-
-/// Every depth at the goal's rate, and every rate at the largest depth.
+/// Every depth at the goal's FPR, and every FPR at the largest depth.
 fn plans(context: &Context<'_>) -> Vec<AreaPlan> {
     let deepest = context.pick(5, 10, 10);
     let plan = AreaPlan {
@@ -50,8 +27,8 @@ fn plans(context: &Context<'_>) -> Vec<AreaPlan> {
         ..AreaPlan::default()
     };
     let shallow = [4, 6, 8].into_iter().filter(|&depth| depth < deepest);
-    let depths = shallow.map(|depth| AreaPlan { depth, rate: GOAL_RATE, ..plan });
-    depths.chain(RATES.map(|rate| AreaPlan { rate, ..plan })).collect()
+    let depths = shallow.map(|depth| AreaPlan { depth, fpr: GOAL_FPR, ..plan });
+    depths.chain(FPRS.map(|fpr| AreaPlan { fpr, ..plan })).collect()
 }
 
 pub(super) fn plan_count(context: &Context<'_>) -> u64 {
@@ -68,24 +45,7 @@ pub(super) fn run(
     let mut areas = Vec::new();
     for plan in plans(context) {
         for _ in 0..context.repetitions() {
-            let row = measure(&AreaPlan { seed: random.number(), ..plan })?;
-            areas.push(Area {
-                depth: row.depth,
-                rate: row.rate,
-                devices: row.devices,
-                letters: row.letters,
-                lost: row.lost,
-                stretch: row.stretch,
-                stretch_at_rest: row.stretch_at_rest,
-                stretch_at_rest_theory: row.expected_stretch_at_rest,
-                false_forwards: row.false_forwards,
-                searched_again: row.searched_again,
-                moves: row.moves,
-                bytes_per_move: row.bytes_per_move,
-                messages_per_move: row.messages_per_move,
-                bytes_per_hop: row.bytes_per_hop,
-                filter_bytes: row.filter_bytes,
-            });
+            areas.push(measure(&AreaPlan { seed: random.number(), ..plan })?);
             done += 1;
             context.step(done, steps);
         }
@@ -93,25 +53,25 @@ pub(super) fn run(
     data.add("areas", &areas)
 }
 
-/// The areas of one rate and depth.
-fn of(areas: &[Area], rate: f64, depth: u8) -> Vec<&Area> {
-    areas.iter().filter(|area| area.rate == rate && area.depth == depth).collect()
+/// The areas of one FPR and depth.
+fn of(areas: &[AreaRow], fpr: f64, depth: u8) -> Vec<&AreaRow> {
+    areas.iter().filter(|area| area.fpr == fpr && area.depth == depth).collect()
 }
 
-fn deepest(areas: &[Area]) -> u8 {
+fn deepest(areas: &[AreaRow]) -> u8 {
     areas.iter().map(|area| area.depth).max().unwrap_or(0)
 }
 
-pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
+pub(super) fn stretch_figure(areas: &[AreaRow]) -> Figure {
     let depth = deepest(areas);
-    let groups: Vec<(f64, Vec<&Area>)> =
-        RATES.iter().map(|&rate| (rate, of(areas, rate, depth))).collect();
+    let groups: Vec<(f64, Vec<&AreaRow>)> =
+        FPRS.iter().map(|&fpr| (fpr, of(areas, fpr, depth))).collect();
     // One more comparison: the goal.
     let confidence = 1.0 - FALSE_ALARM / (groups.len() + 1) as f64;
-    let off = |area: &Area| area.stretch_at_rest - area.stretch_at_rest_theory;
+    let off = |area: &AreaRow| area.stretch_at_rest - area.stretch_at_rest_theory;
     let against =
         groups.iter().filter(|(_, own)| !mean_of(own, off, confidence).contains(0.0)).count();
-    let goal = mean_of(&of(areas, GOAL_RATE, depth), |area| area.stretch, confidence);
+    let goal = mean_of(&of(areas, GOAL_FPR, depth), |area| area.stretch, confidence);
     let lost: u64 = areas.iter().map(|area| area.lost).sum();
     let mut table = Table::new(&[
         "ε",
@@ -123,11 +83,11 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
         "false forwards per letter",
         "filters, bytes",
     ]);
-    for (rate, own) in &groups {
-        let mean = |column: fn(&Area) -> f64| mean_of(own, column, CONFIDENCE);
+    for (fpr, own) in &groups {
+        let mean = |column: fn(&AreaRow) -> f64| mean_of(own, column, CONFIDENCE);
         let (rest, moving) = (mean(|area| area.stretch_at_rest), mean(|area| area.stretch));
         table.row([
-            percent(*rate, 1),
+            percent(*fpr, 1),
             decimal(mean(|area| area.stretch_at_rest_theory).value, 5),
             decimal(rest.value, 5),
             format!("{}–{}", decimal(rest.low, 5), decimal(rest.high, 5)),
@@ -137,8 +97,9 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
             thousands(mean(|area| area.filter_bytes as f64).value.round() as u64),
         ]);
     }
-    let column = |column: fn(&Area) -> f64| {
-        let mean = move |(rate, own): &(f64, Vec<&Area>)| (*rate, mean_of(own, column, CONFIDENCE));
+    let column = |column: fn(&AreaRow) -> f64| {
+        let mean =
+            move |(fpr, own): &(f64, Vec<&AreaRow>)| (*fpr, mean_of(own, column, CONFIDENCE));
         groups.iter().map(mean)
     };
     let theory = column(|area| area.stretch_at_rest_theory).map(|(x, mean)| (x, mean.value));
@@ -149,12 +110,12 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
         title: "Stretch of letters to moving devices".to_string(),
         question: format!(
             "Does every letter arrive, at a mean stretch of at most {GOAL} for filters of {}?",
-            percent(GOAL_RATE, 1)
+            percent(GOAL_FPR, 1)
         ),
         method: format!(
-            "{} areas for each rate, recursively divided in four {depth} times, with {} devices that move by \
+            "{} areas for each ε, recursively divided in four {depth} times, with {} devices that move by \
              the random waypoint model (per tick, the time of a hop, 10⁻⁶ to 3·10⁻⁵ of a side). Letters \
-             between random devices, while all move and again while all rest. Theory: from the rates of \
+             between random devices, while all move and again while all rest. Theory: from the FPRs of \
              the filters that are queried on the way. Bars: 95% intervals over areas.",
             groups.first().map_or(0, |(_, own)| own.len()),
             thousands(first.map_or(0, |area| area.devices)),
@@ -166,9 +127,9 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
             y: Axis::linear("stretch").with_format(Format::Ratio),
             series: vec![
                 Series::dashed(
-                    format!("goal at {}", percent(GOAL_RATE, 1)),
+                    format!("goal at {}", percent(GOAL_FPR, 1)),
                     Hue::Limit,
-                    [(RATES[0], GOAL), (GOAL_RATE, GOAL)],
+                    [(FPRS[0], GOAL), (GOAL_FPR, GOAL)],
                 ),
                 Series::line("theory, at rest", Hue::Theory, theory),
                 Series::dots("at rest", Hue::Bloom, column(|area| area.stretch_at_rest)),
@@ -191,7 +152,7 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
                     0 => format!("No letter was lost, of {}.", thousands(2 * letters)),
                     some => format!("{} letters were lost.", thousands(some)),
                 },
-                percent(GOAL_RATE, 1),
+                percent(GOAL_FPR, 1),
                 decimal(goal.value, 4),
                 if goal.high <= GOAL {
                     format!("significantly below {GOAL}")
@@ -203,13 +164,13 @@ pub(super) fn stretch_figure(areas: &[Area]) -> Figure {
                 match against {
                     0 => "At rest, the stretch agrees with theory.".to_string(),
                     some => format!(
-                        "At rest, the stretch contradicts theory at {some} of {} rates.",
+                        "At rest, the stretch contradicts theory at {some} of {} FPRs.",
                         groups.len()
                     ),
                 },
             ),
             test: format!(
-                "Test: the mean distance from theory at each of {} rates, and the goal, by Student’s \
+                "Test: the mean distance from theory at each of {} FPRs, and the goal, by Student’s \
                  intervals over areas, corrected for their number (Bonferroni); probability of a false \
                  alarm at most {}%.",
                 groups.len(),
@@ -229,7 +190,7 @@ fn messages_if_even(depth: u8) -> f64 {
     (1..=depth).map(messages).sum()
 }
 
-pub(super) fn move_figure(areas: &[Area]) -> Figure {
+pub(super) fn move_figure(areas: &[AreaRow]) -> Figure {
     let mut depths: Vec<u8> = areas.iter().map(|area| area.depth).collect();
     depths.sort_unstable();
     depths.dedup();
@@ -244,9 +205,9 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
     ]);
     let (mut bytes, mut messages) = (Vec::new(), Vec::new());
     for &depth in &depths {
-        let own = of(areas, GOAL_RATE, depth);
+        let own = of(areas, GOAL_FPR, depth);
         // In a shallow area there may be no move at all, and then nothing to measure.
-        let own: Vec<&Area> = own.into_iter().filter(|area| area.moves > 0).collect();
+        let own: Vec<&AreaRow> = own.into_iter().filter(|area| area.moves > 0).collect();
         if own.is_empty() {
             continue;
         }
@@ -276,7 +237,7 @@ pub(super) fn move_figure(areas: &[Area]) -> Figure {
              siblings. Theory: the messages if every border between smallest squares were crossed \
              equally often, at most 16 at any depth. (The random waypoint model crosses the middle more \
              often than the edge.) Bars: 95% intervals over areas.",
-            percent(GOAL_RATE, 1),
+            percent(GOAL_FPR, 1),
         ),
         panels: vec![
             Panel::Chart(Chart {

@@ -6,10 +6,10 @@ mod tree;
 
 use super::Experiment;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
-use crate::report::{Section, Source};
+use crate::section::{Section, Source};
 use crate::statistics::{Estimate, mean_interval};
-use crate::study::Context;
 
 /// Requests through a tree, and letters to moving devices.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Experiment for Routing {
 
     fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
         let repetitions = u64::from(context.repetitions());
-        let (trees, areas) = (tree::RATES.len() as u64, area::plan_count(context));
+        let (trees, areas) = (tree::FPRS.len() as u64, area::plan_count(context));
         let steps = (trees + areas) * repetitions;
         tree::run(context, data, (0, steps))?;
         area::run(context, data, (trees * repetitions, steps))?;

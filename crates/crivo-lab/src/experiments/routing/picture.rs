@@ -1,14 +1,14 @@
 //! The path of one letter.
 
-use crate::sim::routing::area::{AreaPlan, picture};
 use crivo_route::geographic::Square;
 use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Look, Map, Panel, Point, Series, percent};
-use crate::report::{Figure, Finding, Verdict};
-use crate::study::Context;
+use crate::section::{Figure, Finding, Verdict};
+use crate::sim::routing::area::{AreaPlan, picture};
 
 /// A square on the path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     let plan = AreaPlan {
         depth: 5,
         devices: 500,
-        rate: 0.1,
+        fpr: 0.1,
         seed: context.random("routing picture").number(),
         ..AreaPlan::default()
     };
@@ -41,8 +41,8 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
             row: square.row(),
         })
         .collect();
-    data.set_parameter("picture rate", plan.rate);
-    data.set_parameter("picture devices", plan.devices);
+    data.set_parameter("picture_fpr", plan.fpr);
+    data.set_parameter("picture_devices", plan.devices);
     data.add("picture", &stops)
 }
 
@@ -135,8 +135,8 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
         _ => 0,
     };
     let turns = parts.iter().filter(|part| part.is_detour).count();
-    let rate: f64 = data.parameter("picture rate")?;
-    let devices: u64 = data.parameter("picture devices")?;
+    let fpr: f64 = data.parameter("picture_fpr")?;
+    let devices: u64 = data.parameter("picture_devices")?;
     Ok(Figure {
         id: "routing-picture",
         title: "Path of a letter".to_string(),
@@ -147,7 +147,7 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
              detours is drawn, from the centre of each square on its path to the centre of the next, with \
              the squares whose filters were queried. It goes up until a sibling accepts, crosses over, and \
              goes down where a child accepts; without false positives there is only the blue line.",
-            percent(rate, 2),
+            percent(fpr, 2),
         ),
         panels: vec![
             Panel::Map(Map {

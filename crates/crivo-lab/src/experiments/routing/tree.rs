@@ -1,50 +1,26 @@
 //! Requests through a tree of nodes.
 
-use crate::sim::routing::tree::{TreePlan, tree};
 use crivo_route::RouteError;
-use serde::{Deserialize, Serialize};
 
 use super::mean_of;
 use crate::StudyError;
+use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
-use crate::report::{Figure, Finding, Table, Verdict};
+use crate::section::{Figure, Finding, Table, Verdict};
+use crate::sim::routing::tree::{TreePlan, TreeRow, measure};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
-use crate::study::Context;
 
-/// The rates that filters are sized for.
-pub(super) const RATES: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+/// The FPRs that filters are sized for.
+pub(super) const FPRS: [f64; 6] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
 
 /// With fewer false forwards than this in all trees there is nothing to test.
 const MIN_FALSE_FORWARDS: f64 = 30.0;
 
-/// The smallest excess in the plot: shared filters of a low rate have hardly any false positives.
+/// The smallest excess in the plot: shared filters of a low FPR have hardly any false positives.
 const MIN_DRAWN: f64 = 1e-5;
 
-/// One design on one tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tree {
-    design: String,
-    rate: f64,
-    nodes: u64,
-    resources: u64,
-    requests: u64,
-    /// Requests with a wrong result.
-    lost: u64,
-    stretch: f64,
-    stretch_theory: f64,
-    false_forwards: f64,
-    false_forwards_theory: f64,
-    filter_bytes: u64,
-    storage_bytes: u64,
-    bytes_per_change: f64,
-    messages_per_change: f64,
-    summary_bytes: f64,
-    summary_entropy_bytes: f64,
-    summary_plain_bytes: f64,
-}
-
-/// Measures every rate on as many trees as there are repetitions.
+/// Measures every FPR on as many trees as there are repetitions.
 pub(super) fn run(
     context: &Context<'_>,
     data: &mut Dataset,
@@ -58,31 +34,12 @@ pub(super) fn run(
         ..TreePlan::default()
     };
     data.set_parameter("arity", plan.arity);
-    data.set_parameter("tree depth", plan.depth);
+    data.set_parameter("tree_depth", plan.depth);
     let mut trees = Vec::new();
-    for rate in RATES {
+    for fpr in FPRS {
         for _ in 0..context.repetitions() {
-            for row in tree(&TreePlan { rate, seed: random.number(), ..plan }).map_err(refused)? {
-                trees.push(Tree {
-                    design: row.design.to_string(),
-                    rate,
-                    nodes: row.nodes,
-                    resources: row.resources,
-                    requests: row.requests,
-                    lost: row.lost,
-                    stretch: row.stretch,
-                    stretch_theory: row.expected_stretch,
-                    false_forwards: row.false_forwards,
-                    false_forwards_theory: row.expected_false_forwards,
-                    filter_bytes: row.filter_bytes,
-                    storage_bytes: row.storage_bytes,
-                    bytes_per_change: row.bytes_per_change,
-                    messages_per_change: row.messages_per_change,
-                    summary_bytes: row.summary_bytes,
-                    summary_entropy_bytes: row.summary_entropy_bytes,
-                    summary_plain_bytes: row.summary_plain_bytes,
-                });
-            }
+            let plan = TreePlan { fpr, seed: random.number(), ..plan };
+            trees.extend(measure(&plan).map_err(refused)?);
             done += 1;
             context.step(done, steps);
         }
@@ -94,15 +51,15 @@ fn refused(error: RouteError) -> StudyError {
     StudyError::wrong(format_args!("a tree could not be built: {error}"))
 }
 
-/// All trees of one design and rate.
-struct Group<'a> {
+/// All trees of one design and FPR.
+struct TreeGroup<'a> {
     design: &'a str,
-    rate: f64,
-    trees: Vec<&'a Tree>,
+    fpr: f64,
+    trees: Vec<&'a TreeRow>,
 }
 
 /// The designs, each with a colour, in the order of the data.
-fn designs(trees: &[Tree]) -> Vec<(&str, Hue)> {
+fn designs(trees: &[TreeRow]) -> Vec<(&str, Hue)> {
     let mut names: Vec<&str> = Vec::new();
     for tree in trees {
         if !names.contains(&tree.design.as_str()) {
@@ -112,29 +69,29 @@ fn designs(trees: &[Tree]) -> Vec<(&str, Hue)> {
     names.into_iter().zip([Hue::Bloom, Hue::Cuckoo]).collect()
 }
 
-fn groups(trees: &[Tree]) -> Vec<Group<'_>> {
+fn groups(trees: &[TreeRow]) -> Vec<TreeGroup<'_>> {
     let mut groups = Vec::new();
     for (design, _) in designs(trees) {
-        for rate in RATES {
-            let of = |tree: &&Tree| tree.design == design && tree.rate == rate;
-            groups.push(Group { design, rate, trees: trees.iter().filter(of).collect() });
+        for fpr in FPRS {
+            let of = |tree: &&TreeRow| tree.design == design && tree.fpr == fpr;
+            groups.push(TreeGroup { design, fpr, trees: trees.iter().filter(of).collect() });
         }
     }
     groups
 }
 
-pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, StudyError> {
+pub(super) fn stretch_figure(data: &Dataset, trees: &[TreeRow]) -> Result<Figure, StudyError> {
     let groups = groups(trees);
-    let wrong_turns = |group: &Group<'_>| -> f64 {
+    let false_forwards = |group: &TreeGroup<'_>| -> f64 {
         group.trees.iter().map(|tree| tree.false_forwards_theory * tree.requests as f64).sum()
     };
-    let tested: Vec<&Group<'_>> =
-        groups.iter().filter(|group| wrong_turns(group) >= MIN_FALSE_FORWARDS).collect();
+    let tested: Vec<&TreeGroup<'_>> =
+        groups.iter().filter(|group| false_forwards(group) >= MIN_FALSE_FORWARDS).collect();
     let confidence = 1.0 - FALSE_ALARM / tested.len().max(1) as f64;
     let against = tested
         .iter()
         .filter(|group| {
-            let off = |tree: &Tree| tree.stretch - tree.stretch_theory;
+            let off = |tree: &TreeRow| tree.stretch - tree.stretch_theory;
             !mean_of(&group.trees, off, confidence).contains(0.0)
         })
         .count();
@@ -150,32 +107,32 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
     for group in &groups {
         let seen = mean_of(&group.trees, |tree| tree.stretch, CONFIDENCE);
         let theory = mean_of(&group.trees, |tree| tree.stretch_theory, CONFIDENCE);
-        let turns = mean_of(&group.trees, |tree| tree.false_forwards, CONFIDENCE);
+        let forwards = mean_of(&group.trees, |tree| tree.false_forwards, CONFIDENCE);
         table.row([
             group.design.to_string(),
-            percent(group.rate, 2),
+            percent(group.fpr, 2),
             decimal(theory.value, 5),
             decimal(seen.value, 5),
             format!("{}–{}", decimal(seen.low, 5), decimal(seen.high, 5)),
-            decimal(turns.value, 2),
+            decimal(forwards.value, 2),
         ]);
     }
     let mut series = Vec::new();
     for (design, hue) in designs(trees) {
-        let excess = |tree: &Tree| tree.stretch_theory - 1.0;
-        let theory_of = |group: &Group<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
+        let excess = |tree: &TreeRow| tree.stretch_theory - 1.0;
+        let theory_of = |group: &TreeGroup<'_>| mean_of(&group.trees, excess, CONFIDENCE).value;
         let own = || {
             let groups = groups.iter().filter(|group| group.design == design);
             groups.filter(|group| theory_of(group) >= MIN_DRAWN)
         };
-        let theory = own().map(|group| (group.rate, theory_of(group)));
+        let theory = own().map(|group| (group.fpr, theory_of(group)));
         series.push(Series::line("theory", Hue::Theory, theory));
-        let seen = |group: &Group<'_>| {
-            (group.rate, mean_of(&group.trees, |tree| tree.stretch - 1.0, CONFIDENCE))
+        let seen = |group: &TreeGroup<'_>| {
+            (group.fpr, mean_of(&group.trees, |tree| tree.stretch - 1.0, CONFIDENCE))
         };
         series.push(Series::dots(format!("filters {design}"), hue, own().map(seen)));
     }
-    let (arity, depth): (u32, u32) = (data.parameter("arity")?, data.parameter("tree depth")?);
+    let (arity, depth): (u32, u32) = (data.parameter("arity")?, data.parameter("tree_depth")?);
     let first = trees.first();
     Ok(Figure {
         id: "routing-tree-stretch",
@@ -183,11 +140,11 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
         question: "How many additional hops does a request take, for filters of a given FPR?"
             .to_string(),
         method: format!(
-            "{} trees for each rate, with {arity} children a node and leaves at depth {depth}: {} nodes, {} \
+            "{} trees for each ε, with {arity} children a node and leaves at depth {depth}: {} nodes, {} \
              resources. {} requests in each, from random nodes for resources of others, and as many for \
              absent resources. Shared: all filters have the size of the root’s, so that a parent’s filter \
              is the OR of its children’s. Sized: each filter is sized for its own subtree. Theory: from \
-             the rates of the filters that are queried on the way. The plot shows stretch − 1. Bars: 95% \
+             the FPRs of the filters that are queried on the way. The plot shows stretch − 1. Bars: 95% \
              intervals over trees.",
             groups.first().map_or(0, |group| group.trees.len()),
             thousands(first.map_or(0, |tree| tree.nodes)),
@@ -233,7 +190,7 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[Tree]) -> Result<Figure, S
     })
 }
 
-pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
+pub(super) fn cost_figure(trees: &[TreeRow]) -> Figure {
     let groups = groups(trees);
     let mut table = Table::new(&[
         "design",
@@ -247,11 +204,11 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         "stored digests, bytes",
     ]);
     for group in &groups {
-        let mean = |column: fn(&Tree) -> f64| mean_of(&group.trees, column, CONFIDENCE);
+        let mean = |column: fn(&TreeRow) -> f64| mean_of(&group.trees, column, CONFIDENCE);
         let change = mean(|tree| tree.bytes_per_change);
         table.row([
             group.design.to_string(),
-            percent(group.rate, 2),
+            percent(group.fpr, 2),
             decimal(change.value, 3),
             format!("{}–{}", decimal(change.low, 3), decimal(change.high, 3)),
             decimal(mean(|tree| tree.messages_per_change).value, 3),
@@ -263,9 +220,9 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
     }
     let (mut changes, mut summaries) = (Vec::new(), Vec::new());
     for (design, hue) in designs(trees) {
-        let own = |column: fn(&Tree) -> f64| {
+        let own = |column: fn(&TreeRow) -> f64| {
             let groups = groups.iter().filter(move |group| group.design == design);
-            groups.map(move |group| (group.rate, mean_of(&group.trees, column, CONFIDENCE)))
+            groups.map(move |group| (group.fpr, mean_of(&group.trees, column, CONFIDENCE)))
         };
         let name = format!("filters {design}");
         changes.push(Series::dots(name.clone(), hue, own(|tree| tree.bytes_per_change)));
@@ -277,8 +234,8 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
         .iter()
         .map(|tree| tree.summary_bytes / tree.summary_entropy_bytes - 1.0)
         .fold(0.0, f64::max);
-    let at_one = |design: &str, column: fn(&Tree) -> f64| {
-        let group = groups.iter().find(|group| group.design == design && group.rate == RATES[0]);
+    let at_one = |design: &str, column: fn(&TreeRow) -> f64| {
+        let group = groups.iter().find(|group| group.design == design && group.fpr == FPRS[0]);
         group.map_or(0.0, |group| mean_of(&group.trees, column, CONFIDENCE).value)
     };
     let costs: Vec<String> = designs(trees)
@@ -320,7 +277,7 @@ pub(super) fn cost_figure(trees: &[Tree]) -> Figure {
             finding: Finding::Measured,
             sentence: format!(
                 "At ε = {}, {}; a summary takes at most {} more than its entropy.",
-                percent(RATES[0], 1),
+                percent(FPRS[0], 1),
                 costs.join(", "),
                 percent(above, 2),
             ),

@@ -1,4 +1,4 @@
-//! A made-up sequence of requests, with the share of one-hit wonders that was asked for.
+//! A synthetic sequence of requests, with a given fraction of objects that are requested once.
 
 use std::collections::HashMap;
 
@@ -6,33 +6,33 @@ use crivo::ParameterError;
 use crivo_core::Random;
 use crivo_core::check::{check_open_unit, check_positive};
 
-/// How to make a [`Trace`].
+/// The parameters of a [`Trace`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TracePlan {
-    /// How many objects there are that may be asked for again and again.
+    /// The number of objects that may be requested repeatedly.
     pub catalogue: u64,
-    /// The exponent of Zipf's law: the i-th most popular of them is asked for in proportion to
+    /// The exponent of Zipf's law: the i-th most popular of them is requested in proportion to
     /// 1/i^exponent.
     pub exponent: f64,
-    /// How many requests go to the catalogue.
+    /// The number of requests to the catalogue.
     pub requests: u64,
-    /// The share of all *objects* of the trace that are asked for once.
+    /// The fraction of all *objects* of the trace that are requested once.
     pub once: f64,
-    /// The seed of all that is random.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
 impl Default for TracePlan {
-    /// Three quarters of the objects are asked for once.
+    /// Three quarters of the objects are requested once.
     fn default() -> Self {
         Self { catalogue: 100_000, exponent: 0.9, requests: 1_000_000, once: 0.75, seed: 1 }
     }
 }
 
-/// A sequence of requests: Zipf's law, and objects that are asked for once strewn in.
+/// A sequence of requests by Zipf's law, with objects that are requested once at random places.
 ///
-/// Of the objects in the trace just the wanted share is asked for once, to the nearest object:
-/// those of the catalogue that happen to come once count as well.
+/// The fraction of objects that are requested once is that of the plan, to the nearest object.
+/// Objects of the catalogue that happen to be requested once count as well.
 ///
 /// ```
 /// use crivo_lab::sim::admission::trace::{Trace, TracePlan};
@@ -45,7 +45,7 @@ impl Default for TracePlan {
 pub struct Trace {
     requests: Vec<u64>,
     popularity: Vec<f64>,
-    wonders: u64,
+    one_hit_wonders: u64,
     once: u64,
     objects: u64,
 }
@@ -54,13 +54,13 @@ impl Trace {
     /// The trace of a plan.
     ///
     /// # Errors
-    /// If the catalogue is empty or too large, there are no requests, the exponent is negative or
-    /// not finite, the share is not between 0 and 1, or the catalogue alone has a larger share of
-    /// objects that come once.
+    /// If the catalogue is empty or too large, there are no requests, the exponent is not from 0 to
+    /// 10, the fraction is not between 0 and 1, or the catalogue alone has a larger fraction of
+    /// objects that are requested once.
     pub fn new(plan: &TracePlan) -> Result<Self, ParameterError> {
         check_positive("catalogue", plan.catalogue)?;
         check_positive("requests", plan.requests)?;
-        check_open_unit("share of objects asked for once", plan.once)?;
+        check_open_unit("fraction of objects requested once", plan.once)?;
         if plan.catalogue > 1 << 32 {
             return Err(ParameterError::new("catalogue", plan.catalogue, "at most 2^32"));
         }
@@ -77,46 +77,46 @@ impl Trace {
         }
         let distinct = counts.len() as f64;
         let once = counts.values().filter(|&&count| count == 1).count() as f64;
-        // (once + w)/(distinct + w) = share, solved for w.
-        let wonders = ((plan.once * distinct - once) / (1.0 - plan.once)).round();
-        if wonders < 0.0 {
+        // (once + w)/(distinct + w) = plan.once, solved for w.
+        let one_hit_wonders = ((plan.once * distinct - once) / (1.0 - plan.once)).round();
+        if one_hit_wonders < 0.0 {
             return Err(ParameterError::of_real(
-                "share of objects asked for once",
+                "fraction of objects requested once",
                 plan.once,
                 "at least that of the catalogue itself; make more requests",
             ));
         }
-        let wonders = wonders as u64;
-        requests.extend(plan.catalogue..plan.catalogue + wonders);
-        shuffle(&mut requests, &mut random);
+        let one_hit_wonders = one_hit_wonders as u64;
+        requests.extend(plan.catalogue..plan.catalogue + one_hit_wonders);
+        random.shuffle(&mut requests);
         Ok(Self {
             requests,
             popularity,
-            wonders,
-            once: once as u64 + wonders,
-            objects: counts.len() as u64 + wonders,
+            one_hit_wonders,
+            once: once as u64 + one_hit_wonders,
+            objects: counts.len() as u64 + one_hit_wonders,
         })
     }
 
-    /// The objects, in the order in which they are asked for.
+    /// The requested objects, in order.
     pub fn requests(&self) -> &[u64] {
         &self.requests
     }
 
-    /// How many different objects there are.
+    /// The number of distinct objects.
     pub fn object_count(&self) -> u64 {
         self.objects
     }
 
-    /// The share of objects that are asked for once.
+    /// The fraction of objects that are requested once.
     pub fn once_share(&self) -> f64 {
         self.once as f64 / self.objects as f64
     }
 
-    /// The probability that a request goes to each object of the catalogue; the rest are for
-    /// objects that come once.
+    /// The probability that a request is for each object of the catalogue; the others are for objects
+    /// that are requested once.
     pub fn request_rates(&self) -> impl Iterator<Item = f64> {
-        let share = 1.0 - self.wonders as f64 / self.requests.len() as f64;
+        let share = 1.0 - self.one_hit_wonders as f64 / self.requests.len() as f64;
         self.popularity.iter().map(move |popularity| popularity * share)
     }
 }
@@ -128,7 +128,7 @@ fn zipf(catalogue: u64, exponent: f64) -> Vec<f64> {
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
-/// So many numbers with these probabilities.
+/// `count` random numbers with these probabilities.
 fn draw(probabilities: &[f64], count: u64, random: &mut Random) -> Vec<u64> {
     let mut sum = 0.0;
     let cumulative: Vec<f64> = probabilities
@@ -148,19 +148,12 @@ fn draw(probabilities: &[f64], count: u64, random: &mut Random) -> Vec<u64> {
         .collect()
 }
 
-/// Fisher and Yates: every order has the same chance.
-fn shuffle(items: &mut [u64], random: &mut Random) {
-    for end in (1..items.len()).rev() {
-        items.swap(end, random.index(end + 1));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_trace_is_what_was_planned() {
+    fn the_trace_follows_its_plan() {
         for once in [0.3, 0.75, 0.9] {
             let plan = TracePlan { catalogue: 500, requests: 20_000, once, ..TracePlan::default() };
             let trace = Trace::new(&plan).unwrap();
@@ -172,7 +165,7 @@ mod tests {
             assert_eq!(counts.len() as u64, trace.object_count());
             assert!((single / counts.len() as f64 - once).abs() < 1e-3);
             assert_eq!(single / counts.len() as f64, trace.once_share());
-            // Zipf's law: the first of the catalogue is asked for 2^0.9 times as often as the
+            // Zipf's law: the first of the catalogue is requested 2^0.9 times as often as the
             // second. 20,000 draws; five standard errors are below a tenth.
             let ratio = counts[&0] as f64 / counts[&1] as f64;
             assert!((ratio / 2f64.powf(0.9) - 1.0).abs() < 0.1, "{ratio}");
@@ -183,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn impossible_traces_are_refused() {
+    fn impossible_traces_are_rejected() {
         let bad = |plan: TracePlan| assert!(Trace::new(&plan).is_err(), "{plan:?}");
         bad(TracePlan { catalogue: 0, ..TracePlan::default() });
         bad(TracePlan { requests: 0, ..TracePlan::default() });
         bad(TracePlan { once: 1.0, ..TracePlan::default() });
         bad(TracePlan { exponent: f64::NAN, ..TracePlan::default() });
-        // A hundred requests to a million objects: nearly all come once.
+        // A hundred requests to a million objects: nearly all are requested once.
         bad(TracePlan { catalogue: 1_000_000, requests: 100, exponent: 0.0, once: 0.1, seed: 1 });
     }
 }

@@ -1,4 +1,4 @@
-//! Experiments with moving devices: what was measured, and what theory expects.
+//! Letters to moving devices, measured and in theory.
 //!
 //! ```
 //! use crivo_lab::sim::routing::area::{AreaPlan, measure};
@@ -11,30 +11,31 @@
 
 use std::collections::BTreeMap;
 
-use crivo_route::geographic::{Area, DeviceId, Flight, Route, Square};
-
-use super::mobility::{Mobility, Walker};
 use crivo::ParameterError;
 use crivo_core::Random;
 use crivo_core::check::check_positive;
+use crivo_route::geographic::{Area, DeviceId, Flight, Route, Square};
+use serde::{Deserialize, Serialize};
 
-/// What to simulate.
+use super::mobility::{Mobility, Walker};
+
+/// The parameters of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AreaPlan {
-    /// How often the area is divided.
+    /// The number of times that the area is divided.
     pub depth: u8,
-    /// How many devices walk about.
+    /// The number of devices.
     pub devices: u64,
-    /// The rate of wrong yeses that filters are made for.
-    pub rate: f64,
-    /// How they walk.
+    /// The false-positive rate that filters are sized for.
+    pub fpr: f64,
+    /// How devices move.
     pub mobility: Mobility,
-    /// How many ticks are simulated; a letter takes one hop in each.
+    /// The number of simulated ticks; a letter takes one hop in each.
     pub ticks: u64,
-    /// How many letters are sent in each tick, between random devices; as many in all are sent
-    /// afterwards while nobody moves.
+    /// The number of letters that are sent in each tick, between random devices. The same total is
+    /// sent afterwards while no device moves.
     pub letters_per_tick: u64,
-    /// The seed of all that is random.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
@@ -44,7 +45,7 @@ impl Default for AreaPlan {
         Self {
             depth: 10,
             devices: 4_000,
-            rate: 0.01,
+            fpr: 0.01,
             mobility: Mobility::default(),
             ticks: 1_000,
             letters_per_tick: 20,
@@ -53,48 +54,48 @@ impl Default for AreaPlan {
     }
 }
 
-/// What was measured.
-#[derive(Debug, Clone, PartialEq)]
+/// One area with its devices.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AreaRow {
-    /// How often the area is divided.
+    /// The number of times that the area is divided.
     pub depth: u8,
-    /// How many devices there were.
+    /// The false-positive rate that filters were sized for.
+    pub fpr: f64,
+    /// The number of devices.
     pub devices: u64,
-    /// The rate that filters were made for.
-    pub rate: f64,
-    /// Letters to devices that moved meanwhile.
+    /// Letters to moving devices.
     pub letters: u64,
-    /// Letters that were not delivered, moving or not. There should be none.
+    /// Letters that were not delivered, moving or at rest. There should be none.
     pub lost: u64,
-    /// The mean of hops taken over hops of the shortest path to where the device was in the end.
+    /// The mean of hops taken over hops of the shortest path to the device's final place.
     pub stretch: f64,
-    /// The standard error of that.
+    /// The standard error of the stretch.
     pub stretch_error: f64,
-    /// Wrong turns per letter.
-    pub false_forwards: f64,
-    /// Letters that had to begin again from the root, because the device had slipped behind them.
-    pub searched_again: u64,
-    /// The mean stretch while nobody moved.
+    /// The mean stretch while no device moved.
     pub stretch_at_rest: f64,
-    /// What theory expects of that, from the filters as they were then.
-    pub expected_stretch_at_rest: f64,
+    /// The same in theory, from the filters as they were then.
+    pub stretch_at_rest_theory: f64,
+    /// False forwards per letter.
+    pub false_forwards: f64,
+    /// Letters that restarted from the root because the device had moved behind them.
+    pub searched_again: u64,
     /// Moves from one smallest square to another.
     pub moves: u64,
-    /// What squares told each other, in bytes per move.
+    /// The bytes of updates between squares, per move.
     pub bytes_per_move: f64,
-    /// The same in messages.
+    /// The messages of updates, per move.
     pub messages_per_move: f64,
-    /// The bytes of a letter per hop, without what is written in it.
+    /// The bytes of a letter per hop, without its content.
     pub bytes_per_hop: f64,
-    /// The bytes of all filters in the end.
+    /// The bytes of all filters at the end.
     pub filter_bytes: u64,
 }
 
-/// Devices that walk, and letters between them.
+/// Simulates moving devices, and letters between them.
 ///
 /// # Errors
-/// If a parameter is out of its range, or there are fewer than two devices.
+/// If a parameter is out of range, or there are fewer than two devices.
 pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
     check_positive("ticks", plan.ticks)?;
     check_positive("letters per tick", plan.letters_per_tick)?;
@@ -126,20 +127,20 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
             .retain_mut(|flight| area.advance(flight).map(|route| moving.count(&route)).is_none());
     }
     let statistics = simulation.area.statistics();
-    let (at_rest, expected_stretch_at_rest) = simulation.at_rest(plan)?;
+    let (at_rest, stretch_at_rest_theory) = simulation.at_rest(plan)?;
     let moves = statistics.moves.max(1) as f64;
     Ok(AreaRow {
         depth: plan.depth,
+        fpr: plan.fpr,
         devices: plan.devices,
-        rate: plan.rate,
         letters: moving.letters,
         lost: moving.lost + at_rest.lost,
         stretch: moving.stretch(),
         stretch_error: moving.stretch_error(),
+        stretch_at_rest: at_rest.stretch(),
+        stretch_at_rest_theory,
         false_forwards: moving.false_forwards as f64 / moving.letters as f64,
         searched_again: moving.searched_again,
-        stretch_at_rest: at_rest.stretch(),
-        expected_stretch_at_rest,
         moves: statistics.moves,
         bytes_per_move: statistics.updates.bytes as f64 / moves,
         messages_per_move: statistics.updates.messages as f64 / moves,
@@ -148,11 +149,11 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
     })
 }
 
-/// One letter across an area of walkers at rest, with as many wrong turns as can be found among a
-/// thousand: for a picture that shows how a letter goes.
+/// The route of one letter across an area at rest: the one with the most false forwards among a
+/// thousand, for a picture.
 ///
 /// # Errors
-/// If a parameter is out of its range, or there are fewer than two devices.
+/// If a parameter is out of range, or there are fewer than two devices.
 pub fn picture(plan: &AreaPlan) -> Result<Route, ParameterError> {
     if plan.devices < 2 {
         return Err(ParameterError::new("devices", plan.devices, "at least 2"));
@@ -209,7 +210,7 @@ struct Simulation {
 
 impl Simulation {
     fn new(plan: &AreaPlan) -> Result<Self, ParameterError> {
-        let mut area = Area::new(plan.depth, plan.rate, plan.seed)?;
+        let mut area = Area::new(plan.depth, plan.fpr, plan.seed)?;
         let mut random = Random::new(plan.seed);
         let mut walkers = Vec::new();
         for _ in 0..plan.devices {
@@ -238,17 +239,17 @@ impl Simulation {
         (self.walkers[from].0, self.walkers[to].0)
     }
 
-    /// As many letters while nobody moves, and the stretch that theory expects of them.
+    /// Sends the same number of letters while no device moves; also returns their stretch in theory.
     fn at_rest(&mut self, plan: &AreaPlan) -> Result<(Tally, f64), ParameterError> {
         let mut tally = Tally::default();
-        let mut wrong_turns = WrongTurns { area: self.area.clone(), known: BTreeMap::new() };
+        let mut theory = RestTheory { area: self.area.clone(), known: BTreeMap::new() };
         let mut expected = 0.0;
         for _ in 0..plan.ticks * plan.letters_per_tick {
             let (from, to) = self.pair();
             let route = self.area.send(from, to)?;
             expected += match (route.squares.first(), route.squares.last()) {
                 (Some(&first), Some(&last)) if first != last => {
-                    1.0 + 2.0 * wrong_turns.between(first, last) / first.distance(last) as f64
+                    1.0 + 2.0 * theory.false_forwards(first, last) / first.distance(last) as f64
                 }
                 _ => 1.0,
             };
@@ -259,35 +260,36 @@ impl Simulation {
     }
 }
 
-/// What wrong turns cost in an area at rest.
-struct WrongTurns {
+/// False forwards in an area at rest, in theory.
+struct RestTheory {
     area: Area,
-    /// What a wrong branch costs, by its square; each is computed once.
+    /// The false forwards of squares without the device; each is computed once.
     known: BTreeMap<Square, f64>,
 }
 
-impl WrongTurns {
-    /// The wrong turns to be expected from asking about a wrong square: the turn into it, and those
-    /// from there into its children. Mistakes of different filters are independent.
-    fn wrong_branch(&mut self, square: Square) -> f64 {
+impl RestTheory {
+    /// The expected number of false forwards from querying a square without the device: the one into
+    /// it, and those from there into its children. False positives of different filters are
+    /// independent.
+    fn into_empty(&mut self, square: Square) -> f64 {
         if let Some(&known) = self.known.get(&square) {
             return known;
         }
-        let rate = self.area.expected_fpr(square);
-        let mut turns = rate;
-        if rate > 0.0 && square.level() < self.area.depth() {
-            turns +=
-                rate * square.children().map(|child| self.wrong_branch(child)).iter().sum::<f64>();
+        let fpr = self.area.expected_fpr(square);
+        let mut forwards = fpr;
+        if fpr > 0.0 && square.level() < self.area.depth() {
+            forwards +=
+                fpr * square.children().map(|child| self.into_empty(child)).iter().sum::<f64>();
         }
-        self.known.insert(square, turns);
-        turns
+        self.known.insert(square, forwards);
+        forwards
     }
 
-    /// The wrong turns to be expected between two smallest squares.
-    fn between(&mut self, from: Square, to: Square) -> f64 {
+    /// The expected number of false forwards between two smallest squares.
+    fn false_forwards(&mut self, from: Square, to: Square) -> f64 {
         let common = from.common_ancestor(to);
         let lacks_target = |square: &Square| square.common_ancestor(to) != *square;
-        // On the way up all siblings are asked, in order, until one contains the target; on the way
+        // On the way up all siblings are queried, in order, until one contains the target; on the way
         // down all children.
         let up = from.up_to(common).flat_map(|square| square.siblings().take_while(lacks_target));
         let down = to
@@ -295,8 +297,8 @@ impl WrongTurns {
             .filter_map(Square::parent)
             .filter(|&square| square != common)
             .flat_map(|square| square.children().into_iter().take_while(lacks_target));
-        let asked: Vec<Square> = up.chain(down).collect();
-        asked.into_iter().map(|square| self.wrong_branch(square)).sum()
+        let queried: Vec<Square> = up.chain(down).collect();
+        queried.into_iter().map(|square| self.into_empty(square)).sum()
     }
 }
 
@@ -305,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_lost_and_letters_go_nearly_straight() {
+    fn no_letter_is_lost_and_stretch_is_within_the_goal() {
         // The goal: at most 1.04 at 1% and depth 10. The mean of 4,000 letters has a standard error
         // below 0.002, and lies more than five of them below the goal.
         let plan = AreaPlan { devices: 2_000, ticks: 200, ..AreaPlan::default() };
@@ -313,24 +315,24 @@ mod tests {
         assert_eq!(row.lost, 0);
         assert_eq!(row.letters, 4_000);
         assert!(row.stretch + 5.0 * row.stretch_error < 1.04, "{row:?}");
-        let difference = (row.stretch_at_rest - row.expected_stretch_at_rest).abs();
+        let difference = (row.stretch_at_rest - row.stretch_at_rest_theory).abs();
         assert!(difference < 5.0 * row.stretch_error, "{row:?}");
         assert!(row.moves > 0 && row.messages_per_move >= 8.0, "{row:?}");
     }
 
     #[test]
-    fn fast_devices_are_found_as_well() {
+    fn fast_devices_are_found() {
         // Half a smallest square per hop.
-        let mobility = Mobility { slowest: 2e-3, fastest: 8e-3, longest_rest: 0 };
+        let mobility = Mobility { min_speed: 2e-3, max_speed: 8e-3, max_rest: 0 };
         let plan = AreaPlan { depth: 7, devices: 300, mobility, ticks: 300, ..AreaPlan::default() };
         let row = measure(&plan).unwrap();
         assert_eq!((row.lost, row.letters), (0, 6_000));
-        assert!(row.searched_again > 0, "otherwise the test has not tried the hard case");
+        assert!(row.searched_again > 0, "no letter met the hard case");
     }
 
     #[test]
-    fn a_picture_has_a_line_from_square_to_square() {
-        let plan = AreaPlan { depth: 5, devices: 500, rate: 0.1, ..AreaPlan::default() };
+    fn the_route_of_a_picture_is_connected() {
+        let plan = AreaPlan { depth: 5, devices: 500, fpr: 0.1, ..AreaPlan::default() };
         let route = picture(&plan).unwrap();
         assert!(route.delivered && route.false_forwards > 0);
         assert_eq!(route.line().len(), route.squares.len());

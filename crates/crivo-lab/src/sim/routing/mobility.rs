@@ -1,46 +1,50 @@
-//! How devices move: the random waypoint.
+//! A model of moving devices: the random waypoint.
 
 use crivo::ParameterError;
 use crivo_core::Random;
 
-/// The random waypoint: choose a place, walk there straight at one speed, rest, choose again.
+/// The random waypoint: choose a place, walk there straight at one speed, rest, and repeat.
 ///
-/// Places are uniform over the area, speeds between the slowest and the fastest, rests between 0
-/// and the longest. Speeds are in sides of the area per tick. The slowest must be above 0: with
-/// arbitrarily slow walkers the mean speed would sink for ever.
+/// Places are uniform over the area, speeds and rests uniform within their ranges. Speeds are in
+/// sides of the area per tick. The minimum speed must be above 0: with arbitrarily slow walkers the
+/// mean speed would decrease forever.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mobility {
-    /// The slowest speed.
-    pub slowest: f64,
-    /// The fastest speed.
-    pub fastest: f64,
-    /// The longest rest, in ticks.
-    pub longest_rest: u64,
+    /// The minimum speed.
+    pub min_speed: f64,
+    /// The maximum speed.
+    pub max_speed: f64,
+    /// The maximum rest, in ticks.
+    pub max_rest: u64,
 }
 
 impl Default for Mobility {
     /// A tick is the time of one hop. If that is 10 ms and the area is 10 km wide, this is from 1 to
     /// 30 m/s (walkers to cars), with rests of up to ten seconds.
     fn default() -> Self {
-        Self { slowest: 1e-6, fastest: 3e-5, longest_rest: 1_000 }
+        Self { min_speed: 1e-6, max_speed: 3e-5, max_rest: 1_000 }
     }
 }
 
 impl Mobility {
-    /// An error if this is no way to move.
+    /// Checks the speeds.
     pub(super) fn check(&self) -> Result<(), ParameterError> {
-        if !(self.slowest > 0.0 && self.slowest < 1.0) {
-            return Err(ParameterError::of_real("slowest speed", self.slowest, "between 0 and 1"));
+        if !(self.min_speed > 0.0 && self.min_speed < 1.0) {
+            return Err(ParameterError::of_real(
+                "minimum speed",
+                self.min_speed,
+                "between 0 and 1",
+            ));
         }
-        if !(self.fastest >= self.slowest && self.fastest <= 1.0) {
-            let allowed = "at least the slowest, and at most 1";
-            return Err(ParameterError::of_real("fastest speed", self.fastest, allowed));
+        if !(self.max_speed >= self.min_speed && self.max_speed <= 1.0) {
+            let allowed = "at least the minimum, and at most 1";
+            return Err(ParameterError::of_real("maximum speed", self.max_speed, allowed));
         }
         Ok(())
     }
 }
 
-/// One who walks by the random waypoint.
+/// A device that moves by the random waypoint.
 ///
 /// ```
 /// use crivo_lab::sim::routing::mobility::{Mobility, Walker};
@@ -49,7 +53,7 @@ impl Mobility {
 /// let (x, y) = walker.place();
 /// walker.tick();
 /// let moved = (walker.place().0 - x).hypot(walker.place().1 - y);
-/// assert!(moved <= Mobility::default().fastest * 1.000_001);
+/// assert!(moved <= Mobility::default().max_speed * 1.000_001);
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -67,7 +71,7 @@ impl Walker {
     /// A walker at a random place, on its way to another.
     ///
     /// # Errors
-    /// If the speeds are not between 0 and 1, the slowest first.
+    /// If a speed is not between 0 and 1, or the minimum is above the maximum.
     pub fn new(mobility: Mobility, seed: u64) -> Result<Self, ParameterError> {
         mobility.check()?;
         let mut random = Random::new(seed);
@@ -77,12 +81,12 @@ impl Walker {
         Ok(walker)
     }
 
-    /// Where the walker is.
+    /// The position of the walker.
     pub fn place(&self) -> (f64, f64) {
         (self.x, self.y)
     }
 
-    /// Lets a tick of time pass.
+    /// Advances by one tick.
     pub fn tick(&mut self) {
         if self.rest > 0 {
             self.rest -= 1;
@@ -96,15 +100,15 @@ impl Walker {
             self.y += south / distance * self.speed;
         } else {
             (self.x, self.y) = self.goal;
-            self.rest = self.random.below(self.mobility.longest_rest.saturating_add(1));
+            self.rest = self.random.below(self.mobility.max_rest.saturating_add(1));
             self.choose();
         }
     }
 
     fn choose(&mut self) {
-        let Mobility { slowest, fastest, .. } = self.mobility;
+        let Mobility { min_speed, max_speed, .. } = self.mobility;
         self.goal = (self.random.unit(), self.random.unit());
-        self.speed = slowest + (fastest - slowest) * self.random.unit();
+        self.speed = min_speed + (max_speed - min_speed) * self.random.unit();
     }
 }
 
@@ -113,8 +117,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn walkers_stay_inside_and_get_about() {
-        let mobility = Mobility { slowest: 0.01, fastest: 0.05, longest_rest: 3 };
+    fn walkers_stay_inside_and_visit_every_quarter() {
+        let mobility = Mobility { min_speed: 0.01, max_speed: 0.05, max_rest: 3 };
         let mut walker = Walker::new(mobility, 1).unwrap();
         let (mut quarters, mut rests) = ([0; 4], 0);
         for _ in 0..10_000 {
@@ -131,10 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn impossible_speeds_are_refused() {
-        let standing = Mobility { slowest: 0.0, ..Mobility::default() };
+    fn invalid_speeds_are_rejected() {
+        let standing = Mobility { min_speed: 0.0, ..Mobility::default() };
         assert!(Walker::new(standing, 1).is_err());
-        let backwards = Mobility { slowest: 0.1, fastest: 0.01, longest_rest: 0 };
+        let backwards = Mobility { min_speed: 0.1, max_speed: 0.01, max_rest: 0 };
         assert!(Walker::new(backwards, 1).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Networks at work: requests through trees, and letters to moving devices.
+//! Simulated networks: requests through trees, and letters to moving devices.
 
 pub mod area;
 pub mod mobility;

@@ -1,11 +1,11 @@
-//! Experiments with trees: what was measured, and what theory expects.
+//! Requests through a tree of nodes with filters, measured and in theory.
 //!
 //! ```
-//! use crivo_lab::sim::routing::tree::{TreePlan, tree};
+//! use crivo_lab::sim::routing::tree::{TreePlan, measure};
 //!
 //! let plan = TreePlan { depth: 3, requests: 200, changes: 20, ..TreePlan::default() };
-//! for row in tree(&plan)? {
-//!     println!("{}: stretch {:.3}, expected {:.3}", row.design, row.stretch, row.expected_stretch);
+//! for row in measure(&plan)? {
+//!     println!("{}: stretch {:.3}, theory {:.3}", row.design, row.stretch, row.stretch_theory);
 //!     assert_eq!(row.lost, 0);
 //! }
 //! # Ok::<(), crivo_route::RouteError>(())
@@ -16,8 +16,9 @@ use crivo_core::Random;
 use crivo_core::check::check_positive;
 use crivo_route::theory::{CompleteTree, Mistakes, subset_bits};
 use crivo_route::{Design, Message, Network, Node, NodeId, RouteError};
+use serde::{Deserialize, Serialize};
 
-/// What to build and to ask.
+/// The parameters of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TreePlan {
     /// The children of a node.
@@ -26,13 +27,13 @@ pub struct TreePlan {
     pub depth: u32,
     /// The resources of each node.
     pub resources_per_node: u64,
-    /// The rate of wrong yeses that filters are made for.
-    pub rate: f64,
-    /// How many requests for resources of other nodes; as many are made for what nobody has.
+    /// The false-positive rate that filters are sized for.
+    pub fpr: f64,
+    /// The number of requests for resources of other nodes; as many are made for absent resources.
     pub requests: u64,
-    /// How many resources are added, and as many removed, to measure what a change costs.
+    /// The number of resources that are added, and removed, to measure the cost of a change.
     pub changes: u64,
-    /// The seed of all that is random.
+    /// The seed of all randomness.
     pub seed: u64,
 }
 
@@ -43,7 +44,7 @@ impl Default for TreePlan {
             arity: 4,
             depth: 4,
             resources_per_node: 20,
-            rate: 0.01,
+            fpr: 0.01,
             requests: 20_000,
             changes: 500,
             seed: 1,
@@ -51,40 +52,38 @@ impl Default for TreePlan {
     }
 }
 
-/// What one design did.
-#[derive(Debug, Clone, PartialEq)]
+/// One design on one tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TreeRow {
     /// The name of the [`Design`].
-    pub design: &'static str,
-    /// The rate that filters were made for.
-    pub rate: f64,
-    /// How many nodes there were.
+    pub design: String,
+    /// The false-positive rate that filters were sized for.
+    pub fpr: f64,
+    /// The number of nodes.
     pub nodes: u64,
-    /// How many resources.
+    /// The number of resources.
     pub resources: u64,
     /// Requests for existing resources.
     pub requests: u64,
-    /// Requests that came to a wrong end: an existing resource not found, or found where it is not,
-    /// or one found that nobody has.
+    /// Requests with a wrong result: an existing resource not found, or found at a wrong node, or an
+    /// absent one found.
     pub lost: u64,
     /// The mean of hops taken over hops of the shortest path.
     pub stretch: f64,
-    /// What theory expects, from the rates of the filters as they are.
-    pub expected_stretch: f64,
+    /// The stretch in theory, from the false-positive rates of the filters as they are.
+    pub stretch_theory: f64,
     /// The standard error of the measured stretch.
     pub stretch_error: f64,
-    /// Wrong turns per request.
+    /// False forwards per request.
     pub false_forwards: f64,
-    /// What theory expects.
-    pub expected_false_forwards: f64,
-    /// Wrong turns per request for what nobody has.
+    /// False forwards per request in theory.
+    pub false_forwards_theory: f64,
+    /// False forwards per request for an absent resource.
     pub false_forwards_if_absent: f64,
-    /// What theory expects.
-    pub expected_false_forwards_if_absent: f64,
-    /// The mean rate of the filters of subtrees, by the level of the subtree; the root has none.
-    pub rates: Vec<f64>,
-    /// The bytes of all filters that are asked.
+    /// The same in theory.
+    pub false_forwards_if_absent_theory: f64,
+    /// The bytes of all filters that are queried.
     pub filter_bytes: u64,
     /// The bytes of all digests that filters are rebuilt from.
     pub storage_bytes: u64,
@@ -92,19 +91,19 @@ pub struct TreeRow {
     pub bytes_per_change: f64,
     /// The messages of a change: steps towards the root.
     pub messages_per_change: f64,
-    /// The bytes of the message that describes a whole child of the root, on average.
+    /// The bytes of the message that describes the whole subtree of a child of the root, on average.
     pub summary_bytes: f64,
-    /// The fewest bytes that could describe it, by entropy.
+    /// The minimum of bytes for it, by entropy.
     pub summary_entropy_bytes: f64,
-    /// Its bytes if it were not compressed: the filter, or digests of eight bytes.
+    /// Its bytes without compression: the filter, or digests of eight bytes.
     pub summary_plain_bytes: f64,
 }
 
 /// Both designs on the same tree, with the same requests and changes.
 ///
 /// # Errors
-/// If a parameter is out of its range.
-pub fn tree(plan: &TreePlan) -> Result<Vec<TreeRow>, RouteError> {
+/// If a parameter is out of range.
+pub fn measure(plan: &TreePlan) -> Result<Vec<TreeRow>, RouteError> {
     check_positive("requests", plan.requests)?;
     check_positive("changes", plan.changes)?;
     check_positive("resources per node", plan.resources_per_node)?;
@@ -112,12 +111,12 @@ pub fn tree(plan: &TreePlan) -> Result<Vec<TreeRow>, RouteError> {
     let resources = shape.node_count() * plan.resources_per_node;
     let hasher = KeyHasher::xxh3(plan.seed);
     let designs = [
-        (Design::shared(resources, plan.rate, hasher)?, Mistakes::Nested),
-        (Design::sized(plan.rate, hasher)?, Mistakes::Independent),
+        (Design::shared(resources, plan.fpr, hasher)?, Mistakes::Nested),
+        (Design::sized(plan.fpr, hasher)?, Mistakes::Independent),
     ];
     designs
         .into_iter()
-        .map(|(design, mistakes)| Experiment::new(plan, shape, design)?.run(mistakes))
+        .map(|(design, mistakes)| Simulation::new(plan, shape, design)?.run(mistakes))
         .collect()
 }
 
@@ -126,7 +125,7 @@ fn name(node: NodeId, index: u64) -> Vec<u8> {
     format!("{index} of {node}").into_bytes()
 }
 
-struct Experiment<'a> {
+struct Simulation<'a> {
     plan: &'a TreePlan,
     shape: CompleteTree,
     design: Design,
@@ -135,7 +134,7 @@ struct Experiment<'a> {
     levels: Vec<Vec<NodeId>>,
 }
 
-impl<'a> Experiment<'a> {
+impl<'a> Simulation<'a> {
     fn new(plan: &'a TreePlan, shape: CompleteTree, design: Design) -> Result<Self, RouteError> {
         let mut network = Network::new(design);
         let root = network.root();
@@ -159,8 +158,8 @@ impl<'a> Experiment<'a> {
     }
 
     fn run(mut self, mistakes: Mistakes) -> Result<TreeRow, RouteError> {
-        let rates = self.rates();
-        let expected = self.shape.expect(&rates, mistakes)?;
+        let fprs = self.fpr_by_level();
+        let expected = self.shape.expect(&fprs, mistakes)?;
         let (filter_bits, storage_bits) = self
             .network
             .nodes()
@@ -170,20 +169,19 @@ impl<'a> Experiment<'a> {
         let (absent_forwards, wrongly_found) = self.requests_for_absent()?;
         let (bytes_per_change, messages_per_change) = self.changes()?;
         Ok(TreeRow {
-            design: self.design.name(),
-            rate: self.plan.rate,
+            design: self.design.name().to_string(),
+            fpr: self.plan.fpr,
             nodes: self.shape.node_count(),
             resources: self.shape.node_count() * self.plan.resources_per_node,
             requests: self.plan.requests,
             lost: found.lost + wrongly_found,
             stretch: found.stretch,
-            expected_stretch: expected.stretch,
+            stretch_theory: expected.stretch,
             stretch_error: found.stretch_error,
             false_forwards: found.false_forwards,
-            expected_false_forwards: expected.false_forwards,
+            false_forwards_theory: expected.false_forwards,
             false_forwards_if_absent: absent_forwards,
-            expected_false_forwards_if_absent: expected.false_forwards_if_absent,
-            rates,
+            false_forwards_if_absent_theory: expected.false_forwards_if_absent,
             filter_bytes: filter_bits / 8,
             storage_bytes: storage_bits / 8,
             bytes_per_change,
@@ -194,14 +192,14 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// The mean rate of the filters of each level.
-    fn rates(&self) -> Vec<f64> {
-        let rate_of = |&id: &NodeId| {
+    /// The mean false-positive rate of the filters of each level.
+    fn fpr_by_level(&self) -> Vec<f64> {
+        let fpr_of = |&id: &NodeId| {
             let parent = self.network.node(id).and_then(Node::parent)?;
             self.network.node(parent)?.expected_fpr(id)
         };
         let mean = |level: &Vec<NodeId>| {
-            level.iter().filter_map(rate_of).fold(0.0, |sum, rate| sum + rate) / level.len() as f64
+            level.iter().filter_map(fpr_of).fold(0.0, |sum, fpr| sum + fpr) / level.len() as f64
         };
         self.levels.iter().map(mean).collect()
     }
@@ -226,13 +224,13 @@ impl<'a> Experiment<'a> {
         sums
     }
 
-    fn requests(&mut self) -> Result<Found, RouteError> {
+    fn requests(&mut self) -> Result<Deliveries, RouteError> {
         let nodes = self.shape.node_count();
         let mut random = Random::new(self.plan.seed);
         let (mut lost, mut forwards, mut sum, mut squares) = (0, 0, 0.0, 0.0);
         for _ in 0..self.plan.requests {
             let origin = random.below(nodes);
-            // Any other node, all with the same chance.
+            // Any other node, all with the same probability.
             let target = NodeId((origin + 1 + random.below(nodes - 1)) % nodes);
             let resource = name(target, random.below(self.plan.resources_per_node));
             let delivery = self.network.request(NodeId(origin), &resource)?;
@@ -243,7 +241,7 @@ impl<'a> Experiment<'a> {
         }
         let count = self.plan.requests as f64;
         let stretch = sum / count;
-        Ok(Found {
+        Ok(Deliveries {
             lost,
             stretch,
             stretch_error: ((squares / count - stretch * stretch).max(0.0) / count).sqrt(),
@@ -251,7 +249,7 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// Wrong turns per request for what nobody has, and how many found it nevertheless.
+    /// False forwards per request for an absent resource, and how many such requests found one.
     fn requests_for_absent(&mut self) -> Result<(f64, u64), RouteError> {
         let mut random = Random::new(!self.plan.seed);
         let (mut forwards, mut found) = (0, 0);
@@ -283,8 +281,8 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// What became of requests for existing resources.
-struct Found {
+/// The results of requests for existing resources.
+struct Deliveries {
     lost: u64,
     stretch: f64,
     stretch_error: f64,
@@ -297,20 +295,20 @@ mod tests {
 
     #[test]
     fn theory_and_measurement_agree_and_nothing_is_lost() {
-        // Filters that are shared err at their rate at the root alone, which nobody asks: only at a
-        // high rate do those of its children err at all.
-        for rate in [0.01, 0.1, 0.5] {
-            let plan = TreePlan { rate, requests: 4_000, changes: 200, ..TreePlan::default() };
-            for row in tree(&plan).unwrap() {
+        // Shared filters have their FPR at the root alone, whose filter is never queried: only at a
+        // high FPR do those of its children have false positives at all.
+        for fpr in [0.01, 0.1, 0.5] {
+            let plan = TreePlan { fpr, requests: 4_000, changes: 200, ..TreePlan::default() };
+            for row in measure(&plan).unwrap() {
                 assert_eq!(row.lost, 0, "{}", row.design);
-                // The rates of single filters scatter around the mean that theory takes, and
+                // The FPRs of single filters scatter around the mean that theory uses, and
                 // requests share filters: five standard errors, a tenth of the excess, and one
-                // wrong turn in all.
+                // false forward in all.
                 let allowed =
-                    5.0 * row.stretch_error + 0.1 * (row.expected_stretch - 1.0) + 2.0 / 4_000.0;
-                let difference = (row.stretch - row.expected_stretch).abs();
+                    5.0 * row.stretch_error + 0.1 * (row.stretch_theory - 1.0) + 2.0 / 4_000.0;
+                let difference = (row.stretch - row.stretch_theory).abs();
                 assert!(difference < allowed, "{row:?}");
-                let absent = (row.false_forwards_if_absent, row.expected_false_forwards_if_absent);
+                let absent = (row.false_forwards_if_absent, row.false_forwards_if_absent_theory);
                 assert!((absent.0 - absent.1).abs() < 0.15 * absent.1 + 0.01, "{row:?}");
                 assert!(row.messages_per_change <= f64::from(plan.depth));
                 assert!(row.summary_bytes < 1.05 * row.summary_entropy_bytes + 24.0, "{row:?}");
@@ -319,9 +317,9 @@ mod tests {
     }
 
     #[test]
-    fn plans_that_measure_nothing_are_refused() {
-        assert!(tree(&TreePlan { requests: 0, ..TreePlan::default() }).is_err());
-        assert!(tree(&TreePlan { arity: 0, ..TreePlan::default() }).is_err());
-        assert!(tree(&TreePlan { rate: 0.0, ..TreePlan::default() }).is_err());
+    fn invalid_plans_are_rejected() {
+        assert!(measure(&TreePlan { requests: 0, ..TreePlan::default() }).is_err());
+        assert!(measure(&TreePlan { arity: 0, ..TreePlan::default() }).is_err());
+        assert!(measure(&TreePlan { fpr: 0.0, ..TreePlan::default() }).is_err());
     }
 }

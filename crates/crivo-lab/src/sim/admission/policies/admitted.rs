@@ -1,14 +1,15 @@
-//! A doorkeeper before any policy.
+//! A doorkeeper in front of any policy.
 
-use super::{Outcome, Policy};
 use crivo_sketch::admission::{AgeingSketch, SecondRequest};
 
-/// Who says whether an object was asked for before.
+use super::{CacheAccess, CachePolicy};
+
+/// Decides whether an object was requested before.
 #[derive(Debug, Clone)]
 pub enum Doorkeeper {
-    /// A pair of filters that take turns.
+    /// Two filters in rotation.
     Filters(SecondRequest),
-    /// Counts that fade: from two on, an object was asked for before.
+    /// Ageing counts: from two on, an object was requested before.
     Counts(AgeingSketch),
 }
 
@@ -33,26 +34,26 @@ impl From<AgeingSketch> for Doorkeeper {
     }
 }
 
-/// Another policy that sees a miss only from the object's second request on.
+/// A policy that sees a miss only from the object's second request on.
 #[derive(Debug, Clone)]
 pub struct Admitted<P> {
     door: Doorkeeper,
     cache: P,
 }
 
-impl<P: Policy> Admitted<P> {
-    /// `cache`, with this doorkeeper before it.
+impl<P: CachePolicy> Admitted<P> {
+    /// `cache` behind this doorkeeper.
     pub fn new(door: impl Into<Doorkeeper>, cache: P) -> Self {
         Self { door: door.into(), cache }
     }
 }
 
-impl<P: Policy> Policy for Admitted<P> {
-    fn request(&mut self, object: u64) -> Outcome {
+impl<P: CachePolicy> CachePolicy for Admitted<P> {
+    fn request(&mut self, object: u64) -> CacheAccess {
         if self.cache.contains(object) || self.door.admit(object) {
             self.cache.request(object)
         } else {
-            Outcome::REFUSED
+            CacheAccess::REFUSED
         }
     }
 
@@ -83,19 +84,19 @@ mod tests {
         }
     }
 
-    fn check_by_hand(mut cache: impl Policy) {
-        let (miss, write, hit) = (Outcome::REFUSED, Outcome::WRITTEN, Outcome::HIT);
+    fn check_by_hand(mut cache: impl CachePolicy) {
+        let (miss, write, hit) = (CacheAccess::REFUSED, CacheAccess::WRITTEN, CacheAccess::HIT);
         for (object, expected) in [
             (1, miss),
             (1, write),
-            (1, hit), // kept from the second request on
+            (1, hit), // admitted at the second request
             (2, miss),
             (3, miss),
-            (4, miss), // asked for once: not kept
-            (1, hit),  // … and 1 is still there
+            (4, miss), // requested once: not admitted
+            (1, hit),  // 1 is still there
             (2, write),
-            (3, write), // 1 makes room
-            (1, write), // remembered: at once
+            (3, write), // evicts 1
+            (1, write), // still remembered
         ] {
             assert_eq!(cache.request(object), expected, "{object}");
         }

@@ -1,12 +1,11 @@
 //! Least recently used.
 
-use super::recency::Recency;
-use super::{Outcome, Policy};
 use crivo::ParameterError;
 
-/// Keeps what was asked for last: the oldest makes room for the newest.
-///
-/// It writes every miss.
+use super::recency::Recency;
+use super::{CacheAccess, CachePolicy};
+
+/// Evicts the least recently used object. Every miss is written.
 #[derive(Debug, Clone)]
 pub struct Lru {
     objects: Recency,
@@ -14,10 +13,10 @@ pub struct Lru {
 }
 
 impl Lru {
-    /// A cache for so many objects.
+    /// A cache for `capacity` objects.
     ///
     /// # Errors
-    /// If there is no room for one.
+    /// If `capacity` is 0.
     pub fn new(capacity: usize) -> Result<Self, ParameterError> {
         if capacity == 0 {
             return Err(ParameterError::new("capacity", capacity, "at least 1"));
@@ -26,16 +25,16 @@ impl Lru {
     }
 }
 
-impl Policy for Lru {
-    fn request(&mut self, object: u64) -> Outcome {
+impl CachePolicy for Lru {
+    fn request(&mut self, object: u64) -> CacheAccess {
         if self.objects.touch(object) {
-            return Outcome::HIT;
+            return CacheAccess::HIT;
         }
         if self.objects.count() >= self.capacity {
             self.objects.pop_oldest();
         }
         self.objects.push(object);
-        Outcome::WRITTEN
+        CacheAccess::WRITTEN
     }
 
     fn contains(&self, object: u64) -> bool {

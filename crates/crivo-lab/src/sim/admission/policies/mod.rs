@@ -1,27 +1,26 @@
-//! Caches that keep some of what passes by: which, is their policy.
+//! Cache policies, for simulation.
 //!
-//! They hold names of objects, all of one size, and no content: they are for simulation. Objects
-//! are numbers. A policy is told of every request and answers whether it was a hit, and what it
-//! wrote.
+//! A cache here holds the names of objects, which are numbers, and no content; all objects have the
+//! same size. A policy sees every request, and returns whether it was a hit and what was written.
 //!
 //! ```
-//! use crivo_lab::sim::admission::policies::{Lru, Outcome, Policy};
+//! use crivo_lab::sim::admission::policies::{CachePolicy, Lru};
 //!
 //! let mut cache = Lru::new(2)?;
 //! for object in [1, 2, 1, 3] {
-//!     cache.request(object); // 3 takes the place of 2, which nobody wanted for longest
+//!     cache.request(object); // 3 evicts 2, the least recently used
 //! }
 //! assert!(cache.request(1).hit);
 //! assert!(!cache.request(2).hit);
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
 //!
-//! | policy | what it keeps |
+//! | policy | it keeps |
 //! |---|---|
-//! | [`Lru`] | what was asked for last |
-//! | [`Admitted`] | another policy, which sees misses only from the second request on |
-//! | [`WTinyLfu`] | what is asked for most often lately, with a small window for newcomers |
-//! | [`S3Fifo`] | what was asked for again while it waited in a small queue |
+//! | [`Lru`] | the most recently requested objects |
+//! | [`Admitted`] | as another policy, which sees misses only from the second request on |
+//! | [`WTinyLfu`] | the objects most frequently requested of late, with a small window for new ones |
+//! | [`S3Fifo`] | objects that were requested again while they waited in a small queue |
 
 mod admitted;
 mod lru;
@@ -34,41 +33,41 @@ pub use lru::Lru;
 pub use s3fifo::S3Fifo;
 pub use tinylfu::WTinyLfu;
 
-/// What a request did.
+/// The effect of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Outcome {
+pub struct CacheAccess {
     /// The object was in the cache.
     pub hit: bool,
     /// The object was written to the cache. (Moving it from one queue of the cache to another
     /// writes nothing.)
     pub written: bool,
-    /// How many objects, this or others, came into the main part of the cache, where that is
-    /// separate from a window or a small queue for newcomers. A cache with its newcomers in memory
-    /// and the rest on flash writes just these to flash.
+    /// The number of objects, this or others, that entered the main part of the cache, where that is
+    /// separate from a window or a small queue for new objects. A cache with its new objects in
+    /// memory and the rest on flash writes exactly these to flash.
     pub written_to_main: u64,
 }
 
-impl Outcome {
-    /// The object was there.
+impl CacheAccess {
+    /// The object was in the cache.
     pub const HIT: Self = Self { hit: true, written: false, written_to_main: 0 };
-    /// The object was not there, and is not now.
+    /// The object was not in the cache, and was not admitted.
     pub const REFUSED: Self = Self { hit: false, written: false, written_to_main: 0 };
-    /// The object was not there, and is now, in a cache of one part.
+    /// The object was written to a cache that has one part only.
     pub const WRITTEN: Self = Self { hit: false, written: true, written_to_main: 1 };
 }
 
 /// A cache of objects that all have the same size.
-pub trait Policy {
-    /// A request for an object: it is served from the cache, or fetched and perhaps kept.
-    fn request(&mut self, object: u64) -> Outcome;
+pub trait CachePolicy {
+    /// Requests an object: it is served from the cache, or fetched and perhaps kept.
+    fn request(&mut self, object: u64) -> CacheAccess;
 
     /// Whether the object is in the cache. Nothing changes.
     fn contains(&self, object: u64) -> bool;
 
-    /// How many objects there are.
+    /// The number of objects in the cache.
     fn object_count(&self) -> usize;
 
-    /// How many objects there can be.
+    /// The maximum number of objects.
     fn capacity(&self) -> usize;
 }
 
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
     use crivo_sketch::admission::{AgeingSketch, SecondRequest};
 
-    fn all(capacity: usize) -> Vec<(&'static str, Box<dyn Policy>)> {
+    fn all(capacity: usize) -> Vec<(&'static str, Box<dyn CachePolicy>)> {
         let door = SecondRequest::new(100, 0.01).unwrap();
         vec![
             ("LRU", Box::new(Lru::new(capacity).unwrap())),
@@ -100,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_policy_keeps_its_books(
+        fn hits_and_writes_agree_with_the_content_of_the_cache(
             capacity in 2usize..30,
             requests in proptest::collection::vec(0u64..60, 0..600),
         ) {
@@ -109,12 +108,12 @@ mod tests {
                 let mut written = 0;
                 for &object in &requests {
                     let expected = cache.contains(object);
-                    let outcome = cache.request(object);
-                    prop_assert_eq!(outcome.hit, expected, "{}", name);
-                    prop_assert!(!(outcome.hit && outcome.written), "{}", name);
-                    prop_assert!(seen.contains(&object) || !outcome.hit, "{}", name);
+                    let access = cache.request(object);
+                    prop_assert_eq!(access.hit, expected, "{}", name);
+                    prop_assert!(!(access.hit && access.written), "{}", name);
+                    prop_assert!(seen.contains(&object) || !access.hit, "{}", name);
                     seen.insert(object);
-                    written += usize::from(outcome.written);
+                    written += usize::from(access.written);
                     prop_assert!(cache.object_count() <= cache.capacity(), "{}", name);
                     prop_assert!(cache.object_count() <= written, "{}", name);
                 }
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays() {
+    fn objects_that_fit_are_never_evicted() {
         for (name, mut cache) in all(20) {
             for round in 0..30 {
                 for object in 0..15 {
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_without_room_is_refused() {
+    fn too_small_a_capacity_is_rejected() {
         assert!(Lru::new(0).is_err());
         assert!(WTinyLfu::new(1).is_err());
         assert!(S3Fifo::new(1).is_err());

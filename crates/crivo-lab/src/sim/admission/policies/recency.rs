@@ -1,4 +1,4 @@
-//! A list of objects in the order of their last use, with every step in constant time.
+//! A list of objects in the order of their last use, with every operation in constant time.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ struct Entry {
     older: usize,
 }
 
-/// Objects from the newest to the oldest: a doubly linked list in a vector, and where each object
-/// is in it.
+/// Objects from the newest to the oldest: a doubly linked list in a vector, and the place of each
+/// object in it.
 #[derive(Debug, Clone)]
 pub(super) struct Recency {
     places: HashMap<u64, usize>,
@@ -42,7 +42,7 @@ impl Recency {
         self.places.contains_key(&object)
     }
 
-    /// Makes an object of the list its newest; answers whether it was in the list.
+    /// Moves an object to the front. Returns whether it was in the list.
     pub(super) fn touch(&mut self, object: u64) -> bool {
         let found = self.remove(object);
         if found {
@@ -51,7 +51,7 @@ impl Recency {
         found
     }
 
-    /// Takes in an object that is not in the list, as its newest.
+    /// Adds an object that is not in the list, at the front.
     pub(super) fn push(&mut self, object: u64) {
         let entry = Entry { object, newer: NONE, older: self.newest };
         let place = match self.free.pop() {
@@ -73,7 +73,7 @@ impl Recency {
         debug_assert!(before.is_none(), "{object} is in the list already");
     }
 
-    /// Takes an object out; answers whether it was there.
+    /// Removes an object. Returns whether it was in the list.
     pub(super) fn remove(&mut self, object: u64) -> bool {
         let Some(place) = self.places.remove(&object) else { return false };
         let Entry { newer, older, .. } = self.entries[place];
@@ -89,12 +89,12 @@ impl Recency {
         true
     }
 
-    /// The object that was not used for longest.
+    /// The least recently used object.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.entries.get(self.oldest).map(|entry| entry.object)
     }
 
-    /// Takes out the object that was not used for longest.
+    /// Removes the least recently used object.
     pub(super) fn pop_oldest(&mut self) -> Option<u64> {
         let object = self.oldest()?;
         self.remove(object);

@@ -2,26 +2,27 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::recency::Recency;
-use super::{Outcome, Policy};
 use crivo::ParameterError;
 
-/// The greatest count of requests to an object: two bits.
-const MOST: u8 = 3;
+use super::recency::Recency;
+use super::{CacheAccess, CachePolicy};
 
-/// Three queues: *small* for newcomers, *main* for those that were asked for again, and *ghost* for
-/// the names of those that were not.
+/// The maximum count of requests to an object: two bits.
+const MAX_COUNT: u8 = 3;
+
+/// Three queues: *small* for new objects, *main* for those that were requested again, and *ghost*
+/// for the names of those that were not.
 ///
 /// ```text
-///   miss, not a ghost ──► small ──┬── asked for twice or more while there ──► main ─┐
+///   miss, not a ghost ──► small ──┬── requested twice or more while there ──► main ─┐
 ///   miss, a ghost ────────────────│───────────────────────────────────────► main    │
 ///                                 └── otherwise: out, and its name ──► ghost        │
-///                                     main, asked for since: again from the start ◄─┤
+///                                     main, requested since: to the end of main   ◄─┤
 ///                                     otherwise: out                              ◄─┘
 /// ```
 ///
-/// Small has a tenth of the room, main the rest, and ghost remembers as many names as main has
-/// objects. A hit only counts, up to three; nothing moves.
+/// Small has a tenth of the capacity, main the rest, and ghost remembers as many names as main has
+/// objects. A hit increments a count, up to three, and moves nothing.
 ///
 /// J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, *FIFO queues are all you need for cache
 /// eviction*, SOSP 2023.
@@ -29,7 +30,7 @@ const MOST: u8 = 3;
 pub struct S3Fifo {
     small: VecDeque<u64>,
     main: VecDeque<u64>,
-    /// How often each object was asked for since it came, at most [`MOST`].
+    /// The requests for each object since it was written, at most [`MAX_COUNT`].
     counts: HashMap<u64, u8>,
     ghost: Ghost,
     small_room: usize,
@@ -37,10 +38,10 @@ pub struct S3Fifo {
 }
 
 impl S3Fifo {
-    /// A cache for so many objects.
+    /// A cache for `capacity` objects.
     ///
     /// # Errors
-    /// If there is no room for one in each of two queues.
+    /// If `capacity` is below 2: there are two queues.
     pub fn new(capacity: usize) -> Result<Self, ParameterError> {
         if capacity < 2 {
             return Err(ParameterError::new("capacity", capacity, "at least 2"));
@@ -56,7 +57,7 @@ impl S3Fifo {
         })
     }
 
-    /// Makes room for one. Answers how many objects came from small into main.
+    /// Makes room for one object. Returns how many were moved from small to main.
     fn make_room(&mut self) -> u64 {
         let mut promoted = 0;
         while self.counts.len() >= self.capacity {
@@ -69,8 +70,8 @@ impl S3Fifo {
         promoted
     }
 
-    /// Lets objects go from small: into main while they were asked for, until one goes out. Answers
-    /// how many went into main.
+    /// Evicts one object from small. Those before it in the queue that were requested again move to
+    /// main; returns their number.
     fn evict_from_small(&mut self) -> u64 {
         let mut promoted = 0;
         while let Some(object) = self.small.pop_front() {
@@ -93,7 +94,7 @@ impl S3Fifo {
         promoted
     }
 
-    /// Lets one object go out of main: the first that was not asked for since its last round.
+    /// Evicts one object from main: the first that was not requested since its last round.
     fn evict_from_main(&mut self) {
         while let Some(object) = self.main.pop_front() {
             match self.counts.get_mut(&object) {
@@ -110,11 +111,11 @@ impl S3Fifo {
     }
 }
 
-impl Policy for S3Fifo {
-    fn request(&mut self, object: u64) -> Outcome {
+impl CachePolicy for S3Fifo {
+    fn request(&mut self, object: u64) -> CacheAccess {
         if let Some(count) = self.counts.get_mut(&object) {
-            *count = (*count + 1).min(MOST);
-            return Outcome::HIT;
+            *count = (*count + 1).min(MAX_COUNT);
+            return CacheAccess::HIT;
         }
         let promoted = self.make_room();
         let known = self.ghost.remove(object);
@@ -124,7 +125,7 @@ impl Policy for S3Fifo {
             self.small.push_back(object);
         }
         self.counts.insert(object, 0);
-        Outcome { hit: false, written: true, written_to_main: promoted + u64::from(known) }
+        CacheAccess { hit: false, written: true, written_to_main: promoted + u64::from(known) }
     }
 
     fn contains(&self, object: u64) -> bool {
@@ -140,7 +141,7 @@ impl Policy for S3Fifo {
     }
 }
 
-/// Names in the order of their coming; the oldest is forgotten.
+/// The names of evicted objects, up to a maximum number; the oldest is forgotten.
 #[derive(Debug, Clone)]
 struct Ghost {
     names: Recency,
@@ -152,7 +153,7 @@ impl Ghost {
         Self { names: Recency::new(), room }
     }
 
-    /// Takes in a name that is not there.
+    /// Adds a name that is not there.
     fn push(&mut self, object: u64) {
         self.names.push(object);
         if self.names.count() > self.room {
@@ -177,19 +178,19 @@ mod tests {
             assert!(!cache.request(object).hit); // small: 1 … 10, since nothing had to go
         }
         assert!(cache.request(1).hit && cache.request(1).hit && cache.request(2).hit);
-        // 1 was asked for twice: into main. 2 only once: out, and its name is kept.
-        let outcome = cache.request(11);
-        assert_eq!((outcome.hit, outcome.written_to_main), (false, 1));
+        // 1 was requested twice: into main. 2 only once: evicted, and its name is kept.
+        let access = cache.request(11);
+        assert_eq!((access.hit, access.written_to_main), (false, 1));
         assert!(cache.contains(1) && !cache.contains(2));
         assert_eq!(cache.main, [1]);
         // 2 is a ghost: straight into main; 3 makes room.
         assert_eq!(cache.request(2).written_to_main, 1);
         assert_eq!(cache.main, [1, 2]);
         assert!(!cache.contains(3) && cache.contains(4));
-        // A stream of newcomers does not touch main.
+        // A stream of new objects does not touch main.
         for object in 100..200 {
-            let outcome = cache.request(object);
-            assert_eq!((outcome.written, outcome.written_to_main), (true, 0));
+            let access = cache.request(object);
+            assert_eq!((access.written, access.written_to_main), (true, 0));
         }
         assert!(cache.contains(1) && cache.contains(2));
         assert_eq!(cache.object_count(), 10);

@@ -1,17 +1,18 @@
-//! W-TinyLFU: a small window for newcomers, and a duel before they enter.
+//! W-TinyLFU: a small window for new objects, and a main part that admits by frequency.
 
-use super::recency::Recency;
-use super::{Outcome, Policy};
 use crivo::{BuildError, ParameterError};
 use crivo_sketch::admission::AgeingSketch;
 
-/// A window of 1% for newcomers, and a main part that a newcomer enters only if it was asked for
-/// more often, lately, than the one that would have to go.
+use super::recency::Recency;
+use super::{CacheAccess, CachePolicy};
+
+/// A window of 1% for new objects, and a main part that admits an object only if it was requested
+/// more often of late than the one that it would evict.
 ///
 /// ```text
-///   miss ──► window (LRU, 1%) ──► duel by counts ──► probation ──hit──► protected
+///   miss ──► window (LRU, 1%) ──► more frequent? ──► probation ──hit──► protected
 ///                                     │                  ▲                  │
-///                                     └── loser: out     └──── overflow ────┘
+///                                     └── no: out        └──── overflow ────┘
 /// ```
 ///
 /// The main part is LRU in two segments: *probation*, and *protected* with four fifths of it, for
@@ -31,10 +32,10 @@ pub struct WTinyLfu {
 }
 
 impl WTinyLfu {
-    /// A cache for so many objects.
+    /// A cache for `capacity` objects.
     ///
     /// # Errors
-    /// If there is no room for one in the window and one in the main part, or no memory.
+    /// If `capacity` is below 2, one for the window and one for the main part, or memory is exhausted.
     pub fn new(capacity: usize) -> Result<Self, BuildError> {
         if capacity < 2 {
             return Err(ParameterError::new("capacity", capacity, "at least 2").into());
@@ -51,8 +52,7 @@ impl WTinyLfu {
         })
     }
 
-    /// The oldest of an overfull window has to go somewhere. Answers whether it came into the main
-    /// part.
+    /// Moves the oldest object out of an overfull window. Returns whether it entered the main part.
     fn leave_window(&mut self) -> bool {
         let Some(candidate) = self.window.pop_oldest() else { return false };
         let main_count = self.probation.count() + self.protected.count();
@@ -62,10 +62,10 @@ impl WTinyLfu {
                 _ => &mut self.probation,
             };
             let victim = segment.oldest();
-            let stronger = victim.is_none_or(|victim| {
+            let is_more_frequent = victim.is_none_or(|victim| {
                 self.counts.estimate(&candidate) > self.counts.estimate(&victim)
             });
-            if !stronger {
+            if !is_more_frequent {
                 return false;
             }
             segment.pop_oldest();
@@ -75,11 +75,11 @@ impl WTinyLfu {
     }
 }
 
-impl Policy for WTinyLfu {
-    fn request(&mut self, object: u64) -> Outcome {
+impl CachePolicy for WTinyLfu {
+    fn request(&mut self, object: u64) -> CacheAccess {
         self.counts.observe(&object);
         if self.window.touch(object) || self.protected.touch(object) {
-            return Outcome::HIT;
+            return CacheAccess::HIT;
         }
         if self.probation.remove(object) {
             self.protected.push(object);
@@ -88,11 +88,11 @@ impl Policy for WTinyLfu {
             {
                 self.probation.push(demoted);
             }
-            return Outcome::HIT;
+            return CacheAccess::HIT;
         }
         self.window.push(object);
         let entered = self.window.count() > self.window_room && self.leave_window();
-        Outcome { hit: false, written: true, written_to_main: u64::from(entered) }
+        CacheAccess { hit: false, written: true, written_to_main: u64::from(entered) }
     }
 
     fn contains(&self, object: u64) -> bool {
@@ -124,11 +124,11 @@ mod tests {
             assert!(cache.request(object).hit); // protected, and the first is pushed back: 1
         }
         assert_eq!((cache.probation.oldest(), cache.protected.count()), (Some(1), 4));
-        // 6 was asked for once, 1 twice: 6 loses the duel when 7 comes.
-        let outcome = cache.request(7);
-        assert_eq!((outcome.written, outcome.written_to_main), (true, 0));
+        // 6 was requested once, 1 twice: 6 is evicted when 7 comes.
+        let access = cache.request(7);
+        assert_eq!((access.written, access.written_to_main), (true, 0));
         assert!(!cache.contains(6) && cache.contains(1) && cache.contains(7));
-        // 7 is asked for twice more, and wins its duel with 1.
+        // 7 is requested twice more, and evicts 1.
         assert!(cache.request(7).hit && cache.request(7).hit);
         assert_eq!(cache.request(8).written_to_main, 1);
         assert!(!cache.contains(1) && cache.contains(7));

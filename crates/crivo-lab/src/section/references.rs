@@ -67,7 +67,7 @@ pub enum Source {
 }
 
 impl Source {
-    pub(super) const ALL: &[Self] = &[
+    pub(crate) const ALL: &[Self] = &[
         Self::Silva2022,
         Self::MartinsJesus2015,
         Self::Bonet2016,
@@ -101,7 +101,7 @@ impl Source {
     ];
 
     /// Its name in links, how it is cited, and the whole entry.
-    pub(super) const fn entry(self) -> (&'static str, &'static str, &'static str) {
+    pub(crate) const fn entry(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Silva2022 => (
                 "silva-2022",
