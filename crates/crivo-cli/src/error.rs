@@ -6,6 +6,7 @@ use std::{fmt, io};
 use crivo::codec::{CodecError, DecodeError, FileError};
 use crivo::filter::{Full, PlanError};
 use crivo::{BuildError, ParameterError};
+use crivo_core::spill::SpillError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +88,12 @@ macro_rules! from_library_error {
 }
 
 from_library_error!(BuildError, Full, ParameterError, PlanError);
+
+impl From<SpillError> for Error {
+    fn from(error: SpillError) -> Self {
+        Self::Message(without_number(&error.cause, error.to_string()))
+    }
+}
 
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {

@@ -21,6 +21,8 @@ pub mod check;
 pub mod file;
 pub mod memory;
 pub mod mix;
+#[cfg(feature = "spill")]
+pub mod spill;
 pub mod wire;
 
 pub use error::{BuildError, ParameterError};

@@ -8,10 +8,11 @@ use crivo::filter::Kind;
 use crivo::filter::choose::Abilities;
 use crivo::filter::{AnyFilter, OperationError, Plan};
 use crivo::{Digest, KeyHasher};
+use crivo_core::spill::DistinctDigests;
 use serde::Serialize;
 
 use crate::describe::{FilterSummary, fpr_with, past_capacity_with};
-use crate::distinct::{Distinct, gather};
+use crate::distinct::gather;
 use crate::error::Error;
 use crate::human;
 use crate::input::InputArgs;
@@ -204,16 +205,16 @@ impl BuildArgs {
     /// The filter, and the numbers of all and of distinct keys.
     fn build<const W: usize>(
         &self,
-        keys: Distinct<W>,
+        keys: DistinctDigests<W>,
         hasher: KeyHasher,
     ) -> Result<(AnyFilter, u64, u64), Error> {
-        let (total, distinct) = (keys.total, keys.distinct);
+        let (total, distinct) = (keys.total(), keys.count());
         let plan = self.plan(distinct)?;
         if !Abilities::of(self.kind).dynamic {
             let mut digests = Vec::new();
             keys.each(|digest, _| {
-                digests.push(digest);
-                Ok(())
+                digests.push(Digest::new(digest));
+                Ok::<(), Error>(())
             })?;
             return Ok((plan.build(hasher, digests)?, total, distinct));
         }
@@ -225,9 +226,9 @@ impl BuildArgs {
                     self.insert_all(&mut filter, &batch, distinct)?;
                     batch.clear();
                 }
-                batch.push(digest);
+                batch.push(Digest::new(digest));
             }
-            Ok(())
+            Ok::<(), Error>(())
         })?;
         self.insert_all(&mut filter, &batch, distinct)?;
         Ok((filter, total, distinct))

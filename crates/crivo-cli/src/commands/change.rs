@@ -7,8 +7,9 @@ use crivo::Digest;
 use crivo::codec::{DecodeError, Header};
 use crivo::filter::Kind;
 use crivo::filter::{AnyFilter, Filter};
+use crivo_core::spill::DistinctDigests;
 
-use crate::distinct::{Distinct, gather};
+use crate::distinct::gather;
 use crate::error::Error;
 use crate::input::InputArgs;
 use crate::secret::KeyFileArgs;
@@ -72,10 +73,10 @@ impl ChangeArgs {
     fn update<const W: usize>(
         &self,
         header: &Header,
-        keys: Distinct<W>,
+        keys: DistinctDigests<W>,
         mut change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
-        let (input_keys, distinct_keys) = (keys.total, keys.distinct);
+        let (input_keys, distinct_keys) = (keys.total(), keys.count());
         let (filter, changed) = update::update(&self.file, self.key.options()?, |filter| {
             let kind = Some(filter.kind());
             if kind != header.filter_kind() || filter.hasher().identity() != header.hash() {
@@ -85,8 +86,8 @@ impl ChangeArgs {
             }
             let mut changed = 0;
             keys.each(|digest, copies| {
-                changed += change(filter, digest, copies)?;
-                Ok(())
+                changed += change(filter, Digest::new(digest), copies)?;
+                Ok::<(), Error>(())
             })?;
             Ok(changed)
         })?;

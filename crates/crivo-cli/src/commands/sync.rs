@@ -4,10 +4,11 @@ mod lines;
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use crivo_core::spill::{SpillError, SpoolReader};
 use crivo_exchange::{Action, ExchangeKey, Id, Session, Traffic};
 
 use self::lines::{LineFile, ReceivedLines};
@@ -63,7 +64,7 @@ impl SyncArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         let file = LineFile::open(&self.file)?;
         let mut link = self.peer.link()?;
-        let mut received_lines = ReceivedLines::new()?;
+        let mut received_lines = ReceivedLines::default();
         let found = match reconcile(&file, &mut link, &mut received_lines) {
             Ok(found) => found,
             Err(error) => {
@@ -72,8 +73,9 @@ impl SyncArgs {
             }
         };
         let (sent, received) = link.close()?;
+        let mut received_lines = received_lines.into_reader()?;
         if self.apply {
-            file.append(received_lines.reader()?)?;
+            file.append(&mut received_lines)?;
         }
         let traffic = found.traffic;
         let missing_there = found.missing_there.len() as u64;
@@ -92,7 +94,7 @@ impl SyncArgs {
     fn print(
         &self,
         file: &LineFile,
-        received_lines: &mut ReceivedLines,
+        received_lines: &mut SpoolReader,
         found: SyncResult,
     ) -> Result<(), Error> {
         match &self.output {
@@ -164,14 +166,15 @@ fn reconcile(
 fn print_difference(
     mut out: impl Write,
     file: &LineFile,
-    received_lines: &mut ReceivedLines,
+    received_lines: &mut SpoolReader,
     found: SyncResult,
     cannot: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
     let mut print = |sign: &[u8], line: &[u8]| {
         [sign, line, b"\n"].iter().try_for_each(|piece| out.write_all(piece)).map_err(&cannot)
     };
-    lines::each_line(received_lines.reader()?, |line| print(b"+", line))?;
+    received_lines.rewind().map_err(SpillError::from)?;
+    lines::each_line(received_lines, |line| print(b"+", line))?;
     let SyncResult { key, mut missing_there, .. } = found;
     if !missing_there.is_empty() {
         file.each(|line| {

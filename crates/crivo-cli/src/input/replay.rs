@@ -6,12 +6,13 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::slice;
 
+use crivo_core::spill::{SpillError, temporary_file};
+
 use super::chunks::Chunks;
 use super::layout::RecordFormat;
 use super::progress::InputProgress;
 use super::source::{Input, cannot_read};
 use crate::error::Error;
-use crate::spill;
 
 /// An input that can be read several times.
 #[derive(Debug)]
@@ -35,9 +36,9 @@ impl Replay {
         let name = input.name();
         let progress = InputProgress::over(slice::from_ref(&path));
         let mut source = progress.watch(input.open().map_err(|error| cannot_read(&name, &error))?);
-        let mut file = spill::temporary()?;
+        let mut file = temporary_file()?;
         // `copy` does not say which side failed; a full disk is the likelier cause.
-        io::copy(&mut source, &mut file).map_err(spill::temporary_error)?;
+        io::copy(&mut source, &mut file).map_err(SpillError::from)?;
         progress.finish();
         Ok(Self { path, spooled: Some(file) })
     }
@@ -53,7 +54,7 @@ impl Replay {
             Some(file) => {
                 let name = self.path.display().to_string();
                 let rewound = file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
-                let file = rewound.map_err(spill::temporary_error)?;
+                let file = rewound.map_err(SpillError::from)?;
                 Input::Spooled { file, name }
             }
         };

@@ -1,9 +1,10 @@
 //! First occurrences of records.
 
-use super::RecordSet;
-use super::files::{EntryFile, NUMBERED, Partitions, from_numbered, numbered};
+use crivo_core::spill::{Entries, Partitions};
+
 use super::marks::{MarkLists, MarkedRecords};
-use super::set::InsertResult;
+use super::set::{InsertResult, RecordSet};
+use super::{from_numbered, partition, to_numbered};
 use crate::error::Error;
 
 /// Distinguishes first occurrences of records from repetitions.
@@ -17,7 +18,7 @@ pub(crate) struct Deduplicator {
     memory: u64,
     /// The number of undecided records.
     undecided_count: u64,
-    undecided: Option<Box<Partitions<NUMBERED>>>,
+    undecided: Option<Box<Partitions<3>>>,
 }
 
 /// Whether a record is new.
@@ -56,8 +57,10 @@ impl Deduplicator {
                 InsertResult::New => Occurrence::First,
                 InsertResult::Known => Occurrence::Repeated,
                 InsertResult::Full => {
-                    let files = undecided.get_or_insert_with(|| Box::new(Partitions::new(0)));
-                    files.push(digests[index], numbered(*undecided_count, digests[index]))?;
+                    let digest = digests[index];
+                    undecided
+                        .get_or_insert_default()
+                        .push(partition(digest, 0), to_numbered(*undecided_count, digest))?;
                     *undecided_count += 1;
                     Occurrence::Undecided
                 }
@@ -81,35 +84,35 @@ impl Deduplicator {
 }
 
 fn decide_all(
-    undecided: Partitions<NUMBERED>,
+    undecided: Partitions<3>,
     memory: u64,
     level: u32,
     lists: &mut MarkLists,
 ) -> Result<(), Error> {
-    undecided.into_files().into_iter().try_for_each(|file| decide(file, memory, level, lists))
+    let mut files = undecided.into_entries()?.into_iter();
+    files.try_for_each(|file| decide(file, memory, level, lists))
 }
 
 /// Decides the records of one file, whose numbers ascend.
 fn decide(
-    file: EntryFile<NUMBERED>,
+    mut file: Entries<3>,
     memory: u64,
     level: u32,
     lists: &mut MarkLists,
 ) -> Result<(), Error> {
-    let mut file = file.written()?;
     if file.is_empty() {
         return Ok(());
     }
     let mut set = RecordSet::with_memory(memory);
-    let mut undecided = None;
+    let mut undecided: Option<Box<Partitions<3>>> = None;
     file.each(|entry| {
         let (number, digest) = from_numbered(entry);
         match set.insert(digest) {
             InsertResult::New => lists.push(number),
             InsertResult::Known => Ok(()),
-            InsertResult::Full => undecided
-                .get_or_insert_with(|| Box::new(Partitions::new(level)))
-                .push(digest, entry),
+            InsertResult::Full => {
+                Ok(undecided.get_or_insert_default().push(partition(digest, level), entry)?)
+            }
         }
     })?;
     lists.end_list();

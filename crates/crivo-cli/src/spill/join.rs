@@ -1,12 +1,11 @@
 //! The semi-join of two inputs: which records of one are in the other.
 
-use super::RecordSet;
-use super::files::{NUMBERED, Partitions, WrittenEntries, from_numbered, numbered};
-use super::marks::{MarkLists, MarkedRecords};
-use super::set::InsertResult;
-use crate::error::Error;
+use crivo_core::spill::{Entries, Partitions};
 
-const DIGEST_BYTES: usize = 16;
+use super::marks::{MarkLists, MarkedRecords};
+use super::set::{InsertResult, RecordSet};
+use super::{from_entry, from_numbered, partition, to_entry, to_numbered};
+use crate::error::Error;
 
 /// Finds the records of one input, the left one, that are also in the other.
 ///
@@ -22,10 +21,10 @@ pub(crate) struct SemiJoin {
     level: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Spilled {
-    left: Partitions<NUMBERED>,
-    right: Partitions<DIGEST_BYTES>,
+    left: Partitions<3>,
+    right: Partitions<2>,
 }
 
 impl SemiJoin {
@@ -44,11 +43,8 @@ impl SemiJoin {
         if self.left.insert(digest) != InsertResult::Full {
             return Ok(());
         }
-        let level = self.level;
-        let spilled = self.spilled.get_or_insert_with(|| {
-            Box::new(Spilled { left: Partitions::new(level), right: Partitions::new(level) })
-        });
-        spilled.left.push(digest, numbered(number, digest))
+        let spilled = self.spilled.get_or_insert_default();
+        Ok(spilled.left.push(partition(digest, self.level), to_numbered(number, digest))?)
     }
 
     /// Adds a right record, after all left ones.
@@ -59,7 +55,9 @@ impl SemiJoin {
             return Ok(());
         }
         match &mut self.spilled {
-            Some(spilled) => spilled.right.push(digest, digest.to_le_bytes()),
+            Some(spilled) => {
+                Ok(spilled.right.push(partition(digest, self.level), to_entry(digest))?)
+            }
             None => Ok(()),
         }
     }
@@ -88,8 +86,7 @@ fn process_all(
     lists: &mut MarkLists,
 ) -> Result<(), Error> {
     let Spilled { left, right } = *spilled;
-    for (left, right) in left.into_files().into_iter().zip(right.into_files()) {
-        let (left, right) = (left.written()?, right.written()?);
+    for (left, right) in left.into_entries()?.into_iter().zip(right.into_entries()?) {
         if !left.is_empty() && !right.is_empty() {
             process(left, right, SemiJoin::at_level(memory, level + 1), lists)?;
         }
@@ -99,8 +96,8 @@ fn process_all(
 
 /// Processes one pair of files.
 fn process(
-    mut left: WrittenEntries<NUMBERED>,
-    mut right: WrittenEntries<DIGEST_BYTES>,
+    mut left: Entries<3>,
+    mut right: Entries<2>,
     mut join: SemiJoin,
     lists: &mut MarkLists,
 ) -> Result<(), Error> {
@@ -108,7 +105,7 @@ fn process(
         let (number, digest) = from_numbered(entry);
         join.add_left(number, digest)
     })?;
-    right.each(|entry| join.add_right(u128::from_le_bytes(entry)))?;
+    right.each(|entry| join.add_right(from_entry(entry)))?;
     drop(right);
     let SemiJoin { left: set, in_both, spilled, memory, level } = join;
     left.each(|entry| {

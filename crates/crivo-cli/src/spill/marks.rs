@@ -1,9 +1,9 @@
 //! Marked records, queried in the order of the input.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use super::files::{Spool, temporary_error};
+use crivo_core::spill::{SpillError, Spool, SpoolReader};
+
 use crate::error::Error;
 
 /// How many records are loaded together: one bit each.
@@ -27,7 +27,7 @@ impl MarkLists {
     /// Marks a record, whose number is larger than the one before it in the same list.
     pub(super) fn push(&mut self, number: u64) -> Result<(), Error> {
         self.count += 1;
-        self.numbers.write(&number.to_le_bytes())
+        Ok(self.numbers.write(&number.to_le_bytes())?)
     }
 
     /// Ends a list.
@@ -45,7 +45,7 @@ impl MarkLists {
             lists.push(MarkList { next: start, end, piece: Vec::new() });
             start = end;
         }
-        let file = self.numbers.into_file()?;
+        let file = self.numbers.into_reader()?;
         let bits = vec![0; (WINDOW / 64) as usize];
         Ok(MarkedRecords { file, lists, window: None, bits })
     }
@@ -54,7 +54,7 @@ impl MarkLists {
 /// The marked records, queried in ascending order.
 #[derive(Debug)]
 pub(crate) struct MarkedRecords {
-    file: Option<File>,
+    file: SpoolReader,
     lists: Vec<MarkList>,
     /// The number of the first record in `bits`.
     window: Option<u64>,
@@ -77,10 +77,8 @@ impl MarkedRecords {
         if self.window != Some(start) {
             self.bits.fill(0);
             self.window = Some(start);
-            if let Some(file) = &mut self.file {
-                for list in &mut self.lists {
-                    list.set_bits(file, start, &mut self.bits).map_err(temporary_error)?;
-                }
+            for list in &mut self.lists {
+                list.set_bits(&mut self.file, start, &mut self.bits)?;
             }
         }
         let bit = number - start;
@@ -90,7 +88,12 @@ impl MarkedRecords {
 
 impl MarkList {
     /// Sets the bits of the numbers in the window that begins at `start`.
-    fn set_bits(&mut self, file: &mut File, start: u64, bits: &mut [u64]) -> std::io::Result<()> {
+    fn set_bits(
+        &mut self,
+        file: &mut SpoolReader,
+        start: u64,
+        bits: &mut [u64],
+    ) -> Result<(), SpillError> {
         loop {
             while let Some(&number) = self.piece.last() {
                 if number >= start + WINDOW {

@@ -1,7 +1,7 @@
 //! Exact answers about more records than memory holds.
 //!
 //! A record is represented by a 128-bit hash ([`RecordHasher`]), which takes about 20 bytes in a
-//! [`RecordSet`]. When a set has used its memory, it is closed, and records that are not in it go to
+//! [`RecordSet`](set::RecordSet). When a set has used its memory, it is closed, and records that are not in it go to
 //! one of 64 files, chosen by bits of the digest: equal records meet in the same file, and each file
 //! is small enough to be processed in memory. A file that is not is partitioned again, by other bits.
 //!
@@ -22,27 +22,44 @@
 //! are useless to an attacker. It is not a cryptographic hash, however.
 
 mod dedup;
-mod files;
 mod join;
 mod marks;
 mod set;
 
 use std::hash::{BuildHasher, RandomState};
 
+use crivo_core::spill::{PARTITION_BITS, PARTITIONS};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub(crate) use dedup::{Deduplicator, Occurrence};
-pub(crate) use files::{Spool, temporary, temporary_error};
 pub(crate) use join::SemiJoin;
-pub(crate) use set::RecordSet;
 
-/// The number of files over which a full set spreads the rest, as a power of two.
-const PARTITION_BITS: u32 = 6;
-const PARTITIONS: usize = 1 << PARTITION_BITS;
-
-/// The file of a digest. Sets place digests by their high bits; files are chosen by the low ones.
+/// The partition of a digest. Sets place digests by their high bits; partitions use the low ones.
 fn partition(digest: u128, level: u32) -> usize {
     digest.rotate_right(level * PARTITION_BITS) as usize % PARTITIONS
+}
+
+/// A digest in a file.
+type DigestEntry = [u64; 2];
+
+fn to_entry(digest: u128) -> DigestEntry {
+    [digest as u64, (digest >> 64) as u64]
+}
+
+fn from_entry([low, high]: DigestEntry) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// A record's number and digest in a file.
+type NumberedEntry = [u64; 3];
+
+fn to_numbered(number: u64, digest: u128) -> NumberedEntry {
+    let [low, high] = to_entry(digest);
+    [number, low, high]
+}
+
+fn from_numbered([number, low, high]: NumberedEntry) -> (u64, u128) {
+    (number, from_entry([low, high]))
 }
 
 /// Hashes keys to 128 bits, differently in each run.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::set::InsertResult;
+use super::set::{InsertResult, RecordSet};
 use super::*;
 use crate::error::Error;
 

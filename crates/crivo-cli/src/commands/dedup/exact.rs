@@ -1,13 +1,14 @@
 //! Exact deduplication of any number of records.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+
+use crivo_core::spill::{SpillError, Spool};
 
 use super::summary::DedupSummary;
 use crate::commands::records::{Printer, each_hashed_chunk};
 use crate::error::Error;
 use crate::input::{InputArgs, Pieces};
-use crate::spill::{Deduplicator, Occurrence, Spool, temporary_error};
+use crate::spill::{Deduplicator, Occurrence};
 
 /// The buffer for reading deferred records.
 const READ_BYTES: usize = 1 << 18;
@@ -68,16 +69,15 @@ struct DeferredRecords {
 impl DeferredRecords {
     fn push(&mut self, record: &[u8]) -> Result<(), Error> {
         self.spool.write(&(record.len() as u64).to_le_bytes())?;
-        self.spool.write(record)
+        Ok(self.spool.write(record)?)
     }
 
     /// Visits them in order, numbered from 0.
     fn replay(self, mut visit: impl FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
-        let Some(file) = self.spool.into_file()? else { return Ok(()) };
-        let mut file = BufReader::with_capacity(READ_BYTES, file);
+        let mut file = BufReader::with_capacity(READ_BYTES, self.spool.into_reader()?);
         let mut record = Vec::new();
         let mut number = 0;
-        while read_record(&mut file, &mut record).map_err(temporary_error)? {
+        while read_record(&mut file, &mut record).map_err(SpillError::from)? {
             visit(number, &record)?;
             number += 1;
         }
@@ -86,7 +86,7 @@ impl DeferredRecords {
 }
 
 /// Reads the next record. Returns whether there is one.
-fn read_record(file: &mut BufReader<File>, record: &mut Vec<u8>) -> io::Result<bool> {
+fn read_record(file: &mut impl BufRead, record: &mut Vec<u8>) -> io::Result<bool> {
     if file.fill_buf()?.is_empty() {
         return Ok(false);
     }

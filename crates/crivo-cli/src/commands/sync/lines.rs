@@ -1,12 +1,13 @@
 //! A file as a set of lines, which is read several times and replaced atomically.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crivo_core::file;
+use crivo_core::spill::{Spool, SpoolReader};
 use crivo_exchange::{ExchangeKey, Id, IdSet};
 use memchr::memchr_iter;
-use tempfile::NamedTempFile;
 
 use crate::error::Error;
 use crate::input::compression_of;
@@ -97,9 +98,7 @@ impl LineFile {
     /// nothing.
     pub(super) fn append(&self, lines: impl Read) -> Result<(), Error> {
         let cannot = Error::changing(&self.path);
-        // A link is followed: its target is replaced.
-        let path = fs::canonicalize(&self.path).map_err(&cannot)?;
-        let now = fs::metadata(&path).map_err(&cannot)?;
+        let now = fs::metadata(&self.path).map_err(&cannot)?;
         let modified = |metadata: &Metadata| metadata.modified().ok();
         if now.len() != self.metadata.len() || modified(&now) != modified(&self.metadata) {
             return Err(Error::new(format_args!(
@@ -107,18 +106,13 @@ impl LineFile {
                 self.path.display()
             )));
         }
-        let directory = path.parent().unwrap_or(Path::new("."));
-        let mut new = NamedTempFile::new_in(directory).map_err(&cannot)?;
-        append_to(&mut new, self.reader()?, lines).map_err(&cannot)?;
-        new.as_file().set_permissions(now.permissions()).map_err(&cannot)?;
-        new.as_file().sync_all().map_err(&cannot)?;
-        new.persist(&path).map_err(|error| cannot(error.error))?;
-        Ok(())
+        let old = self.reader()?;
+        file::replace(&self.path, |new| append_to(new, old, lines)).map_err(&cannot)
     }
 }
 
 /// Writes the old lines, then the new ones.
-fn append_to(new: &mut NamedTempFile, mut old: File, mut lines: impl Read) -> io::Result<()> {
+fn append_to(new: &mut File, mut old: File, mut lines: impl Read) -> io::Result<()> {
     io::copy(&mut old, new)?;
     if old.metadata()?.len() > 0 {
         let mut last = [0];
@@ -132,35 +126,21 @@ fn append_to(new: &mut NamedTempFile, mut old: File, mut lines: impl Read) -> io
 }
 
 /// Received lines, in a temporary file until the exchange has succeeded.
-#[derive(Debug)]
-pub(super) struct ReceivedLines {
-    file: BufWriter<File>,
-}
+#[derive(Debug, Default)]
+pub(super) struct ReceivedLines(Spool);
 
 impl ReceivedLines {
-    pub(super) fn new() -> Result<Self, Error> {
-        let file = tempfile::tempfile().map_err(cannot_spool)?;
-        Ok(Self { file: BufWriter::new(file) })
-    }
-
     pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Error> {
         if line.contains(&b'\n') {
             return Err(Error::new(
                 "the peer sent a line that contains a line feed; nothing was changed",
             ));
         }
-        self.file.write_all(line).and_then(|()| self.file.write_all(b"\n")).map_err(cannot_spool)
+        self.0.write(line)?;
+        Ok(self.0.write(b"\n")?)
     }
 
-    /// Reads all lines from the beginning.
-    pub(super) fn reader(&mut self) -> Result<&File, Error> {
-        self.file.flush().map_err(cannot_spool)?;
-        self.file.get_mut().rewind().map_err(cannot_spool)?;
-        Ok(self.file.get_ref())
+    pub(super) fn into_reader(self) -> Result<SpoolReader, Error> {
+        Ok(self.0.into_reader()?)
     }
-}
-
-fn cannot_spool(error: io::Error) -> Error {
-    let directory = std::env::temp_dir();
-    Error::new(format_args!("cannot store lines in {}: {error}; set TMPDIR", directory.display()))
 }
