@@ -117,8 +117,3 @@ pub use patterns::Patterns;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// The examples of the project's README: they need this crate and the filter library.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ProjectReadme;

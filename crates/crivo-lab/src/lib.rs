@@ -58,3 +58,8 @@ pub use random::{RandomStrings, random_stream};
 pub use settings::{ListIdentity, Options, Scale, Settings};
 pub use study::Study;
 pub use words::{WORDS_LICENCE, Words};
+
+/// The examples of the project's README: this crate knows every crate that they use.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ProjectReadme;
