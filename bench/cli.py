@@ -6,11 +6,11 @@
     bench/cli.py --words /usr/share/dict/words  and a list of words
     bench/cli.py --lines 1_000_000              a minute
 
-Contestants take turns, once to warm up and then several times, every time in another order. Who takes
+Contestants take turns, once to warm up and then several times, every time in another order. A contestant that takes
 three seconds or more runs half as often; where all take less than half a second, all run more often.
 All read a file on their standard input and write to a file; every output is compared with crivo's. The
 median time counts; the memory is what GNU time tells, if it is there. Rivals are looked for on the PATH
-(cargo install runiq huniq) and left out with a word if they are not there. The table at the end is that
+(cargo install runiq huniq) and left out, with a message, if they are not there. The table at the end is that
 of the README: below a rival's name stands its time over crivo's, so that above 1 crivo is faster.
 """
 
@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A contestant that takes so long runs half as often; if all take less than the other, all run so many
+# A contestant that takes this long runs half as often; if all take less than the other, all run this many
 # times as often.
 SLOW_SECONDS = 3
 SHORT_SECONDS, SHORT_TIMES = 0.5, 8
@@ -82,11 +82,11 @@ def run(command, source, target):
     return seconds
 
 
-def run_for_memory(command, source, target, folder):
+def run_for_memory(command, source, target, directory):
     """The same by way of GNU time, if it is there: the seconds, and the memory in words."""
     if shutil.which("time") is None:
         return run(command, source, target), "–"
-    report = folder / "memory"
+    report = directory / "memory"
     seconds = run(["time", "-f", "%M", "-o", report, *command], source, target)
     return seconds, f"{int(report.read_text()) / 1e3:.0f} MB"
 
@@ -101,16 +101,16 @@ class Contest:
             print(f"{name} is not on the PATH: left out", file=sys.stderr)
         self.commands = [crivo] + [RIVALS[name] for name in self.names[1:]]
 
-    def hold(self, source, folder, runs):
+    def hold(self, source, directory, runs):
         """Lets them run in turn, and checks what they print."""
         print(f"{self.title} ...", file=sys.stderr)
         self.amount = source.stat().st_size / 1e6
         if self.unit == "lines":
             self.amount = count_lines(source) / 1e6
-        outputs = [folder / f"output-{index}" for index in range(len(self.names))]
-        warm = [run_for_memory(command, source, output, folder)
+        outputs = [directory / f"output-{index}" for index in range(len(self.names))]
+        warm = [run_for_memory(command, source, output, directory)
                 for command, output in zip(self.commands, outputs)]
-        self.check(outputs, folder)
+        self.check(outputs, directory)
         self.memory = [memory for _, memory in warm]
         if all(seconds < SHORT_SECONDS for seconds, _ in warm):
             runs *= SHORT_TIMES
@@ -130,11 +130,11 @@ class Contest:
                   f" ({min(times):.3f} to {max(times):.3f}), {memory}", file=sys.stderr)
         return self
 
-    def check(self, outputs, folder):
+    def check(self, outputs, directory):
         for name, output in zip(self.names[1:], outputs[1:]):
             expected = outputs[0]
             if name == "sort -u":
-                expected = folder / "expected"
+                expected = directory / "expected"
                 run(["sort"], outputs[0], expected)
             if subprocess.run(["cmp", "-s", expected, output]).returncode != 0:
                 sys.exit(f"{self.title}: {name} does not print what crivo prints")
@@ -160,17 +160,17 @@ def members(source, target):
         out.writelines(line for index, line in enumerate(file) if index % 100 == 0)
 
 
-def contests(crivo, options, folder):
+def contests(crivo, options, directory):
     """All contests, each held before the next is prepared."""
     def hold(contest, source):
-        return contest.hold(source, folder, options.runs)
+        return contest.hold(source, directory, options.runs)
 
     def dedup(title, source):
         return hold(Contest(f"`dedup`, {title}", [crivo, "dedup", "--quiet"], RIVALS), source)
 
     if options.words:
         yield dedup(f"{count_lines(options.words):,} words", options.words)
-    generated, some, seen = folder / "lines", folder / "some", folder / "seen.crivo"
+    generated, some, seen = directory / "lines", directory / "some", directory / "seen.crivo"
     count = options.lines
     generate(generated, count, count // 2, seed=1)
     yield dedup(f"{count:,} lines, more than half repeated", generated)
