@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 
 use crivo_exchange::join::{Answerer, Asker};
 use crivo_exchange::{
-    Action, ExchangeKey, Greeting, IdSet, Policy, Protocol, Session, Sieve, Strata,
+    Action, ExchangeKey, Greeting, IdSet, Protocol, Session, Sieve, Strata, SyncPolicy,
 };
 use libfuzzer_sys::fuzz_target;
 
-const FILTERS: Policy = Policy::Fixed(Protocol::Filters { here: 8, there: 8 });
-const SYMBOLS: Policy = Policy::Fixed(Protocol::Rateless);
+const FILTERS: SyncPolicy = SyncPolicy::Fixed(Protocol::Filters { here: 8, there: 8 });
+const SYMBOLS: SyncPolicy = SyncPolicy::Fixed(Protocol::Rateless);
 const ITEMS: [&[u8]; 5] = [b"ana", b"rui", b"eva", b"", b"ivo"];
 
 fuzz_target!(|input: &[u8]| {
@@ -108,7 +108,7 @@ fn say(session: &mut Session, items: &BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
 /// Lets two honest peers talk. Of each message a byte is changed, if it has one at the place that the
 /// next three bytes tell: two for the place, one for the change. Those who come to the end without
 /// an error have the same set.
-fn talk(policy: Policy, mut changes: &[u8]) {
+fn talk(policy: SyncPolicy, mut changes: &[u8]) {
     let is_quiet = changes.is_empty();
     let key = ExchangeKey::new([7; 16]);
     let mut sets =

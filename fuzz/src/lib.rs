@@ -86,7 +86,9 @@ impl<F: DynamicFilter + Persist> Tried<F> {
                 assert!(!is_new || *copies == 0, "a member is not new");
                 *copies += 1;
             }
-            Err(_) => assert!(codec::to_bytes(&self.filter) == before, "a failed insertion changed it"),
+            Err(_) => {
+                assert!(codec::to_bytes(&self.filter) == before, "a failed insertion changed it")
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! ```
 
 use crivo_exchange::{
-    Action, ExchangeError, ExchangeKey, IdSet, Policy, Protocol, Session, Situation,
+    Action, ExchangeError, ExchangeKey, IdSet, Protocol, Session, Situation, SyncPolicy,
 };
 
 const ITEMS: u64 = 100_000;
@@ -38,11 +38,11 @@ fn costs(count: u64, half: u64) -> Result<Costs, ExchangeError> {
     let [here, there] = [0, half].map(|shift| items(shift..count + shift));
     let difference = 2.0 * half as f64;
     let situation = Situation { here: count, there: count, there_bytes: 40 * count, difference };
-    let fixed = |protocol| reconcile(&here, &there, Policy::Fixed(protocol));
+    let fixed = |protocol| reconcile(&here, &there, SyncPolicy::Fixed(protocol));
     let (symbols, _) = fixed(Protocol::Rateless)?;
     let (filters, _) = fixed(situation.best_filters().protocol)?;
     let (everything, _) = fixed(Protocol::Everything)?;
-    let (chosen, by) = reconcile(&here, &there, Policy::Cheapest)?;
+    let (chosen, by) = reconcile(&here, &there, SyncPolicy::Cheapest)?;
     Ok(Costs { symbols, filters, everything, chosen, by })
 }
 
@@ -55,7 +55,7 @@ fn items(numbers: std::ops::Range<u64>) -> Vec<String> {
 fn reconcile(
     here: &[String],
     there: &[String],
-    policy: Policy,
+    policy: SyncPolicy,
 ) -> Result<(u64, String), ExchangeError> {
     let key = ExchangeKey::agreed([1; 16], [2; 16]);
     let items = [here, there];

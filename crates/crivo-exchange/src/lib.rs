@@ -86,6 +86,6 @@ pub use error::ExchangeError;
 pub use id::{ExchangeKey, Id, IdSet};
 pub use offer::{Offer, Sieve};
 pub use plan::{Protocol, Situation, SyncPlan};
-pub use session::{Action, Greeting, Policy, Session, Traffic};
+pub use session::{Action, Greeting, Session, SyncPolicy, Traffic};
 pub use strata::Strata;
 pub use wire::MAX_MESSAGE;

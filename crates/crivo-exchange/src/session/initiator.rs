@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::message::{MAX_WANTED, SessionMessage};
 use super::transfer::{Transfer, Wanted};
-use super::{FIRST_ROUND, Policy, SECOND_ROUND};
+use super::{FIRST_ROUND, SECOND_ROUND, SyncPolicy};
 use crate::offer::{MAX_WIDTH, fpr};
 use crate::plan::FIRST_PULL;
 use crate::rateless::codec::{FIXED_BYTES, symbols_bytes, with_count};
@@ -25,7 +25,7 @@ const GOOD_ENOUGH: f64 = 0.1;
 
 #[derive(Debug)]
 pub(super) struct Initiator {
-    policy: Policy,
+    policy: SyncPolicy,
     decoder: Decoder,
     /// The peer's summary of its set.
     there: Option<There>,
@@ -59,7 +59,7 @@ enum Awaits {
 }
 
 impl Initiator {
-    pub(super) fn new(set: IdSet, policy: Policy) -> Self {
+    pub(super) fn new(set: IdSet, policy: SyncPolicy) -> Self {
         let summary = SessionMessage::Summary {
             item_count: set.item_count(),
             item_bytes: set.item_bytes(),
@@ -161,9 +161,9 @@ impl Initiator {
         let is_trivial =
             situation.here == 0 || situation.there == 0 || situation.everything() <= TINY;
         match self.policy {
-            Policy::Fixed(protocol) => self.follow(protocol),
-            Policy::Cheapest if is_trivial => self.choose(situation.priced_everything()),
-            Policy::Cheapest => {
+            SyncPolicy::Fixed(protocol) => self.follow(protocol),
+            SyncPolicy::Cheapest if is_trivial => self.choose(situation.priced_everything()),
+            SyncPolicy::Cheapest => {
                 self.pull(FIRST_PULL);
                 Ok(())
             }
@@ -194,7 +194,7 @@ impl Initiator {
         }
         let affordable = (limit / (FIXED_BYTES + 1) as f64) as u64;
         let more = next_pull(received, size).min(affordable.max(received + MIN_PULL));
-        if self.policy != Policy::Cheapest || self.filtered != (0, 0) {
+        if self.policy != SyncPolicy::Cheapest || self.filtered != (0, 0) {
             self.pull(more);
             return Ok(());
         }
@@ -256,7 +256,7 @@ impl Initiator {
     /// Of two filters the smaller set's goes first: it shows how many items are on one side only, and so
     /// whether the other one pays at all. The plan is for ours before the peer's.
     fn first_filter(&self, here: u32, there: u32) -> (u32, u32) {
-        if self.policy != Policy::Cheapest || here == 0 || there == 0 {
+        if self.policy != SyncPolicy::Cheapest || here == 0 || there == 0 {
             return (here, there);
         }
         let size = self.decoder.estimate().map_or(0.0, |estimate| estimate.size);
@@ -280,7 +280,7 @@ impl Initiator {
             (0, there) => (there, self.lacked_there.len() as u64),
             _ => return None,
         };
-        if self.policy != Policy::Cheapest {
+        if self.policy != SyncPolicy::Cheapest {
             return None;
         }
         let missed = found as f64 * fpr(width) / (1.0 - fpr(width));

@@ -41,7 +41,7 @@ const SECOND_ROUND: u64 = 1;
 /// How an initiator chooses its protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Policy {
+pub enum SyncPolicy {
     /// The cheapest, by what is known at each step.
     #[default]
     Cheapest,
@@ -105,11 +105,11 @@ enum Stage {
 impl Session {
     /// The side that starts, and chooses the cheapest protocol.
     pub fn initiator(set: IdSet) -> Self {
-        Self::initiator_with(set, Policy::Cheapest)
+        Self::initiator_with(set, SyncPolicy::Cheapest)
     }
 
     /// The side that starts, with a protocol of your choice.
-    pub fn initiator_with(set: IdSet, policy: Policy) -> Self {
+    pub fn initiator_with(set: IdSet, policy: SyncPolicy) -> Self {
         Self::new(Stage::Initiator(Box::new(Initiator::new(set, policy))))
     }
 

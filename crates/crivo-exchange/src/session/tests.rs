@@ -21,7 +21,11 @@ struct Side {
 }
 
 /// Runs both sides in turn.
-fn run(items: [&Items; 2], policy: Policy, key: ExchangeKey) -> Result<[Side; 2], ExchangeError> {
+fn run(
+    items: [&Items; 2],
+    policy: SyncPolicy,
+    key: ExchangeKey,
+) -> Result<[Side; 2], ExchangeError> {
     let set = |items: &Items| IdSet::of_items(key, items);
     let mut peers =
         [Session::initiator_with(set(items[0]), policy), Session::responder(set(items[1]))];
@@ -61,7 +65,7 @@ fn run(items: [&Items; 2], policy: Policy, key: ExchangeKey) -> Result<[Side; 2]
 
 /// Runs an exchange, checks that it finds the exact difference, and answers the bytes of both
 /// directions without the differing items.
-fn check(here: &Items, there: &Items, policy: Policy, seed: u8) -> (u64, Option<SyncPlan>) {
+fn check(here: &Items, there: &Items, policy: SyncPolicy, seed: u8) -> (u64, Option<SyncPlan>) {
     let key = ExchangeKey::new([seed; 16]);
     let [first, second] = run([here, there], policy, key).unwrap();
     let only_there: Items = there.difference(here).cloned().collect();
@@ -77,15 +81,15 @@ fn check(here: &Items, there: &Items, policy: Policy, seed: u8) -> (u64, Option<
     (traffic.sent + traffic.received - items, first.plan)
 }
 
-const POLICIES: [Policy; 6] = [
-    Policy::Cheapest,
-    Policy::Fixed(Protocol::Rateless),
+const POLICIES: [SyncPolicy; 6] = [
+    SyncPolicy::Cheapest,
+    SyncPolicy::Fixed(Protocol::Rateless),
     FILTERS,
-    Policy::Fixed(Protocol::Filters { here: 0, there: 3 }),
-    Policy::Fixed(Protocol::Filters { here: 3, there: 0 }),
-    Policy::Fixed(Protocol::Everything),
+    SyncPolicy::Fixed(Protocol::Filters { here: 0, there: 3 }),
+    SyncPolicy::Fixed(Protocol::Filters { here: 3, there: 0 }),
+    SyncPolicy::Fixed(Protocol::Everything),
 ];
-const FILTERS: Policy = Policy::Fixed(Protocol::Filters { here: 4, there: 4 });
+const FILTERS: SyncPolicy = SyncPolicy::Fixed(Protocol::Filters { here: 4, there: 4 });
 
 #[test]
 fn sets_of_every_shape_are_reconciled() {
@@ -115,12 +119,12 @@ fn sets_of_every_shape_are_reconciled() {
 fn differences_of_every_size_up_to_100_000_are_found_exactly() {
     let here = numbers(0..120_000);
     for (shift, policy) in [
-        (0, Policy::Cheapest),
-        (5, Policy::Cheapest),
-        (500, Policy::Cheapest),
+        (0, SyncPolicy::Cheapest),
+        (5, SyncPolicy::Cheapest),
+        (500, SyncPolicy::Cheapest),
         (20_000, FILTERS),
-        (50_000, Policy::Fixed(Protocol::Rateless)),
-        (50_000, Policy::Cheapest),
+        (50_000, SyncPolicy::Fixed(Protocol::Rateless)),
+        (50_000, SyncPolicy::Cheapest),
     ] {
         check(&here, &numbers(shift..120_000 + shift), policy, 4);
     }
@@ -257,7 +261,7 @@ fn check_costs(here: Range<u64>, there: Range<u64>, keys: u8) -> String {
     let costs = |policy| -> Vec<f64> {
         (0..keys).map(|key| check(&here, &there, policy, key).0 as f64).collect()
     };
-    let mean = |protocol| costs(Policy::Fixed(protocol)).iter().sum::<f64>() / f64::from(keys);
+    let mean = |protocol| costs(SyncPolicy::Fixed(protocol)).iter().sum::<f64>() / f64::from(keys);
     let (plan, filters) = (situation.plan(), situation.best_filters());
     let [rateless, filters, everything] =
         [Protocol::Rateless, filters.protocol, Protocol::Everything].map(mean);
@@ -267,7 +271,7 @@ fn check_costs(here: Range<u64>, there: Range<u64>, keys: u8) -> String {
         Protocol::Filters { .. } => ("filters", filters),
         Protocol::Everything => ("everything", everything),
     };
-    let dearest = costs(Policy::Cheapest).into_iter().fold(0.0, f64::max);
+    let dearest = costs(SyncPolicy::Cheapest).into_iter().fold(0.0, f64::max);
     let report = format!(
         "{n_here:>7} {n_there:>7} {difference:>7} {name:>11} {:>9.0} {rateless:>9.0} {filters:>9.0} {everything:>10} {dearest:>9}",
         plan.bytes,
@@ -323,8 +327,8 @@ fn the_planner_chooses_well_for_sets_of_different_sizes() {
 fn decoding_stops_at_the_cost_of_sending_everything() {
     for n in [100, 3_000, 20_000] {
         let (here, there) = (numbers(0..n), numbers(n - n / 10..2 * n - n / 10));
-        let (everything, _) = check(&here, &there, Policy::Fixed(Protocol::Everything), 1);
-        let (rateless, _) = check(&here, &there, Policy::Fixed(Protocol::Rateless), 1);
+        let (everything, _) = check(&here, &there, SyncPolicy::Fixed(Protocol::Everything), 1);
+        let (rateless, _) = check(&here, &there, SyncPolicy::Fixed(Protocol::Rateless), 1);
         assert!(rateless <= 2 * everything + 1024, "{n}: {rateless} and {everything}");
     }
 }

@@ -1,6 +1,6 @@
 //! Complete exchanges, by each protocol and by the planner's choice.
 
-use crivo_exchange::{Action, ExchangeKey, IdSet, Policy, Protocol, Session, Situation};
+use crivo_exchange::{Action, ExchangeKey, IdSet, Protocol, Session, Situation, SyncPolicy};
 use serde::{Deserialize, Serialize};
 
 use super::{failed, fresh_key};
@@ -59,7 +59,7 @@ impl SetPair {
     }
 
     /// Runs both sides in this process; returns the bytes without the differing items.
-    fn exchange(self, policy: Policy, key: ExchangeKey) -> Result<u64, StudyError> {
+    fn exchange(self, policy: SyncPolicy, key: ExchangeKey) -> Result<u64, StudyError> {
         let set = |side: usize| IdSet::of_items(key, self.numbers(side).map(item));
         let mut peers = [Session::initiator_with(set(0), policy), Session::responder(set(1))];
         let mut received = [0, 0];
@@ -129,7 +129,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
                     difference,
                     protocol: name.to_string(),
                     planned: plan.protocol == protocol,
-                    bytes: pair.exchange(Policy::Fixed(protocol), key)?,
+                    bytes: pair.exchange(SyncPolicy::Fixed(protocol), key)?,
                     expected: situation.cost(protocol),
                 });
             }
@@ -138,7 +138,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
                 difference,
                 protocol: SESSION.to_string(),
                 planned: false,
-                bytes: pair.exchange(Policy::Cheapest, key)?,
+                bytes: pair.exchange(SyncPolicy::Cheapest, key)?,
                 expected: plan.bytes,
             });
         }
