@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use crivo::codec::{CodecError, DecodeError, FileError};
-use crivo::filter::{Full, PlanError};
+use crivo::filter::{Full, SpecError};
 use crivo::{BuildError, ParameterError};
 
 /// Why a command failed.
@@ -86,7 +86,7 @@ macro_rules! from_library_error {
     };
 }
 
-from_library_error!(BuildError, Full, ParameterError, PlanError);
+from_library_error!(BuildError, Full, ParameterError, SpecError);
 
 impl From<DecodeError> for Error {
     fn from(error: DecodeError) -> Self {
