@@ -1,8 +1,8 @@
 //! crivo's filters.
 
 use crivo::filter::{
-    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, Fuse,
-    FuseOptions, Quotient,
+    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, FilterSpec,
+    Fuse, FuseSpec, Quotient,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};
@@ -86,8 +86,9 @@ pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
 pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
     let with = |arity| {
         move |keys: &[K]| -> Fuse {
-            let options = FuseOptions::with_rate(rate).expect("a rate");
-            FuseOptions { arity: Some(arity), ..options }.build(keys.iter()).expect("a filter")
+            let spec = FuseSpec::for_fpr(keys.len() as u64, rate).expect("an FPR");
+            let spec = spec.with_arity(arity).expect("not too many keys");
+            spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
         }
     };
     let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));

@@ -1,8 +1,6 @@
 //! What the commands report about a filter.
 
-use crivo::filter::Kind;
-use crivo::filter::choose::Abilities;
-use crivo::filter::{AnyFilter, CountingBloom};
+use crivo::filter::{AnyFilter, Capabilities, CountingBloom, Kind};
 use crivo::theory::estimate::cardinality;
 use serde::{Serialize, Serializer};
 
@@ -130,7 +128,7 @@ pub(crate) fn cannot_insert(kind: Kind) -> Error {
     Error::new(format_args!(
         "a {kind} filter is built from all its keys and takes no more; {} filters take keys one by \
          one",
-        kinds_that(|can| can.dynamic)
+        kinds_that(|can| can.insert)
     ))
 }
 
@@ -143,9 +141,9 @@ pub(crate) fn cannot_remove(kind: Kind) -> Error {
 }
 
 /// The names of the kinds with some ability: `counting, cuckoo and quotient`.
-fn kinds_that(can: impl Fn(Abilities) -> bool) -> String {
+fn kinds_that(can: impl Fn(Capabilities) -> bool) -> String {
     let names: Vec<_> =
-        Kind::ALL.into_iter().filter(|kind| can(Abilities::of(*kind))).map(Kind::name).collect();
+        Kind::ALL.into_iter().filter(|kind| can(kind.capabilities())).map(Kind::name).collect();
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => names.concat(),
@@ -159,6 +157,6 @@ mod tests {
     #[test]
     fn kinds_are_listed_with_commas_and_and() {
         assert_eq!(kinds_that(|can| can.remove), "counting, cuckoo and quotient");
-        assert_eq!(kinds_that(|can| !can.dynamic), "fuse");
+        assert_eq!(kinds_that(|can| !can.insert), "fuse");
     }
 }

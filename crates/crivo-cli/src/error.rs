@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use crivo::codec::{CodecError, DecodeError, FileError};
-use crivo::filter::{Full, PlanError};
+use crivo::filter::{Full, SpecError};
 use crivo::{BuildError, ParameterError};
 use crivo_core::spill::SpillError;
 
@@ -87,7 +87,7 @@ macro_rules! from_library_error {
     };
 }
 
-from_library_error!(BuildError, Full, ParameterError, PlanError);
+from_library_error!(BuildError, Full, ParameterError, SpecError);
 
 impl From<SpillError> for Error {
     fn from(error: SpillError) -> Self {

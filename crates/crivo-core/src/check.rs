@@ -11,8 +11,21 @@ pub const MAX_PROBES: u32 = 255;
 ///
 /// # Errors
 /// If the value is out of range.
-pub fn check_rate(rate: f64) -> Result<(), ParameterError> {
-    check_open_unit("rate", rate)
+pub fn check_fpr(fpr: f64) -> Result<(), ParameterError> {
+    check_open_unit("fpr", fpr)
+}
+
+/// An FPR that a table is sized for. Digests of 64 bits allow no less, and formulas that sum over k
+/// would take long.
+///
+/// # Errors
+/// If the value is out of range.
+pub fn check_sized_fpr(fpr: f64) -> Result<(), ParameterError> {
+    check_fpr(fpr)?;
+    if fpr < 0.5f64.powi(65) {
+        return Err(ParameterError::of_real("fpr", fpr, "at least 2^-65"));
+    }
+    Ok(())
 }
 
 /// Anything that must lie strictly between 0 and 1; NaN does not.
@@ -107,11 +120,11 @@ mod tests {
 
     #[test]
     fn a_rate_is_strictly_between_0_and_1() {
-        assert!(check_rate(f64::MIN_POSITIVE).is_ok());
-        assert!(check_rate(1.0 - f64::EPSILON).is_ok());
+        assert!(check_fpr(f64::MIN_POSITIVE).is_ok());
+        assert!(check_fpr(1.0 - f64::EPSILON).is_ok());
         for bad in [0.0, -0.0, 1.0, -0.1, 1.5, f64::NAN, f64::INFINITY] {
-            let error = check_rate(bad).unwrap_err();
-            assert_eq!(error.parameter, "rate");
+            let error = check_fpr(bad).unwrap_err();
+            assert_eq!(error.parameter, "fpr");
             assert_eq!(error.value, format!("{bad:?}"));
         }
     }

@@ -128,7 +128,7 @@ fn search_by_bits(
 fn expected_states(states: u64, bits: u64, probes: u32) -> Result<f64, Box<dyn Error>> {
     let mut seen = 0.0;
     for _ in 0..states {
-        seen += 1.0 - bloom::rate(bits, seen as u64, probes)?;
+        seen += 1.0 - bloom::fpr(bits, seen as u64, probes)?;
     }
     Ok(seen)
 }

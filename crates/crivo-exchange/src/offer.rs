@@ -20,10 +20,9 @@
 
 use super::wire;
 use super::{ExchangeError, ExchangeKey, Id, IdSet};
-use crivo::filter::{AnyFilter, Bloom, FuseOptions};
+use crivo::filter::{AnyFilter, FilterSpec, Fuse, FuseOptions, FuseSpec};
 use crivo::hash::reduce;
-use crivo::theory::bloom;
-use crivo::theory::fuse::{self, Arity};
+use crivo::theory::fuse::Arity;
 use crivo::{KeyHasher, ParameterError};
 
 pub(super) const TAG: u8 = 5;
@@ -100,19 +99,16 @@ impl Offer {
         Ok(Some(message))
     }
 
-    fn filter(&self, ids: &[Id]) -> Result<AnyFilter, ExchangeError> {
-        let digests = ids.iter().map(|id| self.hasher.digest(&id.get()));
-        let n = ids.len() as u64;
-        if fuse_bits(n, self.width) <= bloom_bits(n, self.width) {
-            let arity = Some(Arity::Four);
-            let options =
-                FuseOptions { width: self.width, arity, threads: Some(1), hasher: self.hasher };
-            return Ok(options.build_digests(digests.collect())?.into());
-        }
-        let mut filter = Bloom::with_hasher(n, fpr(self.width), self.hasher)?;
-        filter.extend(digests);
-        Ok(filter.into())
+    fn filter(&self, ids: &[Id]) -> Result<Fuse, ExchangeError> {
+        let digests = ids.iter().map(|id| self.hasher.digest(&id.get())).collect();
+        let options = spec(ids.len() as u64, self.width)?.options(self.hasher);
+        Ok(FuseOptions { threads: Some(1), ..options }.build_digests(digests)?)
     }
+}
+
+/// The filter of a part: the smallest that there is, for it is sent.
+fn spec(key_count: u64, width: u32) -> Result<FuseSpec, ParameterError> {
+    FuseSpec::with_width(key_count, width)?.with_arity(Arity::Four)
 }
 
 /// The bytes of all messages of an offer, about.
@@ -122,18 +118,9 @@ pub(super) fn offer_bytes(item_count: f64, width: u32) -> f64 {
     }
     let parts = parts_for(item_count as u64);
     let n = (item_count / parts as f64).ceil() as u64;
-    let bits = fuse_bits(n, width).min(bloom_bits(n, width));
-    parts as f64 * (HEADER + 4.0 + (bits / 64.0).ceil() * 8.0)
-}
-
-/// Both can only fail for parameters that are never given here, and then the other one is taken.
-fn fuse_bits(n: u64, width: u32) -> f64 {
-    fuse::layout(n, Arity::Four)
-        .map_or(f64::INFINITY, |layout| (layout.array_length * u64::from(width)) as f64)
-}
-
-fn bloom_bits(n: u64, width: u32) -> f64 {
-    bloom::bits(n, fpr(width)).map_or(f64::INFINITY, |bits| bits as f64)
+    // It fails for no parameters that are given here.
+    let bits = spec(n, width).map_or(f64::INFINITY, |spec| spec.size_in_bits() as f64);
+    parts as f64 * (HEADER + 4.0 + bits / 8.0)
 }
 
 /// The false-positive rate of a filter of this width.

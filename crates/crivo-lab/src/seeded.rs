@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn k_functions_and_one_digest_have_the_same_rate() {
         let (n, bits, probes, filters, queries) = (500u64, 4_800, 7, 400, 2_000u64);
-        let theory = bloom::rate_exact(bits, n, probes).unwrap();
+        let theory = bloom::fpr_exact(bits, n, probes).unwrap();
         let absent = || n..n + queries;
         for family in [Family::Farm, Family::Xxh3] {
             let (seeded, seeded_error) = mean_rate(filters, |seed| {

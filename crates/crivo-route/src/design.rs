@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::message::NodeId;
 use super::sized::{SizedFilter, Sizing};
+use crivo::filter::{BloomSpec, FilterSpec};
 use crivo::hash::Indices;
-use crivo::theory::bloom;
 use crivo::{Digest, KeyHasher, ParameterError};
 
 /// How the filters of a tree are built. All of its nodes use the same design.
@@ -46,11 +46,12 @@ impl Design {
     /// If the capacity is 0, the FPR is not between 0 and 1, or a filter would have more than
     /// 2^32 bits.
     pub fn shared(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
-        let size = bloom::size(capacity, fpr)?;
-        if size.bits > MAX_BITS {
-            return Err(ParameterError::new("size in bits", size.bits, "at most 2^32"));
+        let spec = BloomSpec::for_fpr(capacity, fpr)?;
+        let (bits, probes) = (spec.size_in_bits(), spec.probes());
+        if bits > MAX_BITS {
+            return Err(ParameterError::new("size in bits", bits, "at most 2^32"));
         }
-        Ok(Self { shape: Shape::Shared { bits: size.bits, probes: size.probes }, hasher })
+        Ok(Self { shape: Shape::Shared { bits, probes }, hasher })
     }
 
     /// Every filter is as large as its own subtree needs for this FPR. A node keeps the digests of

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crivo::filter::{CounterWidth, CountingBloom};
-use crivo::theory::bloom::{self, Size};
+use crivo::filter::{CountingBloom, CountingSpec, FilterSpec};
 use crivo::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// A counting filter of a set of digests, rebuilt from them when it has become too small or far
@@ -27,24 +26,24 @@ pub(super) struct SizedFilter {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sizing {
     fpr: f64,
-    smallest: Size,
+    smallest: CountingSpec,
 }
 
 impl Sizing {
     /// # Errors
     /// If the FPR is not between 0 and 1.
     pub(super) fn new(fpr: f64) -> Result<Self, ParameterError> {
-        Ok(Self { fpr, smallest: bloom::size(MIN_CAPACITY, fpr)? })
+        Ok(Self { fpr, smallest: CountingSpec::for_fpr(MIN_CAPACITY, fpr)? })
     }
 
     pub(super) fn fpr(&self) -> f64 {
         self.fpr
     }
 
-    fn size(&self, capacity: u64) -> Result<Size, ParameterError> {
+    fn spec(&self, capacity: u64) -> Result<CountingSpec, ParameterError> {
         match capacity {
             MIN_CAPACITY => Ok(self.smallest),
-            _ => bloom::size(capacity, self.fpr),
+            _ => CountingSpec::for_fpr(capacity, self.fpr),
         }
     }
 }
@@ -107,11 +106,7 @@ impl SizedFilter {
     pub(super) fn expected_fpr(&self) -> f64 {
         match &self.state {
             State::Empty => 0.0,
-            State::Counting(counters) => {
-                let (m, n, k) = (counters.counter_count(), counters.key_count(), counters.probes());
-                // A filter has counters and probes.
-                bloom::rate_exact(m, n, k).unwrap_or(1.0)
-            }
+            State::Counting(counters) => counters.expected_fpr(),
             State::Unknown => 1.0,
         }
     }
@@ -140,8 +135,7 @@ impl SizedFilter {
     }
 
     fn allocate(&self) -> Result<CountingBloom, BuildError> {
-        let Size { bits, probes, .. } = self.sizing.size(self.capacity)?;
-        CountingBloom::with_dimensions(bits, probes, CounterWidth::Four, KeyHasher::default())
+        self.sizing.spec(self.capacity)?.build(KeyHasher::default())
     }
 }
 

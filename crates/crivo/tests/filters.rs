@@ -13,8 +13,8 @@ use std::sync::Arc;
 use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
     AnyFilter, AtomicBloom, Blocked, Bloom, Count, CounterWidth, CountingBloom, Cuckoo,
-    DynamicFilter, Filter, FilterExt, Fuse, FuseOptions, Growing, GrowingBlocked, NotPresent,
-    Operation, OperationError, Quotient, RemovableFilter, WrongKind,
+    DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, NotPresent, Operation,
+    OperationError, Quotient, RemovableFilter, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -637,9 +637,7 @@ mod fuse {
     use super::*;
 
     fn build(_: u64, rate: f64, hasher: KeyHasher, keys: &[Digest]) -> Fuse {
-        FuseOptions { hasher, ..FuseOptions::with_rate(rate).unwrap() }
-            .build_digests(keys.to_vec())
-            .unwrap()
+        Fuse::from_digests(keys.to_vec(), rate, hasher).unwrap()
     }
 
     every_filter!(fuse, Fuse, build);

@@ -21,7 +21,7 @@ use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, FilterExt,
-    FuseOptions, Growing, Quotient,
+    FilterSpec, FuseSpec, Growing, Quotient,
 };
 use crivo::hash::{Family, SecretKey};
 use crivo::theory::fuse::Arity;
@@ -38,8 +38,8 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
     }
     let seeded = KeyHasher::xxh3(42);
     let fuse = |arity| {
-        let options = FuseOptions { arity: Some(arity), ..FuseOptions::with_rate(0.01).unwrap() };
-        options.build(0..500u64).unwrap()
+        let spec = FuseSpec::for_fpr(500, 0.01).unwrap().with_arity(arity).unwrap();
+        spec.options(KeyHasher::default()).build(0..500u64).unwrap()
     };
     let counting = |width| CountingBloom::with_width(500, 0.01, width, seeded).unwrap();
     vec![

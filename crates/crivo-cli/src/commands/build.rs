@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use crivo::filter::Kind;
-use crivo::filter::choose::Abilities;
-use crivo::filter::{AnyFilter, OperationError, Plan};
+use crivo::filter::choose::{Needs, choose};
+use crivo::filter::{AnyFilter, BloomSpec, Bytes, FilterSpec, Kind, OperationError, Spec};
 use crivo::{Digest, KeyHasher};
 use crivo_core::spill::DistinctDigests;
 use serde::Serialize;
@@ -33,9 +32,9 @@ pub(crate) struct BuildArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 
-    /// The kind of filter; `crivo size` helps to choose
-    #[arg(long, default_value = "bloom", value_parser = kinds())]
-    kind: Kind,
+    /// The kind of filter [default: what `crivo size` recommends for keys that come one by one]
+    #[arg(long, value_parser = kinds())]
+    kind: Option<Kind>,
 
     /// The false-positive rate: 0.01 or 1% [default: 0.01]
     #[arg(long, alias = "rate", value_name = "FPR", value_parser = human::parse_fpr)]
@@ -105,12 +104,14 @@ impl BuildArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         self.check()?;
         let hasher = self.hasher()?;
-        // A plan that fails for one key fails for any number: do not read the input first.
-        self.plan(1)?;
+        // What fails for one key fails for any number: do not read the input first.
+        self.spec(1)?;
         update::check_output(&self.output, &self.input.inputs)?;
-        let (filter, keys, distinct_keys) = match self.kind {
-            Kind::Counting => self.build(gather::<2>(&self.input, hasher)?, hasher)?,
-            _ => self.build(gather::<1>(&self.input, hasher)?, hasher)?,
+        let counts = self.kind.is_some_and(|kind| kind.capabilities().free_copies);
+        let (filter, keys, distinct_keys) = if counts {
+            self.build(gather::<2>(&self.input, hasher)?, hasher)?
+        } else {
+            self.build(gather::<1>(&self.input, hasher)?, hasher)?
         };
         update::replace(&self.output, &filter)?;
         if let Some(warning) = past_capacity_with(&filter, distinct_keys) {
@@ -138,7 +139,7 @@ impl BuildArgs {
                 "--keys, --fpr and --size: any two of them determine the third; leave one out",
             );
         }
-        if self.keys.is_some() && !Abilities::of(self.kind).dynamic {
+        if self.keys.is_some() && self.kind.is_some_and(|kind| !kind.capabilities().insert) {
             return refuse(
                 "--keys has no meaning for a fuse filter: it is built from the keys of the input \
                  and cannot be added to",
@@ -166,37 +167,54 @@ impl BuildArgs {
         })
     }
 
-    /// The plan of the filter for this number of distinct keys.
-    fn plan(&self, distinct: u64) -> Result<Plan, Error> {
+    /// The kind that was asked for, or the one to choose for keys that come one by one.
+    fn kind(&self, capacity: u64) -> Result<Kind, Error> {
+        if let Some(kind) = self.kind {
+            return Ok(kind);
+        }
+        let fpr = match (self.fpr, self.size) {
+            (Some(fpr), _) => fpr,
+            (None, None) => DEFAULT_FPR,
+            // About the FPR that comes out. Where there is no memory for any filter, it does not
+            // matter which kind says so.
+            (None, Some(bytes)) => BloomSpec::for_memory(capacity, Bytes(bytes))
+                .map_or(DEFAULT_FPR, |spec| spec.fpr_when_full().clamp(1e-9, 0.99)),
+        };
+        Ok(choose(&Needs { keys: Some(capacity), ..Needs::fpr(fpr) })?.kind)
+    }
+
+    /// The specification of the filter for this number of distinct keys.
+    fn spec(&self, distinct: u64) -> Result<Spec, Error> {
         // A filter of no keys has a table, too.
         let capacity = self.keys.unwrap_or(distinct).max(1);
+        let kind = self.kind(capacity)?;
         match (self.size, self.fpr) {
-            (None, fpr) => Ok(Plan::for_rate(self.kind, capacity, fpr.unwrap_or(DEFAULT_FPR))?),
-            (Some(bytes), None) => Plan::for_memory(self.kind, capacity, bytes).map_err(|_| {
+            (None, fpr) => Ok(Spec::for_fpr(kind, capacity, fpr.unwrap_or(DEFAULT_FPR))?),
+            (Some(bytes), None) => Spec::for_memory(kind, capacity, Bytes(bytes)).map_err(|_| {
                 Error::new(format_args!(
                     "--size: {} are too little for a {} filter of {}",
                     human::bytes(bytes),
-                    self.kind,
+                    kind,
                     human::counted(capacity, "key")
                 ))
             }),
             (Some(bytes), Some(fpr)) => {
-                let largest = Plan::for_most_keys(self.kind, fpr, bytes)?;
+                let largest = Spec::for_max_keys(kind, fpr, Bytes(bytes))?;
                 if largest.capacity() < distinct {
                     return Err(Error::new(format_args!(
                         "--size: {} hold {} in a {} filter with a false-positive rate of {}, but there \
                          are {}; raise --size or --fpr",
                         human::bytes(bytes),
                         human::counted(largest.capacity(), "key"),
-                        self.kind,
+                        kind,
                         human::percentage(fpr),
                         human::count(distinct)
                     )));
                 }
-                match Abilities::of(self.kind).dynamic {
+                match kind.capabilities().insert {
                     true => Ok(largest),
                     // A static filter has no spare capacity: it is as large as its keys need.
-                    false => Ok(Plan::for_rate(self.kind, capacity, fpr)?),
+                    false => Ok(Spec::for_fpr(kind, capacity, fpr)?),
                 }
             }
         }
@@ -209,16 +227,16 @@ impl BuildArgs {
         hasher: KeyHasher,
     ) -> Result<(AnyFilter, u64, u64), Error> {
         let (total, distinct) = (keys.total(), keys.count());
-        let plan = self.plan(distinct)?;
-        if !Abilities::of(self.kind).dynamic {
+        let spec = self.spec(distinct)?;
+        if !spec.kind().capabilities().insert {
             let mut digests = Vec::new();
             keys.each(|digest, _| {
                 digests.push(Digest::new(digest));
                 Ok::<(), Error>(())
             })?;
-            return Ok((plan.build(hasher, digests)?, total, distinct));
+            return Ok((spec.build_from(hasher, digests)?, total, distinct));
         }
-        let mut filter = plan.make(hasher)?;
+        let mut filter = spec.build(hasher)?;
         let mut batch = Vec::with_capacity(BATCH);
         keys.each(|digest, copies| {
             for _ in 0..copies {
@@ -245,7 +263,7 @@ impl BuildArgs {
                 "there are {}, which do not fit into a {} filter with a capacity of {}; raise \
                  --keys, or leave it out",
                 human::counted(distinct, "distinct key"),
-                self.kind,
+                filter.kind(),
                 human::count(full.capacity)
             )),
             error => Error::new(error),
@@ -267,7 +285,7 @@ impl BuildArgs {
         }
         output::print_message(format_args!(
             "{file}: a {} filter of {} ({} distinct), {}",
-            self.kind,
+            filter.kind(),
             human::counted(keys, "key"),
             human::count(distinct_keys),
             human::bytes(facts.size_bytes),

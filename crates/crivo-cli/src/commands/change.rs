@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use crivo::Digest;
 use crivo::codec::{DecodeError, Header};
-use crivo::filter::Kind;
-use crivo::filter::{AnyFilter, Filter};
+use crivo::filter::{AnyFilter, Filter, Kind};
 use crivo_core::spill::DistinctDigests;
 
 use crate::distinct::gather;
@@ -63,9 +62,10 @@ impl ChangeArgs {
         change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
         let hasher = self.key.hasher(header)?;
-        match header.filter_kind() {
-            Some(Kind::Counting) => self.update(header, gather::<2>(&self.input, hasher)?, change),
-            _ => self.update(header, gather::<1>(&self.input, hasher)?, change),
+        if header.filter_kind().is_some_and(|kind| kind.capabilities().free_copies) {
+            self.update(header, gather::<2>(&self.input, hasher)?, change)
+        } else {
+            self.update(header, gather::<1>(&self.input, hasher)?, change)
         }
     }
 

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo::filter::Blocked;
+use crivo::filter::{Blocked, BlockedSpec, Bytes, FilterSpec};
 use crivo::{Digest, KeyHasher};
 
 use super::records::{HashedRecords, Printer};
@@ -149,7 +149,7 @@ impl FileComparison {
         let capacity = self.count(b)?.max(1);
         let mut filter = match memory.map(|memory| memory.max(MIN_FILTER_BYTES)) {
             Some(memory) if capacity.saturating_mul(CANDIDATE_BITS) / 8 > memory => {
-                Blocked::with_memory(memory, capacity, KeyHasher::default())?
+                BlockedSpec::for_memory(capacity, Bytes(memory))?.build(KeyHasher::default())?
             }
             _ => Blocked::new(capacity, fpr)?,
         };

@@ -2,8 +2,6 @@
 
 use clap::Args;
 use crivo::filter::Filter;
-use crivo::filter::Kind;
-use crivo::filter::choose::Abilities;
 use serde::Serialize;
 
 use super::change::{Change, ChangeArgs};
@@ -40,13 +38,12 @@ impl InsertArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         let ChangeArgs { file, json, .. } = &self.args;
         let (header, kind) = self.args.header()?;
-        if !Abilities::of(kind).dynamic {
+        if !kind.capabilities().insert {
             return Err(Error::new(format_args!("{}: {}", file.display(), cannot_insert(kind))));
         }
         // For these kinds, inserting a key that seems present changes only the key count. The others
         // must store it, so that it is still present after the key it is confused with is removed.
-        let skips_known =
-            matches!(kind, Kind::Bloom | Kind::Blocked | Kind::Growing | Kind::GrowingBlocked);
+        let skips_known = !kind.capabilities().remove;
         let change = self.args.run(&header, |filter, digest, copies| {
             if skips_known && filter.contains_digest(digest) {
                 return Ok(0);

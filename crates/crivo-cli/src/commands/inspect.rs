@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anstyle::Style;
 use clap::{Args, ValueHint};
 use crivo::codec::{self, Header};
-use crivo::filter::{AnyFilter, DynamicFilter, Kind};
+use crivo::filter::{AnyFilter, Capabilities, DynamicFilter};
 use crivo::hash::Family;
 use serde::Serialize;
 
@@ -142,9 +142,10 @@ impl InspectReport {
         };
         line("keys", human::count(self.keys));
         if let (Some(details), Some(filter)) = (&self.filter, filter) {
+            let can = filter.kind().capabilities();
             match details.capacity {
                 None => line("capacity", "unlimited".to_owned()),
-                Some(_) if header.filter_kind() == Some(Kind::Fuse) => {
+                Some(_) if !can.insert => {
                     line("capacity", "its own keys: it cannot be added to".to_owned());
                 }
                 Some(capacity) => line("capacity", human::count(capacity)),
@@ -154,11 +155,9 @@ impl InspectReport {
             }
             line("bits per key", format!("{:.2}", details.bits_per_key));
             let at_capacity = human::percentage(details.expected_fpr_at_capacity);
-            let later = match header.filter_kind() {
-                Some(Kind::Fuse) => String::new(),
-                Some(Kind::Growing | Kind::GrowingBlocked) => {
-                    format!("; never above {at_capacity}")
-                }
+            let later = match can {
+                Capabilities { insert: false, .. } => String::new(),
+                Capabilities { unlimited: true, .. } => format!("; never above {at_capacity}"),
                 _ => format!(" now; {at_capacity} at capacity"),
             };
             line("expected FPR", format!("{}{later}", human::percentage(details.expected_fpr)));

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use crivo::filter::OperationError;
-use crivo::filter::choose::Abilities;
 use serde::Serialize;
 
 use super::change::{Change, ChangeArgs};
@@ -35,7 +34,7 @@ impl RemoveArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         let ChangeArgs { file, json, .. } = &self.args;
         let (header, kind) = self.args.header()?;
-        if !Abilities::of(kind).remove {
+        if !kind.capabilities().remove {
             return Err(Error::new(format_args!("{}: {}", file.display(), cannot_remove(kind))));
         }
         let mut absent = 0;

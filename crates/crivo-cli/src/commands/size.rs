@@ -1,10 +1,9 @@
 //! `crivo size`: the size of every kind of filter, and a recommendation.
 
 use clap::Args;
-use crivo::filter::choose::{Abilities, Choice, Needs, choose};
-use crivo::filter::{Kind, Plan};
+use crivo::filter::choose::{Choice, Needs, choose};
+use crivo::filter::{Kind, Spec};
 use crivo::theory::limits;
-use crivo::{Digest, KeyHasher};
 use serde::Serialize;
 
 use crate::describe::KindName;
@@ -67,10 +66,8 @@ impl SizeArgs {
         rows.sort_by(|a, b| bits(a).total_cmp(&bits(b)));
         let choices = Recommendations {
             keys_come_one_by_one: choose(&needs).ok().map(Recommendation::of),
-            all_keys_at_once: self
-                .allows(Kind::Fuse)
-                .then(|| choose(&Needs { all_keys_at_once: true, ..needs }).ok())
-                .flatten()
+            all_keys_at_once: choose(&Needs { all_keys_at_once: true, ..needs })
+                .ok()
                 .map(Recommendation::of),
         };
         if self.json {
@@ -94,45 +91,35 @@ impl SizeArgs {
             remove: self.remove,
             count: self.count_copies,
             merge: self.merge,
-            ..Needs::rate(self.fpr)
+            ..Needs::fpr(self.fpr)
         }
     }
 
     /// Whether a kind has the required abilities.
     fn allows(&self, kind: Kind) -> bool {
-        let can = Abilities::of(kind);
+        let can = kind.capabilities();
         (can.remove || !self.remove)
             && (can.count || !self.count_copies)
             && (can.merge || !self.merge)
     }
 
     fn row(&self, kind: Kind, limit: f64) -> SizeRow {
-        let planned = Plan::for_rate(kind, self.keys, self.fpr);
-        let plan = planned.as_ref().ok().map(|plan| KindSize {
-            bits_per_key: plan.bits_per_key(),
-            size_bytes: plan.size_in_bits() / 8,
-            times_limit: plan.bits_per_key() / limit,
-            expected_fpr: self.first_stage_fpr(kind).unwrap_or(plan.expected_fpr()),
-            expected_fpr_at_capacity: plan.expected_fpr(),
+        let planned = Spec::for_fpr(kind, self.keys, self.fpr);
+        let plan = planned.as_ref().ok().map(|spec| {
+            let bits_per_key = spec.size_in_bits() as f64 / self.keys as f64;
+            KindSize {
+                bits_per_key,
+                size_bytes: spec.size_in_bits() / 8,
+                times_limit: bits_per_key / limit,
+                expected_fpr: spec.fpr_at(spec.capacity()),
+                expected_fpr_at_capacity: spec.fpr_when_full(),
+            }
         });
         SizeRow {
             kind: KindName(kind),
             plan,
             impossible: planned.err().map(|error| error.to_string()),
         }
-    }
-
-    /// The FPR of a growing filter whose first stage is full, to which the sizes refer; the requested
-    /// FPR is that of all stages together. `None` for other kinds.
-    fn first_stage_fpr(&self, kind: Kind) -> Option<f64> {
-        if !matches!(kind, Kind::Growing | Kind::GrowingBlocked) {
-            return None;
-        }
-        // From the minimum of a stage to where the number of keys no longer matters.
-        let keys = self.keys.clamp(1 << 10, 1 << 16);
-        let digests = (0..keys).map(|key| Digest::new(key).remix()).collect();
-        let plan = Plan::for_rate(kind, keys, self.fpr).ok()?;
-        plan.build(KeyHasher::default(), digests).ok().map(|filter| filter.expected_fpr())
     }
 
     fn table(&self, rows: &[SizeRow], limit: f64, choices: &Recommendations) -> String {
@@ -152,7 +139,7 @@ impl SizeArgs {
                     human::bytes(plan.size_bytes),
                     format!("{:.2} ×", plan.times_limit),
                     plan.fpr_range(),
-                    abilities(*kind).to_owned(),
+                    kind.summary().to_owned(),
                 ]),
                 None => table.row([
                     kind.to_string(),
@@ -183,21 +170,6 @@ impl SizeArgs {
             }
         }
         text
-    }
-}
-
-/// A short description of a kind.
-fn abilities(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bloom => "merge; accepts any number of keys, at a rising FPR",
-        Kind::Blocked => "merge; reads one cache line per query",
-        Kind::Counting => "remove, count, merge",
-        Kind::Cuckoo => "remove; merge while there is room",
-        Kind::Quotient => "remove, count, merge, grow",
-        Kind::Fuse => "static: built from all keys at once",
-        Kind::Growing => "grow; size and lower FPR are of its first stage",
-        Kind::GrowingBlocked => "grow; as growing, with one cache line per stage",
-        _ => "",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a filter pays.
 
-use crivo::theory::bloom;
+use crivo::filter::{BloomSpec, FilterSpec};
 
 /// What is known before a join is planned.
 ///
@@ -58,7 +58,8 @@ impl JoinSituation {
 
     /// The bytes of a filter with this FPR and of the rows that it lets through.
     pub fn cost(&self, fpr: f64) -> f64 {
-        let bits = bloom::bits(self.keys.max(1), fpr).map_or(f64::INFINITY, |bits| bits as f64);
+        let spec = BloomSpec::for_fpr(self.keys.max(1), fpr);
+        let bits = spec.map_or(f64::INFINITY, |spec| spec.size_in_bits() as f64);
         let through = self.matching + (1.0 - self.matching) * fpr;
         HEADER + bits / 8.0 + through * self.row_bytes as f64
     }

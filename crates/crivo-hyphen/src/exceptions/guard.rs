@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crivo::filter::{AnyFilter, Kind, Plan, PlanError};
+use crivo::filter::{AnyFilter, Kind, Spec, SpecError};
 use crivo::{Digest, KeyHasher, ParameterError};
 
 /// Which filter stands in front of a dictionary, and its false-positive rate (FPR).
@@ -57,7 +57,7 @@ impl Guard {
     fn build(&self, digests: Vec<Digest>) -> Result<AnyFilter, GuardError> {
         let count = digests.len() as u64;
         let capacity = (count + count / 4).max(MIN_CAPACITY);
-        Ok(Plan::for_rate(self.kind, capacity, self.fpr)?.build(HASHER, digests)?)
+        Ok(Spec::for_fpr(self.kind, capacity, self.fpr)?.build_from(HASHER, digests)?)
     }
 }
 
@@ -77,17 +77,17 @@ impl fmt::Display for Guard {
 /// no room for all words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the guard cannot be built: {0}")]
-pub struct GuardError(PlanError);
+pub struct GuardError(SpecError);
 
-impl From<PlanError> for GuardError {
-    fn from(error: PlanError) -> Self {
+impl From<SpecError> for GuardError {
+    fn from(error: SpecError) -> Self {
         Self(error)
     }
 }
 
 impl From<ParameterError> for GuardError {
     fn from(error: ParameterError) -> Self {
-        Self(PlanError::Build(error.into()))
+        Self(SpecError::Build(error.into()))
     }
 }
 

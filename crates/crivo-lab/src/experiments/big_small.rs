@@ -152,7 +152,7 @@ fn groups(runs: &[FilterRun]) -> Result<Vec<SizeGroup>, StudyError> {
             filters: of_size.len(),
             queries,
             false_positives,
-            theory: bloom::rate_exact(first.bits, keys, first.probes)?,
+            theory: bloom::fpr_exact(first.bits, keys, first.probes)?,
             observed: estimate(CONFIDENCE)?,
             tested: estimate(confidence)?,
         });

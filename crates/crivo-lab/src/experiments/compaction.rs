@@ -75,7 +75,7 @@ impl Experiment for Compaction {
                 queries: keys * u64::from(repetitions),
                 false_positives: 0,
                 false_positive_squares: 0,
-                theory: compaction::rate(keys, hash_bits)?,
+                theory: compaction::fpr(keys, hash_bits)?,
             };
             for repetition in 0..repetitions {
                 let hasher = KeyHasher::xxh3(random.number());

@@ -78,12 +78,8 @@ impl Experiment for Counting {
         let mut histogram = vec![0u64; 64];
         for repetition in 0..repetitions {
             let hasher = KeyHasher::xxh3(random.number());
-            let mut filter = CountingBloom::with_dimensions(
-                size.bits,
-                size.probes,
-                CounterWidth::Eight,
-                hasher,
-            )?;
+            let mut filter =
+                CountingBloom::with_size(size.bits, size.probes, CounterWidth::Eight, hasher)?;
             for key in 0..keys {
                 filter.insert(&key);
             }
@@ -109,12 +105,8 @@ impl Experiment for Counting {
             let mut overflowed = 0;
             for _ in 0..filters {
                 let hasher = KeyHasher::xxh3(random.number());
-                let mut filter = CountingBloom::with_dimensions(
-                    SMALL,
-                    SMALL_PROBES,
-                    CounterWidth::Eight,
-                    hasher,
-                )?;
+                let mut filter =
+                    CountingBloom::with_size(SMALL, SMALL_PROBES, CounterWidth::Eight, hasher)?;
                 for key in 0..keys {
                     filter.insert(&key);
                 }
@@ -146,7 +138,7 @@ impl Experiment for Counting {
             for _ in 0..repetitions {
                 let hasher = KeyHasher::xxh3(random.number());
                 let mut filter =
-                    CountingBloom::with_dimensions(counters, probes, CounterWidth::Eight, hasher)?;
+                    CountingBloom::with_size(counters, probes, CounterWidth::Eight, hasher)?;
                 for key in 0..keys {
                     filter.insert(&key);
                 }
@@ -170,7 +162,7 @@ impl Experiment for Counting {
                 filters: repetitions,
                 too_high,
                 too_high_squares,
-                theory: bloom::rate_exact(counters, keys - 1, probes)?,
+                theory: bloom::fpr_exact(counters, keys - 1, probes)?,
             });
             context.step(steps, steps);
         }

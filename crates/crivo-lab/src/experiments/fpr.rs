@@ -87,7 +87,7 @@ pub(super) fn measure_blooms(
                 queries: keys * u64::from(repetitions),
                 false_positives: 0,
                 false_positive_squares: 0,
-                theory: bloom::rate_exact(bits, keys, probes)?,
+                theory: bloom::fpr_exact(bits, keys, probes)?,
             });
         }
     }

@@ -147,7 +147,7 @@ saved_and_loaded! {
 
 /// A kind without these methods does not compile.
 macro_rules! check {
-    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+    ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
         $(const _: fn(&$filter) -> Header = $filter::header;)*
     };
 }

@@ -41,7 +41,7 @@ pub fn deserialize<'de, F: Persist, D: Deserializer<'de>>(deserializer: D) -> Re
 
 /// Implements serde's traits for every kind of filter.
 macro_rules! implement {
-    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+    ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
         implement!(AnyFilter $(, $filter)*);
     };
     ($($filter:ident),*) => {

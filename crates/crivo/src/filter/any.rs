@@ -14,7 +14,7 @@ use crate::{Digest, KeyHasher};
 
 /// Makes [`AnyFilter`] of the table of kinds.
 macro_rules! filters {
-    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+    ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
         /// A filter of any kind, as it comes out of a file.
         ///
         /// It answers like every [`Filter`], and is saved and loaded like every filter.
@@ -98,7 +98,7 @@ impl AnyFilter {
     /// The kind.
     pub fn kind(&self) -> Kind {
         macro_rules! kind_of {
-            ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+            ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
                 match self { $(Self::$kind(_) => Kind::$kind,)* }
             };
         }

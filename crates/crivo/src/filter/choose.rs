@@ -5,7 +5,7 @@
 //! use crivo::filter::choose::{Needs, choose};
 //!
 //! // A million keys at 1%; they come one by one, and some go again.
-//! let needs = Needs { keys: Some(1_000_000), remove: true, ..Needs::rate(0.01) };
+//! let needs = Needs { keys: Some(1_000_000), remove: true, ..Needs::fpr(0.01) };
 //! let choice = choose(&needs)?;
 //! assert_eq!(choice.kind, Kind::Cuckoo);
 //! assert_eq!(format!("{:.1}", choice.bits_per_key), "10.5");
@@ -26,8 +26,7 @@
 //! | nobody knows how many keys will come | growing | 13.5 | 23.1 |
 //! | nobody knows how many, and they go, are counted or merged | quotient | 9.7 | 17.1 |
 //!
-//! For a million keys; by [theory](crate::theory), in whole bits where the filter stores whole
-//! bits.
+//! For a million keys, as their [specifications](super::spec) say.
 //!
 //! # What each kind can do
 //!
@@ -36,33 +35,30 @@
 //! | bloom, blocked | yes | | | yes | |
 //! | counting | yes | yes | yes | yes | |
 //! | cuckoo | yes | yes | up to 8 copies | while there is room | |
-//! | quotient | yes | yes | a place for each copy | yes | the rate doubles with the size |
+//! | quotient | yes | yes | a place for each copy | yes | the FPR doubles with the size |
 //! | fuse | | | | | |
 //! | growing | yes | | | | yes |
 
 use std::fmt;
 
-use super::{Kind, Plan};
+use super::{Capabilities, Kind, Spec};
 use crate::ParameterError;
-use crate::theory::blocked::{self, Block};
-use crate::theory::check::{check_keys, check_rate};
-use crate::theory::fuse::Arity;
-use crate::theory::{bloom, cuckoo, fuse, limits, quotient};
+use crate::theory::check::{check_fpr, check_keys};
 
 /// What a filter has to do.
 ///
 /// ```
 /// use crivo::filter::choose::Needs;
 ///
-/// let needs = Needs { keys: Some(50_000), merge: true, ..Needs::rate(0.001) };
+/// let needs = Needs { keys: Some(50_000), merge: true, ..Needs::fpr(0.001) };
 /// assert!(!needs.remove);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Needs {
     /// How many keys there will be; `None` if nobody knows.
     pub keys: Option<u64>,
-    /// The rate of wrong yeses that is acceptable.
-    pub rate: f64,
+    /// The false-positive rate that is acceptable.
+    pub fpr: f64,
     /// Keys are removed.
     pub remove: bool,
     /// It is asked how often a key was inserted.
@@ -74,20 +70,13 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// An unknown number of keys at this rate, and nothing else.
-    pub const fn rate(rate: f64) -> Self {
-        Self {
-            keys: None,
-            rate,
-            remove: false,
-            count: false,
-            merge: false,
-            all_keys_at_once: false,
-        }
+    /// An unknown number of keys at this FPR, and nothing else.
+    pub const fn fpr(fpr: f64) -> Self {
+        Self { keys: None, fpr, remove: false, count: false, merge: false, all_keys_at_once: false }
     }
 
     fn check(&self) -> Result<(), ParameterError> {
-        check_rate(self.rate)?;
+        check_fpr(self.fpr)?;
         self.keys.map_or(Ok(()), check_keys)?;
         let refuse = |allowed| Err(ParameterError::new("all_keys_at_once", true, allowed));
         if !self.all_keys_at_once {
@@ -104,63 +93,26 @@ impl Needs {
         }
     }
 
-    /// Whether a kind can do all of this, at this rate.
-    fn can_be_met_by(&self, kind: Kind) -> bool {
-        // The fingerprints of these end at 32 bits.
-        let is_narrow = matches!(kind, Kind::Cuckoo | Kind::Fuse);
-        let keys = self.keys.unwrap_or(1 << 32);
-        self.are_met_by(kind) && (!is_narrow || Plan::for_rate(kind, keys, self.rate).is_ok())
-    }
-
-    /// Whether a kind can do all of this.
-    fn are_met_by(&self, kind: Kind) -> bool {
-        let Abilities { dynamic, remove, count, merge, grow } = Abilities::of(kind);
-        (dynamic || self.all_keys_at_once)
-            && (remove || !self.remove)
-            && (count || !self.count)
-            && (merge || !self.merge)
-            && (grow || self.keys.is_some())
-    }
-}
-
-/// What a kind can do: [the second table](self#what-each-kind-can-do), as one would plan with it.
-///
-/// ```
-/// use crivo::filter::Kind;
-/// use crivo::filter::choose::Abilities;
-///
-/// let removing = Kind::ALL.into_iter().filter(|&kind| Abilities::of(kind).remove);
-/// assert!(removing.eq([Kind::Counting, Kind::Cuckoo, Kind::Quotient]));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Abilities {
-    /// Keys are inserted one by one.
-    pub dynamic: bool,
-    /// Keys are removed.
-    pub remove: bool,
-    /// It tells how often a key was inserted.
-    pub count: bool,
-    /// Two filters become one.
-    pub merge: bool,
-    /// It takes any number of keys.
-    pub grow: bool,
-}
-
-impl Abilities {
-    /// Those of a kind.
-    pub const fn of(kind: Kind) -> Self {
-        let none = Self { dynamic: true, remove: false, count: false, merge: false, grow: false };
-        match kind {
-            Kind::Bloom | Kind::Blocked => Self { merge: true, ..none },
-            Kind::Counting => Self { remove: true, count: true, merge: true, ..none },
-            // Eight copies fill a key's two buckets: not what is called counting.
-            // A merger fills one table with the keys of both: not what one would plan with.
-            Kind::Cuckoo => Self { remove: true, ..none },
-            Kind::Quotient => Self { remove: true, count: true, merge: true, grow: true, ..none },
-            Kind::Fuse => Self { dynamic: false, ..none },
-            Kind::Growing | Kind::GrowingBlocked => Self { grow: true, ..none },
+    /// What a kind must be able to do.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            insert: !self.all_keys_at_once,
+            remove: self.remove,
+            count: self.count,
+            merge: self.merge,
+            grow: self.keys.is_none(),
+            ..Capabilities::STATIC
         }
+    }
+
+    /// Bits per key of a kind: an error if it cannot do what is needed.
+    fn bits_per_key(&self, kind: Kind) -> Result<f64, ParameterError> {
+        if !kind.capabilities().include(&self.capabilities()) {
+            return Err(ParameterError::new("kind", kind, "one that can do what is needed"));
+        }
+        // Without a number of keys: of so many that rounding to whole tables does not show.
+        let keys = self.keys.unwrap_or(1 << 32);
+        Ok(Spec::for_fpr(kind, keys, self.fpr)?.size_in_bits() as f64 / keys as f64)
     }
 }
 
@@ -170,8 +122,8 @@ impl Abilities {
 pub struct Candidate {
     /// The kind.
     pub kind: Kind,
-    /// Its bits per key when it holds as many as it is made for, by theory. For a growing filter
-    /// those of its first part; the following parts take more.
+    /// Its bits per key when it holds as many as it is made for: just those of its
+    /// [`Spec`]. For a growing filter those of its first stage; the following stages take more.
     pub bits_per_key: f64,
 }
 
@@ -195,31 +147,28 @@ impl fmt::Display for Choice {
 
 /// Every kind that can do what is needed, the smallest first.
 ///
-/// A rate that a kind cannot reach (fingerprints end at 32 or 62 bits) leaves it out.
+/// An FPR that a kind cannot reach (fingerprints end at 32 or 62 bits) leaves it out.
 ///
 /// ```
 /// use crivo::filter::Kind;
 /// use crivo::filter::choose::{Needs, candidates};
 ///
-/// let needs = Needs { keys: Some(1_000_000), remove: true, ..Needs::rate(0.01) };
+/// let needs = Needs { keys: Some(1_000_000), remove: true, ..Needs::fpr(0.01) };
 /// let kinds: Vec<Kind> = candidates(&needs)?.iter().map(|found| found.kind).collect();
 /// assert_eq!(kinds, [Kind::Quotient, Kind::Cuckoo, Kind::Counting]);
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors
-/// If the number of keys is 0, the rate is not strictly between 0 and 1, or needs contradict each
+/// If the number of keys is 0, the FPR is not strictly between 0 and 1, or needs contradict each
 /// other.
 pub fn candidates(needs: &Needs) -> Result<Vec<Candidate>, ParameterError> {
     needs.check()?;
-    let mut found: Vec<Candidate> = Kind::ALL
-        .into_iter()
-        .filter(|&kind| needs.can_be_met_by(kind))
-        .filter_map(|kind| {
-            let bits_per_key = bits_per_key(kind, needs.keys, needs.rate).ok()?;
-            Some(Candidate { kind, bits_per_key })
-        })
-        .collect();
+    let candidate = |kind| {
+        let bits_per_key = needs.bits_per_key(kind).ok()?;
+        Some(Candidate { kind, bits_per_key })
+    };
+    let mut found: Vec<Candidate> = Kind::ALL.into_iter().filter_map(candidate).collect();
     found.sort_by(|a, b| a.bits_per_key.total_cmp(&b.bits_per_key));
     Ok(found)
 }
@@ -227,125 +176,101 @@ pub fn candidates(needs: &Needs) -> Result<Vec<Candidate>, ParameterError> {
 /// The kind to take, as [the table](self#which-filter) has it.
 ///
 /// # Errors
-/// If the number of keys is 0, the rate is not strictly between 0 and 1 or too low for the kind,
-/// or needs contradict each other.
+/// If the number of keys is 0, the FPR is not strictly between 0 and 1 or too low for every kind that
+/// can do what is needed, or needs contradict each other.
 pub fn choose(needs: &Needs) -> Result<Choice, ParameterError> {
     needs.check()?;
-    let (kind, why) = rule(needs)?;
-    debug_assert!(needs.are_met_by(kind));
-    let bits_per_key = bits_per_key(kind, needs.keys, needs.rate)?;
-    Ok(Choice { kind, bits_per_key, why })
+    let mut refused = None;
+    for &(kind, why) in preferences(needs) {
+        match needs.bits_per_key(kind) {
+            Ok(bits_per_key)
+                if kind != Kind::Blocked || is_worth_its_blocks(needs, bits_per_key) =>
+            {
+                return Ok(Choice { kind, bits_per_key, why });
+            }
+            Ok(_) => {}
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| ParameterError::of_real("fpr", needs.fpr, "higher")))
 }
 
-fn rule(needs: &Needs) -> Result<(Kind, &'static str), ParameterError> {
-    Ok(match *needs {
-        Needs { keys: None, remove: false, count: false, merge: false, .. } => (
+/// Whether one cache line per query costs little enough: at most a tenth of the classic filter's bits.
+fn is_worth_its_blocks(needs: &Needs, blocked: f64) -> bool {
+    const MAX_TIMES_CLASSIC: f64 = 1.1;
+    let classic = needs.bits_per_key(Kind::Bloom);
+    classic.is_ok_and(|classic| blocked <= MAX_TIMES_CLASSIC * classic)
+}
+
+/// The kinds that can do what is needed, in the order in which one would try them, and why each.
+fn preferences(needs: &Needs) -> &'static [(Kind, &'static str)] {
+    const COUNTING_REMOVES: (Kind, &str) =
+        (Kind::Counting, "it removes, and at so low an FPR fingerprints would be too long");
+    match *needs {
+        Needs { keys: None, remove: false, count: false, merge: false, .. } => &[(
             Kind::Growing,
-            "nobody knows how many keys will come, and a chain of filters keeps the rate for any \
+            "nobody knows how many keys will come, and a chain of filters keeps the FPR for any \
              number",
-        ),
-        Needs { keys: None, .. } => (
+        )],
+        Needs { keys: None, .. } => &[(
             Kind::Quotient,
             "it is the one filter that grows and can also remove, count and merge; each doubling \
-             doubles the rate, so start with a lower one",
-        ),
-        Needs { all_keys_at_once: true, .. } if needs.can_be_met_by(Kind::Fuse) => {
-            (Kind::Fuse, "the set never changes, and nothing that answers as fast takes fewer bits")
-        }
-        Needs { count: true, .. } => (
+             doubles the FPR, so start with a lower one",
+        )],
+        Needs { count: true, .. } => &[(
             Kind::Counting,
             "it counts, and a key that is inserted often takes no more room than any other",
-        ),
-        Needs { remove: true, merge: true, .. } => (
-            Kind::Quotient,
-            "it removes and merges: it keeps fingerprints in order, and two of them merge as \
-             sorted lists do",
-        ),
-        Needs { remove: true, keys: Some(keys), rate, .. }
-            if !needs.can_be_met_by(Kind::Cuckoo)
-                && Plan::for_rate(Kind::Quotient, keys, rate).is_err() =>
-        {
-            (Kind::Counting, "it removes, and at so low a rate fingerprints would be too long")
-        }
-        Needs { remove: true, .. } if !needs.can_be_met_by(Kind::Cuckoo) => {
-            (Kind::Quotient, "it removes, and its fingerprints are long enough for so low a rate")
-        }
-        Needs { remove: true, .. } => {
-            (Kind::Cuckoo, "it removes, and a question reads two buckets, however low the rate")
-        }
-        Needs { keys, rate, .. } => {
-            let blocked = bits_per_key(Kind::Blocked, keys, rate)?;
-            let classic = bits_per_key(Kind::Bloom, keys, rate)?;
-            if blocked <= CLASSIC_TIMES * classic {
+        )],
+        Needs { remove: true, merge: true, .. } => &[
+            (
+                Kind::Quotient,
+                "it removes and merges: it keeps fingerprints in order, and two of them merge as \
+                 sorted lists do",
+            ),
+            COUNTING_REMOVES,
+        ],
+        Needs { remove: true, .. } => &[
+            (Kind::Cuckoo, "it removes, and a query reads two buckets, however low the FPR"),
+            (Kind::Quotient, "it removes, and its fingerprints are long enough for so low an FPR"),
+            COUNTING_REMOVES,
+        ],
+        _ => {
+            const ONE_BY_ONE: [(Kind, &str); 2] = [
                 (
                     Kind::Blocked,
-                    "a question reads one cache line, and at this rate that costs at most a tenth \
-                     more bits than the classic filter",
-                )
-            } else {
+                    "a query reads one cache line, and at this FPR that costs at most a tenth more \
+                     bits than the classic filter",
+                ),
                 (
                     Kind::Bloom,
-                    "at this rate crowded blocks would take over a tenth more bits than the classic \
+                    "at this FPR crowded blocks would take over a tenth more bits than the classic \
                      filter, which takes repeated keys and any number of them, too",
-                )
-            }
+                ),
+            ];
+            const AT_ONCE: [(Kind, &str); 3] = [
+                (
+                    Kind::Fuse,
+                    "the set never changes, and nothing that answers as fast takes fewer bits",
+                ),
+                ONE_BY_ONE[0],
+                ONE_BY_ONE[1],
+            ];
+            if needs.all_keys_at_once { &AT_ONCE } else { &ONE_BY_ONE }
         }
-    })
-}
-
-/// The most that one cache line per question may cost: this much of the classic filter's bits.
-const CLASSIC_TIMES: f64 = 1.1;
-
-/// How full tables of fingerprints are when they hold the keys that they are made for.
-const LOAD: f64 = 0.95;
-
-/// Slots of a cuckoo bucket.
-const BUCKET: u32 = 4;
-
-/// Bits of metadata per slot of a quotient filter: two bitmaps, and an offset of 16 bits for 64.
-const METADATA: f64 = 2.25;
-
-/// Bits of a counter.
-const COUNTER: f64 = 4.0;
-
-/// The share of the rate that the first filter of a growing chain gets.
-const FIRST_SHARE: f64 = 0.15;
-
-/// What theory says that a kind takes, in whole bits where it stores whole bits.
-fn bits_per_key(kind: Kind, keys: Option<u64>, rate: f64) -> Result<f64, ParameterError> {
-    // Without a number of keys: of so many that rounding to whole filters does not show.
-    let n = keys.unwrap_or(1 << 32);
-    let classic = || Ok::<_, ParameterError>(bloom::size(n, rate)?.bits as f64 / n as f64);
-    let in_blocks = |rate| {
-        let block = Block::CACHE_LINE;
-        let blocks = blocked::size(block, n, rate)?.blocks as f64;
-        Ok::<_, ParameterError>(blocks * f64::from(block.bits) / n as f64)
-    };
-    Ok(match kind {
-        Kind::Bloom => classic()?,
-        Kind::Counting => COUNTER * classic()?,
-        Kind::Blocked => in_blocks(rate)?,
-        Kind::Cuckoo => f64::from(cuckoo::fingerprint_bits(rate, BUCKET, LOAD)?) / LOAD,
-        Kind::Quotient => {
-            let slot = f64::from(quotient::remainder_bits(rate, LOAD)?) + METADATA;
-            slot / LOAD
-        }
-        Kind::Fuse => fuse::bits_per_key(n, rate, Arity::Three)?,
-        Kind::Growing => limits::bloom(rate * FIRST_SHARE)?,
-        Kind::GrowingBlocked => in_blocks(rate * FIRST_SHARE)?,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::theory::limits;
     use proptest::prelude::*;
 
     const MILLION: Option<u64> = Some(1_000_000);
 
     /// The rows of "Which filter?", in its order.
-    fn rows(rate: f64) -> [Needs; 8] {
-        let needs = Needs { keys: MILLION, ..Needs::rate(rate) };
+    fn rows(fpr: f64) -> [Needs; 8] {
+        let needs = Needs { keys: MILLION, ..Needs::fpr(fpr) };
         [
             Needs { all_keys_at_once: true, ..needs },
             needs,
@@ -353,8 +278,8 @@ mod tests {
             Needs { remove: true, ..needs },
             Needs { remove: true, merge: true, ..needs },
             Needs { count: true, ..needs },
-            Needs::rate(rate),
-            Needs { remove: true, ..Needs::rate(rate) },
+            Needs::fpr(fpr),
+            Needs { remove: true, ..Needs::fpr(fpr) },
         ]
     }
 
@@ -381,14 +306,14 @@ mod tests {
 
     #[test]
     fn one_line_stops_paying_at_about_half_a_thousandth() {
-        let kind = |rate| choose(&Needs { keys: MILLION, ..Needs::rate(rate) }).unwrap().kind;
+        let kind = |fpr| choose(&Needs { keys: MILLION, ..Needs::fpr(fpr) }).unwrap().kind;
         assert_eq!(kind(0.0006), Kind::Blocked);
         assert_eq!(kind(0.0004), Kind::Bloom);
     }
 
     #[test]
     fn contradictions_are_refused() {
-        let set = Needs { keys: MILLION, all_keys_at_once: true, ..Needs::rate(0.01) };
+        let set = Needs { keys: MILLION, all_keys_at_once: true, ..Needs::fpr(0.01) };
         for needs in [
             Needs { count: true, ..set },
             Needs { remove: true, ..set },
@@ -398,30 +323,30 @@ mod tests {
             assert_eq!(choose(&needs).unwrap_err().parameter, "all_keys_at_once");
             assert_eq!(candidates(&needs).unwrap_err().parameter, "all_keys_at_once");
         }
-        let none = Needs { keys: Some(0), ..Needs::rate(0.01) };
+        let none = Needs { keys: Some(0), ..Needs::fpr(0.01) };
         assert_eq!(choose(&none).unwrap_err().parameter, "n");
         for bad in [0.0, 1.0, f64::NAN] {
-            assert_eq!(choose(&Needs::rate(bad)).unwrap_err().parameter, "rate");
+            assert_eq!(choose(&Needs::fpr(bad)).unwrap_err().parameter, "fpr");
         }
     }
 
     #[test]
-    fn a_rate_out_of_reach_leaves_a_kind_out() {
-        let needs = Needs { keys: Some(1_000), remove: true, ..Needs::rate(1e-25) };
+    fn an_fpr_out_of_reach_leaves_a_kind_out() {
+        let needs = Needs { keys: Some(1_000), remove: true, ..Needs::fpr(1.2e-16) };
         assert_eq!(choose(&needs).unwrap().kind, Kind::Counting);
         let kinds: Vec<Kind> = candidates(&needs).unwrap().iter().map(|c| c.kind).collect();
         assert_eq!(kinds, [Kind::Counting]);
     }
 
-    /// What is chosen can be made, at every rate.
+    /// What is chosen can be built, at every FPR.
     #[test]
-    fn nothing_is_chosen_that_cannot_be_planned() {
+    fn nothing_is_chosen_that_cannot_be_built() {
         for exponent in 1..18 {
             for (remove, all_keys_at_once) in [(false, false), (true, false), (false, true)] {
-                let rate = 0.1f64.powi(exponent);
-                let needs = Needs { keys: MILLION, remove, all_keys_at_once, ..Needs::rate(rate) };
+                let fpr = 0.1f64.powi(exponent);
+                let needs = Needs { keys: MILLION, remove, all_keys_at_once, ..Needs::fpr(fpr) };
                 if let Ok(Choice { kind, .. }) = choose(&needs) {
-                    assert!(Plan::for_rate(kind, 1_000_000, rate).is_ok(), "{kind} at {rate}");
+                    assert!(Spec::for_fpr(kind, 1_000_000, fpr).is_ok(), "{kind} at {fpr}");
                 }
             }
         }
@@ -429,7 +354,7 @@ mod tests {
 
     #[test]
     fn the_reason_reads_as_a_sentence() {
-        let choice = choose(&Needs::rate(0.01)).unwrap();
+        let choice = choose(&Needs::fpr(0.01)).unwrap();
         let text = choice.to_string();
         assert!(text.starts_with("growing (13.5 bits per key): nobody knows"), "{text}");
     }
@@ -441,8 +366,8 @@ mod tests {
             keys in prop::option::of(1u64..1 << 40), exponent in 1f64..30.0,
             remove: bool, count: bool, merge: bool, all_keys_at_once: bool,
         ) {
-            let rate = 0.5f64.powf(exponent);
-            let needs = Needs { keys, rate, remove, count, merge, all_keys_at_once };
+            let fpr = 0.5f64.powf(exponent);
+            let needs = Needs { keys, fpr, remove, count, merge, all_keys_at_once };
             let (Ok(choice), Ok(found)) = (choose(&needs), candidates(&needs)) else {
                 prop_assert!(all_keys_at_once);
                 return Ok(());
@@ -452,7 +377,7 @@ mod tests {
             prop_assert!(found.contains(&same), "{same:?} {found:?}");
             prop_assert!(found.is_sorted_by(|a, b| a.bits_per_key <= b.bits_per_key));
             // No filter takes less than the information it holds.
-            let limit = limits::fixed_set(rate).unwrap();
+            let limit = limits::fixed_set(fpr).unwrap();
             prop_assert!(found.iter().all(|found| found.bits_per_key >= limit));
         }
     }

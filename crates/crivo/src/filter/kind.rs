@@ -5,20 +5,21 @@ use std::fmt;
 use crate::ParameterError;
 use crate::persist::FileKind;
 
-/// The table of kinds: the name in the code, the type of the filters, the number that stands for
-/// the kind in files, its short name, and what it is. It calls the macro that it is given with all
-/// rows.
+/// The table of kinds: the name in the code, the types of the filters and of their specification, the
+/// number that stands for the kind in files, its short name, and what it is. It calls the macro that it
+/// is given with all rows.
 macro_rules! for_each_kind {
     ($macro:ident) => {
         $macro! {
-            Bloom(Bloom): 1, "bloom", "The classic Bloom filter.";
-            Blocked(Blocked): 2, "blocked", "The blocked Bloom filter.";
-            Counting(CountingBloom): 3, "counting", "The counting Bloom filter.";
-            Cuckoo(Cuckoo): 4, "cuckoo", "The cuckoo filter.";
-            Quotient(Quotient): 5, "quotient", "The quotient filter.";
-            Fuse(Fuse): 6, "fuse", "The binary fuse filter.";
-            Growing(Growing): 7, "growing", "A growing chain of Bloom filters.";
-            GrowingBlocked(GrowingBlocked): 9, "growing-blocked",
+            Bloom(Bloom, BloomSpec): 1, "bloom", "The classic Bloom filter.";
+            Blocked(Blocked, BlockedSpec): 2, "blocked", "The blocked Bloom filter.";
+            Counting(CountingBloom, CountingSpec): 3, "counting", "The counting Bloom filter.";
+            Cuckoo(Cuckoo, CuckooSpec): 4, "cuckoo", "The cuckoo filter.";
+            Quotient(Quotient, QuotientSpec): 5, "quotient", "The quotient filter.";
+            Fuse(Fuse, FuseSpec): 6, "fuse", "The binary fuse filter.";
+            Growing(Growing, GrowingSpec<BloomSpec>): 7, "growing",
+                "A growing chain of Bloom filters.";
+            GrowingBlocked(GrowingBlocked, GrowingSpec<BlockedSpec>): 9, "growing-blocked",
                 "A growing chain of blocked Bloom filters.";
         }
     };
@@ -26,7 +27,7 @@ macro_rules! for_each_kind {
 pub(crate) use for_each_kind;
 
 macro_rules! kinds {
-    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+    ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
         /// The kinds of filters, and the numbers that stand for them in files.
         ///
         /// What else a file may contain is a [`FileKind`].

@@ -34,6 +34,7 @@ mod any;
 mod atomic;
 pub mod blocked;
 pub mod bloom;
+mod capabilities;
 pub mod choose;
 mod count;
 pub mod counting;
@@ -43,26 +44,27 @@ pub mod fuse;
 pub mod growing;
 mod kind;
 mod methods;
-pub mod plan;
 mod pointers;
 pub mod quotient;
+pub mod spec;
 
 pub use any::AnyFilter;
 pub use atomic::AtomicBloom;
-pub use blocked::Blocked;
-pub use bloom::Bloom;
+pub use blocked::{Blocked, BlockedSpec};
+pub use bloom::{Bloom, BloomSpec};
+pub use capabilities::Capabilities;
 pub use count::Count;
-pub use counting::{CounterWidth, CountingBloom};
-pub use cuckoo::Cuckoo;
+pub use counting::{CounterWidth, CountingBloom, CountingSpec};
+pub use cuckoo::{Cuckoo, CuckooSpec};
 pub use error::{
     Full, Incompatible, NotPresent, Operation, OperationError, RebuildError, WrongKind,
 };
-pub use fuse::{Fuse, FuseError, FuseOptions};
-pub use growing::{Growing, GrowingBlocked};
+pub use fuse::{Fuse, FuseError, FuseOptions, FuseSpec};
+pub use growing::{Growing, GrowingBlocked, GrowingSpec};
 pub use kind::Kind;
 pub(crate) use kind::for_each_kind;
-pub use plan::{Plan, PlanError};
-pub use quotient::Quotient;
+pub use quotient::{Quotient, QuotientSpec};
+pub use spec::{Bytes, FilterSpec, Spec, SpecError};
 
 use crate::{Digest, Key, KeyHasher};
 

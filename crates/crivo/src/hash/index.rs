@@ -160,7 +160,7 @@ mod tests {
             let mean = rates.iter().sum::<f64>() / tables as f64;
             let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
             let error = (squares / (tables * (tables - 1)) as f64).sqrt();
-            let theory = crate::theory::bloom::rate_exact(m, n, k).unwrap();
+            let theory = crate::theory::bloom::fpr_exact(m, n, k).unwrap();
             assert!((mean - theory).abs() < 5.0 * error, "{m} bits: {mean} ± {error}, {theory}");
         }
     }

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!   load of a block          j ~ Binomial(n, 1/blocks), nearly Poisson
-//!   rate inside a block      g(j) = chance that k positions are all set, after j keys
-//!   rate                     Σ_j P(load = j) · g(j)
+//!   FPR inside a block      g(j) = chance that k positions are all set, after j keys
+//!   FPR                     Σ_j P(load = j) · g(j)
 //! ```
 //!
 //! ```
@@ -14,7 +14,7 @@
 //!
 //! let size = blocked::size(Block::CACHE_LINE, 1_000_000, 0.01)?;
 //! assert_eq!((size.blocks, size.probes), (19_372, 6));         // 9.92 bits per key
-//! assert!(blocked::rate(Block::CACHE_LINE, size.blocks, 1_000_000, 6)? <= 0.01);
+//! assert!(blocked::fpr(Block::CACHE_LINE, size.blocks, 1_000_000, 6)? <= 0.01);
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
 //!
@@ -34,7 +34,7 @@
 //! reaches the published figures, and lies slightly below most of them.
 //!
 //! # When not to use it
-//! Below about 0.1% the crowded blocks dominate: at 16 bits per key the rate is 1.8 times that of
+//! Below about 0.1% the crowded blocks dominate: at 16 bits per key the FPR is 1.8 times that of
 //! the [classic filter](super::bloom). A [cuckoo](super::cuckoo) or a [fuse](super::fuse) filter is
 //! smaller there.
 //!
@@ -44,8 +44,8 @@
 
 use super::bloom;
 use super::check::{
-    MAX_PROBES, check_keys, check_positive, check_positive_real, check_probes, check_range,
-    check_rate,
+    MAX_PROBES, check_fpr, check_keys, check_positive, check_positive_real, check_probes,
+    check_range,
 };
 use super::limits;
 use super::occupancy;
@@ -86,46 +86,46 @@ impl Block {
         Ok(())
     }
 
-    /// The k of a classic filter at this rate, rounded up: no larger one is of use here.
-    fn classic_probes(self, rate: f64) -> u32 {
-        let real = (-rate.log2()).ceil() as u32;
+    /// The k of a classic filter at this FPR, rounded up: no larger one is of use here.
+    fn classic_probes(self, fpr: f64) -> u32 {
+        let real = (-fpr.log2()).ceil() as u32;
         real.clamp(1, MAX_PROBES.min(self.bits))
     }
 }
 
-/// The rate of `blocks` blocks that hold n keys, with k probes each.
+/// The FPR of `blocks` blocks that hold n keys, with k probes each.
 ///
 /// An empty filter (n = 0) accepts nothing. The loads are binomial, not their Poisson limit, so
-/// that it holds from one block on: then it is [`bloom::rate_exact`].
+/// that it holds from one block on: then it is [`bloom::fpr_exact`].
 ///
 /// # Errors
 /// If there are no blocks, the block size is out of range, or k is not from 1 to 255.
-pub fn rate(block: Block, blocks: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
+pub fn fpr(block: Block, blocks: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
     check_positive("number of blocks", blocks)?;
     block.check(k)?;
     // Some last digits are rounding.
     Ok(InBlock::new(block, k).mixture(Load::of_keys(n, blocks)).min(1.0))
 }
 
-/// The rate at a budget of bits per key, in the limit of many blocks.
+/// The FPR at a budget of bits per key, in the limit of many blocks.
 ///
 /// ```
 /// use crivo::theory::blocked::{self, Block};
 ///
-/// let rate = blocked::rate_at(Block::CACHE_LINE, 10.0, 6)?;
-/// assert_eq!(format!("{:.3}%", 100.0 * rate), "0.966%");
+/// let fpr = blocked::fpr_at(Block::CACHE_LINE, 10.0, 6)?;
+/// assert_eq!(format!("{:.3}%", 100.0 * fpr), "0.966%");
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors
 /// If the budget is not positive, the block size is out of range, or k is not from 1 to 255.
-pub fn rate_at(block: Block, bits_per_key: f64, k: u32) -> Result<f64, ParameterError> {
+pub fn fpr_at(block: Block, bits_per_key: f64, k: u32) -> Result<f64, ParameterError> {
     check_positive_real("bits per key", bits_per_key)?;
     block.check(k)?;
     Ok(InBlock::new(block, k).mixture(Load::of_budget(block, bits_per_key)))
 }
 
-/// The k with the lowest rate at a budget of bits per key, in the limit of many blocks.
+/// The k with the lowest FPR at a budget of bits per key, in the limit of many blocks.
 ///
 /// It is at most the classic filter's, and often one or two less.
 ///
@@ -139,17 +139,17 @@ pub fn best_probes(block: Block, bits_per_key: f64) -> Result<u32, ParameterErro
     let load = Load::of_budget(block, bits_per_key);
     let mut best = (1, f64::INFINITY);
     for k in (1..=most).rev() {
-        let rate = InBlock::new(block, k).mixture(load);
-        // The rate falls to its minimum and rises again: past it nothing better comes.
-        if rate > best.1 {
+        let fpr = InBlock::new(block, k).mixture(load);
+        // The FPR falls to its minimum and rises again: past it nothing better comes.
+        if fpr > best.1 {
             break;
         }
-        best = (k, rate);
+        best = (k, fpr);
     }
     Ok(best.0)
 }
 
-/// The bits per key that a rate takes with the best k, in the limit of many blocks.
+/// The bits per key that an FPR takes with the best k, in the limit of many blocks.
 ///
 /// ```
 /// use crivo::theory::blocked::{self, Block, Positions};
@@ -161,14 +161,14 @@ pub fn best_probes(block: Block, bits_per_key: f64) -> Result<u32, ParameterErro
 /// ```
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the block size is out of range, or no number of bits is
+/// If the FPR is not between 0 and 1, the block size is out of range, or no number of bits is
 /// enough.
-pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
-    check_rate(rate)?;
+pub fn bits_per_key(block: Block, fpr: f64) -> Result<f64, ParameterError> {
+    check_fpr(fpr)?;
     block.check(1)?;
     let fewest = |k, hint: f64| {
         let mut inside = InBlock::new(block, k);
-        let mut keeps = |budget| inside.mixture(Load::of_budget(block, budget)) <= rate;
+        let mut keeps = |budget| inside.mixture(Load::of_budget(block, budget)) <= fpr;
         let (mut too_few, mut enough) = (0.0, hint);
         while enough.is_finite() && !keeps(enough) {
             too_few = enough;
@@ -185,12 +185,12 @@ pub fn bits_per_key(block: Block, rate: f64) -> Result<f64, ParameterError> {
         }
         enough
     };
-    let classic = block.classic_probes(rate);
-    let mut best = fewest(classic, limits::bloom(rate)?);
+    let classic = block.classic_probes(fpr);
+    let mut best = fewest(classic, limits::bloom(fpr)?);
     // Crowding lowers the best k. Below it the budget rises again, and nothing better comes.
     for k in (1..classic).rev() {
         let load = Load::of_budget(block, best);
-        if InBlock::new(block, k).mixture(load) > rate {
+        if InBlock::new(block, k).mixture(load) > fpr {
             break;
         }
         best = fewest(k, best);
@@ -209,22 +209,22 @@ pub struct Size {
     pub probes: u32,
 }
 
-/// The fewest blocks that hold n keys at this rate with some k, and among such k the least.
+/// The fewest blocks that hold n keys at this FPR with some k, and among such k the least.
 ///
-/// It takes a fraction of a millisecond at usual rates, whatever n, and a millisecond at 1e-9.
+/// It takes a fraction of a millisecond at usual FPRs, whatever n, and a millisecond at 1e-9.
 ///
 /// # Errors
-/// If n is 0, the rate is not between 0 and 1, the block size is out of range, or the filter
+/// If n is 0, the FPR is not between 0 and 1, the block size is out of range, or the filter
 /// would exceed 2^64 bits.
-pub fn size(block: Block, n: u64, rate: f64) -> Result<Size, ParameterError> {
-    check_rate(rate)?;
+pub fn size(block: Block, n: u64, fpr: f64) -> Result<Size, ParameterError> {
+    check_fpr(fpr)?;
     block.check(1)?;
-    let classic = block.classic_probes(rate);
-    let mut best = Size { blocks: blocks_for_probes(block, n, rate, classic)?, probes: classic };
+    let classic = block.classic_probes(fpr);
+    let mut best = Size { blocks: blocks_for_probes(block, n, fpr, classic)?, probes: classic };
     // Crowding lowers the best k. Below it the blocks become more again, and nothing better comes.
     for probes in (1..classic).rev() {
         let mut inside = InBlock::new(block, probes);
-        let mut keeps = |blocks| inside.mixture(Load::of_keys(n, blocks)) <= rate;
+        let mut keeps = |blocks| inside.mixture(Load::of_keys(n, blocks)) <= fpr;
         if !keeps(best.blocks) {
             break;
         }
@@ -235,21 +235,21 @@ pub fn size(block: Block, n: u64, rate: f64) -> Result<Size, ParameterError> {
     Ok(best)
 }
 
-/// The fewest blocks that hold n keys at this rate with k probes each.
+/// The fewest blocks that hold n keys at this FPR with k probes each.
 ///
 /// # Errors
-/// If n is 0, the rate is not between 0 and 1, k or the block size is out of range, or the filter
+/// If n is 0, the FPR is not between 0 and 1, k or the block size is out of range, or the filter
 /// would exceed 2^64 bits.
-pub fn blocks_for_probes(block: Block, n: u64, rate: f64, k: u32) -> Result<u64, ParameterError> {
+pub fn blocks_for_probes(block: Block, n: u64, fpr: f64, k: u32) -> Result<u64, ParameterError> {
     check_keys(n)?;
-    check_rate(rate)?;
+    check_fpr(fpr)?;
     block.check(k)?;
     let bits = u64::from(block.bits);
     let mut inside = InBlock::new(block, k);
     // A classic filter of the same size is the place to look around. Far fewer blocks would be
     // slow to compute: their loads are long sums.
-    let hint = bloom::bits_for_probes(n, rate, k)? / bits;
-    least(hint, u64::MAX / bits, |blocks| inside.mixture(Load::of_keys(n, blocks)) <= rate)
+    let hint = bloom::bits_for_probes(n, fpr, k)? / bits;
+    least(hint, u64::MAX / bits, |blocks| inside.mixture(Load::of_keys(n, blocks)) <= fpr)
         .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))
 }
 
@@ -288,7 +288,7 @@ struct InBlock {
     block: Block,
     k: u32,
     /// g(0), g(1), … as far as computed.
-    rates: Vec<f64>,
+    fprs: Vec<f64>,
     /// P(i given bits of the block are all set) after the keys so far, for i = 0 … k.
     all_set: Vec<f64>,
     /// P(k positions of a query are exactly i different ones), for i = 0 … k.
@@ -309,7 +309,7 @@ impl InBlock {
             Positions::Distinct => hits = (0..=k).map(|i| hits_among(block.bits, i, k)).collect(),
             Positions::Textbook => {}
         }
-        Self { block, k, rates: vec![0.0], all_set, query, hits }
+        Self { block, k, fprs: vec![0.0], all_set, query, hits }
     }
 
     /// From this load on every bit is set but for a chance below e^-50.
@@ -318,22 +318,22 @@ impl InBlock {
         ((50.0 + bits.ln()) * bits / f64::from(self.k)).ceil() as u64
     }
 
-    /// g(j): the rate of a block that holds j keys.
-    fn rate(&mut self, j: u64) -> f64 {
+    /// g(j): the FPR of a block that holds j keys.
+    fn fpr(&mut self, j: u64) -> f64 {
         if j >= self.full_from() {
             return 1.0;
         }
-        while self.rates.len() as u64 <= j {
+        while self.fprs.len() as u64 <= j {
             self.add_key();
         }
-        self.rates[j as usize]
+        self.fprs[j as usize]
     }
 
     fn add_key(&mut self) {
         let bits = f64::from(self.block.bits);
-        let rate = match self.block.positions {
+        let fpr = match self.block.positions {
             Positions::Textbook => {
-                let throws = self.rates.len() as f64 * f64::from(self.k);
+                let throws = self.fprs.len() as f64 * f64::from(self.k);
                 let clear_exponent = throws * (-1.0 / bits).ln_1p();
                 (-clear_exponent.exp_m1()).powi(self.k as i32)
             }
@@ -352,7 +352,7 @@ impl InBlock {
                 self.all_set[self.k as usize]
             }
         };
-        self.rates.push(rate);
+        self.fprs.push(fpr);
     }
 
     /// Σ_j P(load = j)·g(j), from the most likely load outwards.
@@ -364,20 +364,20 @@ impl InBlock {
         const NEGLIGIBLE: f64 = 1e-18;
         if load.mean >= load.keys {
             // A single block holds every key.
-            return self.rate(load.keys as u64);
+            return self.fpr(load.keys as u64);
         }
         let mode = load.mean as u64;
         if mode / 2 > self.full_from().max(200) {
             // At a mean of 400 or more, half the mean or less has a chance below e^-60.
             return 1.0;
         }
-        let (mut total, mut sum) = (1.0, self.rate(mode));
+        let (mut total, mut sum) = (1.0, self.fpr(mode));
         let mut weight = 1.0;
         for j in mode.. {
             let ratio = load.ratio(j);
             weight *= ratio;
             total += weight;
-            sum += weight * self.rate(j + 1);
+            sum += weight * self.fpr(j + 1);
             // g is at most 1, and the weights fall faster than geometrically.
             if ratio < 0.5 && weight <= NEGLIGIBLE * sum {
                 break;
@@ -390,7 +390,7 @@ impl InBlock {
         for j in (0..mode).rev() {
             weight /= load.ratio(j);
             total += weight;
-            sum += weight * self.rate(j);
+            sum += weight * self.fpr(j);
             if weight <= NEGLIGIBLE * total {
                 break;
             }

@@ -4,7 +4,7 @@
 //! n keys a bit is still clear with probability (1 − 1/m)^(kn) ≈ e^(−kn/m), hence
 //!
 //! ```text
-//!   rate ≈ (1 − e^(−kn/m))^k                                    ten bits per key, k = 7: 0.819%
+//!   FPR ≈ (1 − e^(−kn/m))^k                                    ten bits per key, k = 7: 0.819%
 //! ```
 //!
 //! ```
@@ -13,7 +13,7 @@
 //! let (n, m) = (1_000_000, 10_000_000);
 //! let k = bloom::best_probes(m, n)?;
 //! assert_eq!(k, 7);
-//! assert_eq!(format!("{:.6}", bloom::rate(m, n, k)?), "0.008194");
+//! assert_eq!(format!("{:.6}", bloom::fpr(m, n, k)?), "0.008194");
 //!
 //! // The other way round: how many bits for 1%?
 //! let size = bloom::size(n, 0.01)?;
@@ -21,17 +21,17 @@
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
 //!
-//! # Three forms of the same rate
+//! # Three forms of the same FPR
 //!
 //! | function | what it is | when |
 //! |---|---|---|
-//! | [`rate`] | the limit for large m | sizes: from 1,000 bits on (k = 7) it errs by less than 1% of itself |
-//! | [`rate_bound`] | an upper bound, nearly as simple | guarantees |
-//! | [`rate_exact`] | the truth for ideal hash functions | small filters, and tests |
+//! | [`fpr`] | the limit for large m | sizes: from 1,000 bits on (k = 7) it errs by less than 1% of itself |
+//! | [`fpr_bound`] | an upper bound, nearly as simple | guarantees |
+//! | [`fpr_exact`] | the truth for ideal hash functions | small filters, and tests |
 //!
 //! The textbook's (1 − (1 − 1/m)^(kn))^k is none of these. It takes the k probed bits to be
-//! independent, which they are not: whoever knows that one bit is set expects a fuller filter.
-//! It is always too low; [`rate`], a little below it, more so.
+//! independent, which they are not: given that one bit is set, the filter is likely to be fuller.
+//! It is always too low; [`fpr`], a little below it, more so.
 //!
 //! # References
 //! - B. Bloom, *Space/time trade-offs in hash coding with allowable errors*, CACM 1970: the idea.
@@ -40,89 +40,112 @@
 //! - K. Christensen, A. Roginsky, M. Jimeno, *A new analysis of the false positive rate of a Bloom
 //!   filter*, IPL 2010: the exact formula as a stable recurrence.
 //! - A. Goel, P. Gupta, *Small subset queries and Bloom filters using ternary associative
-//!   memories*, SIGMETRICS 2010: the upper bound of [`rate_bound`].
+//!   memories*, SIGMETRICS 2010: the upper bound of [`fpr_bound`].
 
 use std::f64::consts::LN_2;
 
-use super::check::{MAX_PROBES, check_keys, check_positive, check_probes, check_rate, size_from};
+use super::check::{
+    MAX_PROBES, check_fpr, check_keys, check_positive, check_probes, check_sized_fpr, size_from,
+};
 use super::occupancy;
-use super::search::least;
+use super::search::least_by_steps;
 use crate::ParameterError;
 
-/// The rate in the limit of large m: (1 − e^(−kn/m))^k.
+/// The FPR in the limit of large m: (1 − e^(−kn/m))^k.
 ///
-/// It is slightly too low; [`rate_exact`] says by how much. An empty filter (n = 0) accepts
+/// It is slightly too low; [`fpr_exact`] says by how much. An empty filter (n = 0) accepts
 /// nothing.
 ///
 /// ```
 /// use crivo::theory::bloom;
 ///
-/// assert_eq!(format!("{:.4}", bloom::rate(8_000, 1_000, 6)?), "0.0216");
+/// assert_eq!(format!("{:.4}", bloom::fpr(8_000, 1_000, 6)?), "0.0216");
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors
 /// If m is 0, or k is not from 1 to 255.
-pub fn rate(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
+pub fn fpr(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
     check_positive("m", m)?;
     check_probes(k)?;
-    Ok(limit_rate(m as f64, n as f64, k))
+    Ok(limit_fpr(m as f64, n as f64, k))
 }
 
-/// The formula of [`rate`], for parameters that were checked.
-fn limit_rate(m: f64, n: f64, k: u32) -> f64 {
+/// The formula of [`fpr`], for parameters that were checked.
+fn limit_fpr(m: f64, n: f64, k: u32) -> f64 {
     let k = f64::from(k);
     (-(-k * n / m).exp_m1()).powf(k)
 }
 
-/// An upper bound on the rate for every size: (1 − e^(−k(n + ½)/(m − 1)))^k, by Goel and Gupta.
+/// An upper bound on the FPR for every size: (1 − e^(−k(n + ½)/(m − 1)))^k, by Goel and Gupta.
 ///
-/// Half a key more and one bit less than [`rate`].
+/// Half a key more and one bit less than [`fpr`].
 ///
 /// # Errors
 /// If m is below 2, or k is not from 1 to 255.
-pub fn rate_bound(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
+pub fn fpr_bound(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
     if m < 2 {
         return Err(ParameterError::new("m", m, "at least 2"));
     }
     check_probes(k)?;
-    Ok(limit_rate((m - 1) as f64, n as f64 + 0.5, k))
+    Ok(limit_fpr((m - 1) as f64, n as f64 + 0.5, k))
 }
 
-/// The rate of an ideal filter, exactly: E[(X/m)^k], where X bits are set by k·n throws into m.
+/// The FPR of an ideal filter, exactly: E[(X/m)^k], where X bits are set by k·n throws into m.
 ///
-/// It costs about k³/3 · log2(kn) operations (some microseconds for k = 7, a tenth of a second
-/// for k = 255) whatever the size, and is accurate to about 12 digits.
+/// It costs about k³/3 · log2(kn) operations whatever the size, or k²·n where that is less: some
+/// microseconds for k = 7, a tenth of a second for k = 255. It is accurate to about 12 digits.
 ///
 /// With one probe it is the probability that n throws hit a given bit, 1 − (1 − 1/m)^n:
 ///
 /// ```
 /// use crivo::theory::bloom;
 ///
-/// let exact = bloom::rate_exact(100, 20, 1)?;
+/// let exact = bloom::fpr_exact(100, 20, 1)?;
 /// assert!((exact - (1.0 - 0.99f64.powi(20))).abs() < 1e-15);
 ///
 /// // Two bits, two probes, one key, counted by hand: (1/2)·(1/2)² + (1/2)·1² = 5/8, where the
 /// // textbook's formula says 9/16.
-/// assert_eq!(bloom::rate_exact(2, 1, 2)?, 0.625);
+/// assert_eq!(bloom::fpr_exact(2, 1, 2)?, 0.625);
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors
 /// If m is 0, or k is not from 1 to 255.
-pub fn rate_exact(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
+pub fn fpr_exact(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
     check_positive("m", m)?;
     check_probes(k)?;
     // Some last digits are rounding.
-    Ok(exact_rate(m, n, k).min(1.0))
+    Ok(exact_fpr(m, n, k).min(1.0))
 }
 
-/// The formula of [`rate_exact`], for parameters that were checked.
-fn exact_rate(m: u64, n: u64, k: u32) -> f64 {
-    occupancy::mean_power(m, u128::from(n) * u128::from(k), k)
+/// The formula of [`fpr_exact`], for parameters that were checked.
+fn exact_fpr(m: u64, n: u64, k: u32) -> f64 {
+    occupancy::mean_power(m, throws(n, k), k)
 }
 
-/// The k that minimises [`rate`], as a real number: (m/n)·ln 2. With it half of the bits are set.
+fn throws(n: u64, k: u32) -> u128 {
+    u128::from(n) * u128::from(k)
+}
+
+/// The FPR of a filter, as it is told to people: exact where that makes a difference, and quick
+/// everywhere. Parameters are those of a filter, which has bits, and from 1 to 255 probes.
+pub(crate) fn mean_fpr(m: u64, n: u64, k: u32) -> f64 {
+    /// From here on the limit errs by less than a thousandth at usual k.
+    const SMALL: u64 = 1 << 16;
+    /// A few milliseconds.
+    const QUICK: f64 = 4e6;
+    if m > SMALL {
+        limit_fpr(m as f64, n as f64, k)
+    } else if occupancy::cost(throws(n, k), k) <= QUICK {
+        // Some last digits are rounding.
+        exact_fpr(m, n, k).min(1.0)
+    } else {
+        limit_fpr(m.saturating_sub(1) as f64, n as f64 + 0.5, k)
+    }
+}
+
+/// The k that minimises [`fpr`], as a real number: (m/n)·ln 2. With it half of the bits are set.
 ///
 /// ```
 /// use crivo::theory::bloom;
@@ -141,7 +164,7 @@ pub fn best_probes_real(m: u64, n: u64) -> Result<f64, ParameterError> {
 
 /// [`best_probes_real`] rounded down, from 1 to 255: fewer probes, and sometimes not the best.
 ///
-/// At ten bits per key it gives 6 and a rate of 0.844%, where [`best_probes`] gives 7 and 0.819%.
+/// At ten bits per key it gives 6 and an FPR of 0.844%, where [`best_probes`] gives 7 and 0.819%.
 ///
 /// # Errors
 /// If m or n is 0.
@@ -150,20 +173,20 @@ pub fn best_probes_floor(m: u64, n: u64) -> Result<u32, ParameterError> {
     Ok((best as u32).clamp(1, MAX_PROBES))
 }
 
-/// The whole number of probes, from 1 to 255, with the lowest [`rate`].
+/// The whole number of probes, from 1 to 255, with the lowest [`fpr`].
 ///
-/// It is one of the two neighbours of [`best_probes_real`], whichever has the lower rate.
+/// It is one of the two neighbours of [`best_probes_real`], whichever has the lower FPR.
 ///
 /// # Errors
 /// If m or n is 0.
 pub fn best_probes(m: u64, n: u64) -> Result<u32, ParameterError> {
     let floor = best_probes_floor(m, n)?;
     let ceiling = (floor + 1).min(MAX_PROBES);
-    let rate_of = |k| limit_rate(m as f64, n as f64, k);
-    Ok(if rate_of(ceiling) < rate_of(floor) { ceiling } else { floor })
+    let fpr_of = |k| limit_fpr(m as f64, n as f64, k);
+    Ok(if fpr_of(ceiling) < fpr_of(floor) { ceiling } else { floor })
 }
 
-/// The bits that n keys need if k could be any real number: ⌈n · ln(1/rate) / (ln 2)²⌉.
+/// The bits that n keys need if k could be any real number: ⌈n · ln(1/FPR) / (ln 2)²⌉.
 ///
 /// This is the formula of the textbooks: 9.59 bits per key at 1%. A real filter has a whole k, and
 /// needs what [`size`] says.
@@ -176,25 +199,29 @@ pub fn best_probes(m: u64, n: u64) -> Result<u32, ParameterError> {
 /// ```
 ///
 /// # Errors
-/// If n is 0, the rate is not between 0 and 1, or the size exceeds 64 bits.
-pub fn bits(n: u64, rate: f64) -> Result<u64, ParameterError> {
+/// If n is 0, the FPR is not between 0 and 1, or the size exceeds 64 bits.
+pub fn bits(n: u64, fpr: f64) -> Result<u64, ParameterError> {
     check_keys(n)?;
-    check_rate(rate)?;
-    size_from("size in bits", -(n as f64) * rate.ln() / (LN_2 * LN_2))
+    check_fpr(fpr)?;
+    size_from("size in bits", -(n as f64) * fpr.ln() / (LN_2 * LN_2))
 }
 
-/// The bits that n keys need with k probes each, by [`rate`]: ⌈−kn / ln(1 − rate^(1/k))⌉.
+/// The bits that n keys need with k probes each, by [`fpr`]: ⌈−kn / ln(1 − FPR^(1/k))⌉.
 ///
 /// # Errors
-/// If n is 0, the rate is not between 0 and 1, k is not from 1 to 255, or the size exceeds 64
+/// If n is 0, the FPR is not between 0 and 1, k is not from 1 to 255, or the size exceeds 64
 /// bits.
-pub fn bits_for_probes(n: u64, rate: f64, k: u32) -> Result<u64, ParameterError> {
+pub fn bits_for_probes(n: u64, fpr: f64, k: u32) -> Result<u64, ParameterError> {
     check_keys(n)?;
-    check_rate(rate)?;
+    check_fpr(fpr)?;
     check_probes(k)?;
+    size_from("size in bits", limit_bits(n as f64, fpr, k))
+}
+
+/// The formula of [`bits_for_probes`], for parameters that were checked.
+fn limit_bits(n: f64, fpr: f64, k: u32) -> f64 {
     let probes = f64::from(k);
-    let root = rate.powf(1.0 / probes);
-    size_from("size in bits", -probes * n as f64 / (-root).ln_1p())
+    -probes * n / (-fpr.powf(1.0 / probes)).ln_1p()
 }
 
 /// A filter's dimensions, as [`size`] finds them.
@@ -207,45 +234,57 @@ pub struct Size {
     pub probes: u32,
 }
 
-/// The smallest filter that keeps the rate: the least m for which some whole k has
-/// [`rate_exact`] ≤ rate, and among such k the fewest probes.
+/// The smallest filter that keeps the FPR: the least m for which some whole k has
+/// [`fpr_exact`] ≤ FPR, and among such k the fewest probes.
 ///
 /// ```
 /// use crivo::theory::bloom;
 ///
 /// let size = bloom::size(100, 0.01)?;
-/// assert!(bloom::rate_exact(size.bits, 100, size.probes)? <= 0.01);
-/// assert!(bloom::rate_exact(size.bits - 1, 100, size.probes)? > 0.01);
+/// assert!(bloom::fpr_exact(size.bits, 100, size.probes)? <= 0.01);
+/// assert!(bloom::fpr_exact(size.bits - 1, 100, size.probes)? > 0.01);
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
-/// It takes some microseconds at 1% and some milliseconds at 1e-9.
+/// It takes some microseconds at 1% and some milliseconds at 1e-9. Where the exact FPR would take
+/// longer, that is for many keys below about 1e-10, [`fpr_bound`] stands in for it, which costs the
+/// bits of half a key.
 ///
 /// # Errors
-/// If n is 0, the rate is not between 0 and 1, or the size exceeds 64 bits.
-pub fn size(n: u64, rate: f64) -> Result<Size, ParameterError> {
+/// If n is 0, the FPR is not between 2^−65 and 1, or the size exceeds 64 bits.
+pub fn size(n: u64, fpr: f64) -> Result<Size, ParameterError> {
     check_keys(n)?;
-    check_rate(rate)?;
-    let smallest = |k| -> Result<Size, ParameterError> {
-        let lower = bits_for_probes(n, rate, k)?;
-        let bits = least(lower, u64::MAX, |m| exact_rate(m, n, k) <= rate)
-            .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))?;
-        Ok(Size { bits, probes: k })
-    };
-    // log2(1/rate) is the best k in the limit, and needs next to the fewest bits: if it does not
+    check_sized_fpr(fpr)?;
+    // log2(1/FPR) is the best k in the limit, and needs next to the fewest bits: if it does not
     // fit into 64 bits, nothing does.
-    let in_the_limit = -rate.log2();
-    let mut best = smallest((in_the_limit.round() as u32).clamp(1, MAX_PROBES))?;
+    let in_the_limit = -fpr.log2();
+    let mut best = size_for_probes(n, fpr, (in_the_limit.round() as u32).clamp(1, MAX_PROBES))?;
     for k in 1..=(in_the_limit as u32 + 1).min(MAX_PROBES) {
         // The limit is below the truth, hence what it asks for is the least that k could need.
-        if bits_for_probes(n, rate, k).is_ok_and(|lower| lower <= best.bits) {
-            let found = smallest(k)?;
+        if bits_for_probes(n, fpr, k).is_ok_and(|lower| lower <= best.bits) {
+            let found = size_for_probes(n, fpr, k)?;
             if (found.bits, k) < (best.bits, best.probes) {
                 best = found;
             }
         }
     }
     Ok(best)
+}
+
+/// The least m for k probes each.
+fn size_for_probes(n: u64, fpr: f64, k: u32) -> Result<Size, ParameterError> {
+    /// A fraction of a millisecond.
+    const QUICK: f64 = 4e5;
+    // The truth lies between the limit and the bound, which are half a key and a bit apart.
+    let lower = bits_for_probes(n, fpr, k)?;
+    let upper = size_from("size in bits", limit_bits(n as f64 + 0.5, fpr, k) + 1.0)?;
+    let bits = if occupancy::cost(throws(n, k), k) <= QUICK {
+        least_by_steps(lower, upper - lower, u64::MAX, |m| exact_fpr(m, n, k) <= fpr)
+            .ok_or_else(|| ParameterError::new("size in bits", "above 2^64", "below 2^64"))?
+    } else {
+        upper
+    };
+    Ok(Size { bits, probes: k })
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 //! An absent key is taken for present when its l bits equal those of *any* of the n stored keys:
 //!
 //! ```text
-//!   rate = 1 − (1 − 2^−l)^n ≈ n/2^l                           a million keys, 32 bits: 0.023%
+//!   FPR = 1 − (1 − 2^−l)^n ≈ n/2^l                           a million keys, 32 bits: 0.023%
 //!   P(some two of the n keys collide) = 1 − Π_{i<n} (1 − i/2^l) ≈ 1 − e^(−n(n−1)/2^(l+1))
 //! ```
 //!
 //! ```
 //! use crivo::theory::compaction;
 //!
-//! assert_eq!(format!("{:.6}", compaction::rate(1_000_000, 32)?), "0.000233");
+//! assert_eq!(format!("{:.6}", compaction::fpr(1_000_000, 32)?), "0.000233");
 //! assert_eq!(compaction::hash_bits(1_000_000, 0.01)?, 27);
 //! // Among a million keys two share their 32 bits for sure; 64 bits keep them apart.
 //! assert!(compaction::collision(1_000_000, 32)? > 0.999_999);
@@ -24,7 +24,7 @@
 //! - U. Stern, D. Dill, *Improved probabilistic verification by hash compaction*, CHARME 1995: a
 //!   tighter analysis.
 
-use super::check::{check_keys, check_range, check_rate};
+use super::check::{check_fpr, check_keys, check_range};
 use super::special::stirling_error;
 use crate::ParameterError;
 
@@ -32,25 +32,25 @@ use crate::ParameterError;
 ///
 /// # Errors
 /// If l is not from 1 to 64.
-pub fn rate(n: u64, hash_bits: u32) -> Result<f64, ParameterError> {
+pub fn fpr(n: u64, hash_bits: u32) -> Result<f64, ParameterError> {
     check_hash(hash_bits)?;
     let share = 0.5f64.powi(hash_bits as i32);
     Ok(-(n as f64 * (-share).ln_1p()).exp_m1())
 }
 
-/// The fewest bits of hash that keep the [`rate`] for n keys.
+/// The fewest bits of hash that keep the [`fpr`] for n keys.
 ///
 /// # Errors
-/// If n is 0, the rate is not between 0 and 1, or it would take more than 64 bits.
+/// If n is 0, the FPR is not between 0 and 1, or it would take more than 64 bits.
 pub fn hash_bits(n: u64, target: f64) -> Result<u32, ParameterError> {
     check_keys(n)?;
-    check_rate(target)?;
+    check_fpr(target)?;
     for bits in 1..=64 {
-        if rate(n, bits)? <= target {
+        if fpr(n, bits)? <= target {
             return Ok(bits);
         }
     }
-    Err(ParameterError::of_real("rate", target, "at least n/2^64, as hashes have 64 bits at most"))
+    Err(ParameterError::of_real("fpr", target, "at least n/2^64, as hashes have 64 bits at most"))
 }
 
 /// The chance that some two of n keys share their l bits: 1 − Π_{i<n} (1 − i/2^l).
@@ -134,9 +134,9 @@ mod tests {
             (1_000_000_000, 64, 5.421_010_862_280_585e-11),
             (1 << 20, 20, 0.632_120_734_247_214_7),
         ] {
-            assert!(close(rate(n, l).unwrap(), expected), "{n} {l}");
+            assert!(close(fpr(n, l).unwrap(), expected), "{n} {l}");
         }
-        assert_eq!(rate(0, 32), Ok(0.0));
+        assert_eq!(fpr(0, 32), Ok(0.0));
     }
 
     #[test]
@@ -175,19 +175,19 @@ mod tests {
     fn the_hash_is_the_shortest() {
         for (n, target) in [(1, 0.3), (1_000, 0.01), (1 << 40, 1e-6)] {
             let bits = hash_bits(n, target).unwrap();
-            assert!(rate(n, bits).unwrap() <= target);
-            assert!(bits == 1 || rate(n, bits - 1).unwrap() > target);
+            assert!(fpr(n, bits).unwrap() <= target);
+            assert!(bits == 1 || fpr(n, bits - 1).unwrap() > target);
         }
     }
 
     #[test]
     fn bad_parameters_are_named() {
         let parameter = |error: ParameterError| error.parameter;
-        assert_eq!(rate(1, 0).map_err(parameter), Err("hash bits"));
+        assert_eq!(fpr(1, 0).map_err(parameter), Err("hash bits"));
         assert_eq!(collision(1, 65).map_err(parameter), Err("hash bits"));
         assert_eq!(hash_bits(0, 0.1).map_err(parameter), Err("n"));
-        assert_eq!(hash_bits(1, 1.0).map_err(parameter), Err("rate"));
-        assert_eq!(hash_bits(1 << 40, 1e-12).map_err(parameter), Err("rate"));
+        assert_eq!(hash_bits(1, 1.0).map_err(parameter), Err("fpr"));
+        assert_eq!(hash_bits(1 << 40, 1e-12).map_err(parameter), Err("fpr"));
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The counting Bloom filter: counters of c bits instead of bits, so that keys can be removed.
 //!
-//! Its rate is that of the [classic filter](super::bloom) with as many counters as that has bits.
+//! Its FPR is that of the [classic filter](super::bloom) with as many counters as that has bits.
 //! What is new is overflow: k·n increments fall on m counters at random, and a counter of c bits
 //! counts to 2^c − 1.
 //!

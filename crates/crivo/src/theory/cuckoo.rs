@@ -5,16 +5,16 @@
 //! different fingerprints:
 //!
 //! ```text
-//!   rate = 1 − (1 − 1/D)^(2bα) ≈ 2bα/D ≤ 2b/D
-//!   bits per key = (log2(1/rate) + log2(2b))/α                b = 4, α = 0.95, 1%: 10.15
+//!   FPR = 1 − (1 − 1/D)^(2bα) ≈ 2bα/D ≤ 2b/D
+//!   bits per key = (log2(1/FPR) + log2(2b))/α                b = 4, α = 0.95, 1%: 10.15
 //! ```
 //!
 //! ```
 //! use crivo::theory::cuckoo;
 //!
 //! // Twelve bits, of which the value 0 marks an empty slot: 4,095 different fingerprints.
-//! let rate = cuckoo::rate(4_095, 4, 0.95)?;
-//! assert_eq!(format!("{rate:.5}"), "0.00185");
+//! let fpr = cuckoo::fpr(4_095, 4, 0.95)?;
+//! assert_eq!(format!("{fpr:.5}"), "0.00185");
 //! assert_eq!(cuckoo::fingerprint_bits(0.01, 4, 0.95)?, 10);
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
@@ -31,7 +31,7 @@
 //! but 98% for two buckets of four.
 //!
 //! # When not to use it
-//! Above a rate of 0.4% (with semi-sorting, of 2.4%) a [Bloom filter](super::bloom) is smaller. A
+//! Above an FPR of 0.4% (with semi-sorting, of 2.4%) a [Bloom filter](super::bloom) is smaller. A
 //! set that never changes is better off in a [fuse filter](super::fuse).
 //!
 //! # References
@@ -43,20 +43,16 @@
 
 use statrs::function::gamma::gamma_lr;
 
-use super::check::{check_load, check_range, check_rate};
+use super::check::{check_fpr, check_load, check_range};
 use crate::ParameterError;
 
-/// The rate for a number of different fingerprints (2^f, or 2^f − 1 where one value is reserved
+/// The FPR for a number of different fingerprints (2^f, or 2^f − 1 where one value is reserved
 /// for empty slots), a bucket size b and a load: 1 − (1 − 1/D)^(2b·load).
 ///
 /// # Errors
 /// If there are fewer than two fingerprints, the bucket size is not from 1 to 64, or the load is
 /// not above 0 and at most 1.
-pub fn rate(
-    distinct_fingerprints: u64,
-    bucket_size: u32,
-    load: f64,
-) -> Result<f64, ParameterError> {
+pub fn fpr(distinct_fingerprints: u64, bucket_size: u32, load: f64) -> Result<f64, ParameterError> {
     check_fingerprints(distinct_fingerprints)?;
     check_bucket(bucket_size)?;
     check_load(load)?;
@@ -64,24 +60,24 @@ pub fn rate(
     Ok(-(compared * (-1.0 / distinct_fingerprints as f64).ln_1p()).exp_m1())
 }
 
-/// The mean rate of a filter with so many buckets and keys, exactly: 1 − (1 − 2/(D·buckets))^keys.
+/// The mean FPR of a filter, exactly: 1 − (1 − 2/(D·buckets))^keys.
 ///
 /// Under partial-key hashing a stored key answers for an absent one if it has the same fingerprint
 /// (one chance in D), and started from one of the same two buckets (two in all buckets), wherever
 /// it lies now; and the keys are independent. In large tables that is 1 − e^(−2bα/D), by a factor
-/// of up to 1 − 1/(2D) below [`rate`], which takes the slots of a bucket for independent.
+/// of up to 1 − 1/(2D) below [`fpr`], which takes the slots of a bucket for independent.
 ///
 /// ```
 /// use crivo::theory::cuckoo;
 ///
-/// let (exact, slots) = (cuckoo::mean_rate(15, 1_000, 3_800)?, cuckoo::rate(15, 4, 0.95)?);
+/// let (exact, slots) = (cuckoo::mean_fpr(15, 1_000, 3_800)?, cuckoo::fpr(15, 4, 0.95)?);
 /// assert_eq!(format!("{exact:.3} {slots:.3}"), "0.398 0.408");
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors
 /// If there are fewer than two fingerprints or two buckets.
-pub fn mean_rate(
+pub fn mean_fpr(
     distinct_fingerprints: u64,
     buckets: u64,
     keys: u64,
@@ -90,52 +86,54 @@ pub fn mean_rate(
     if buckets < 2 {
         return Err(ParameterError::new("number of buckets", buckets, "at least 2"));
     }
+    // Keys with the same digest coincide however large the table is.
     let coincidence = 2.0 / (distinct_fingerprints as f64 * buckets as f64);
+    let coincidence = coincidence.max(0.5f64.powi(64));
     Ok(-(keys as f64 * (-coincidence).ln_1p()).exp_m1())
 }
 
-/// An upper bound on the rate at any load: 2b/D, and no more than 1.
+/// An upper bound on the FPR at any load: 2b/D, and no more than 1.
 ///
 /// # Errors
 /// If there are fewer than two fingerprints, or the bucket size is not from 1 to 64.
-pub fn rate_bound(distinct_fingerprints: u64, bucket_size: u32) -> Result<f64, ParameterError> {
+pub fn fpr_bound(distinct_fingerprints: u64, bucket_size: u32) -> Result<f64, ParameterError> {
     check_fingerprints(distinct_fingerprints)?;
     check_bucket(bucket_size)?;
     Ok((2.0 * f64::from(bucket_size) / distinct_fingerprints as f64).min(1.0))
 }
 
-/// The fewest bits of a fingerprint that keep the [`rate`] at this load, one value being reserved.
+/// The fewest bits of a fingerprint that keep the [`fpr`] at this load, one value being reserved.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the bucket size or the load is out of range, or it would
+/// If the FPR is not between 0 and 1, the bucket size or the load is out of range, or it would
 /// take more than 63 bits.
 pub fn fingerprint_bits(target: f64, bucket_size: u32, load: f64) -> Result<u32, ParameterError> {
-    check_rate(target)?;
+    check_fpr(target)?;
     for bits in 2..64 {
-        if rate((1 << bits) - 1, bucket_size, load)? <= target {
+        if fpr((1 << bits) - 1, bucket_size, load)? <= target {
             return Ok(bits);
         }
     }
     Err(ParameterError::of_real(
-        "rate",
+        "fpr",
         target,
         "at least 2b/2^63, as fingerprints have 63 bits at most",
     ))
 }
 
-/// The bits per key that a rate takes, were fingerprints of any real width:
-/// (log2(1/rate) + log2(2b))/load.
+/// The bits per key that an FPR takes, were fingerprints of any real width:
+/// (log2(1/FPR) + log2(2b))/load.
 ///
-/// For b = 4 and a load of 95% it is the well-known (log2(1/rate) + 3)/0.95. It stands on the
+/// For b = 4 and a load of 95% it is the well-known (log2(1/FPR) + 3)/0.95. It stands on the
 /// bound 2b/D, thus a little above the truth.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or the bucket size or the load is out of range.
-pub fn bits_per_key(rate: f64, bucket_size: u32, load: f64) -> Result<f64, ParameterError> {
-    check_rate(rate)?;
+/// If the FPR is not between 0 and 1, or the bucket size or the load is out of range.
+pub fn bits_per_key(fpr: f64, bucket_size: u32, load: f64) -> Result<f64, ParameterError> {
+    check_fpr(fpr)?;
     check_bucket(bucket_size)?;
     check_load(load)?;
-    Ok(((2.0 * f64::from(bucket_size)).log2() - rate.log2()) / load)
+    Ok(((2.0 * f64::from(bucket_size)).log2() - fpr.log2()) / load)
 }
 
 /// The share of its slots that a large cuckoo table can fill, with d choices of buckets of b slots.
@@ -183,7 +181,8 @@ pub fn load_threshold(choices: u32, bucket_size: u32) -> Result<f64, ParameterEr
         }
     }
     let full = at_least(high, bucket_size).powi(choices as i32 - 1);
-    Ok(high / (slots * full))
+    // Rounding may lift a threshold that is nearly 1 above it.
+    Ok((high / (slots * full)).min(1.0))
 }
 
 fn check_fingerprints(distinct: u64) -> Result<(), ParameterError> {
@@ -255,45 +254,45 @@ mod tests {
         let load = 100.0 / 108.0;
         let bits = fingerprint_bits(0.01, 4, load).unwrap();
         assert_eq!(bits, 10);
-        assert!(rate((1 << bits) - 1, 4, load).unwrap() <= 0.01);
-        assert!(rate((1 << (bits - 1)) - 1, 4, load).unwrap() > 0.01);
+        assert!(fpr((1 << bits) - 1, 4, load).unwrap() <= 0.01);
+        assert!(fpr((1 << (bits - 1)) - 1, 4, load).unwrap() > 0.01);
     }
 
     #[test]
     fn the_reserved_value_counts() {
-        let ratio = rate(15, 4, 0.95).unwrap() / rate(16, 4, 0.95).unwrap();
+        let ratio = fpr(15, 4, 0.95).unwrap() / fpr(16, 4, 0.95).unwrap();
         assert!(ratio > 1.04 && ratio < 1.07, "{ratio}");
     }
 
     #[test]
     fn the_mean_rate_counts_coincidences_of_keys() {
-        assert_eq!(mean_rate(15, 10, 0), Ok(0.0));
+        assert_eq!(mean_fpr(15, 10, 0), Ok(0.0));
         // Two buckets: every key may lie in every slot, and the slots are independent.
-        let (keys, slots) = (mean_rate(15, 2, 6).unwrap(), rate(15, 4, 0.75).unwrap());
+        let (keys, slots) = (mean_fpr(15, 2, 6).unwrap(), fpr(15, 4, 0.75).unwrap());
         assert!((keys - slots).abs() < 1e-12);
         // One key: the same fingerprint, and one of the same two buckets of ten.
-        assert!((mean_rate(15, 10, 1).unwrap() - 2.0 / 150.0).abs() < 1e-12);
+        assert!((mean_fpr(15, 10, 1).unwrap() - 2.0 / 150.0).abs() < 1e-12);
         let limit = -(-8.0 * 0.95 / 15.0f64).exp_m1();
-        assert!((mean_rate(15, 1 << 40, 4 * 95 * (1 << 40) / 100).unwrap() - limit).abs() < 1e-9);
+        assert!((mean_fpr(15, 1 << 40, 4 * 95 * (1 << 40) / 100).unwrap() - limit).abs() < 1e-9);
     }
 
     #[test]
     fn tiny_rates_keep_their_digits() {
-        let rate = rate(1 << 62, 4, 1.0).unwrap();
-        assert!((rate / (8.0 / 2f64.powi(62)) - 1.0).abs() < 1e-12);
+        let fpr = fpr(1 << 62, 4, 1.0).unwrap();
+        assert!((fpr / (8.0 / 2f64.powi(62)) - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn bad_parameters_are_named() {
         let parameter = |error: ParameterError| error.parameter;
-        assert_eq!(rate(1, 4, 0.9).map_err(parameter), Err("number of fingerprints"));
-        assert_eq!(rate(16, 0, 0.9).map_err(parameter), Err("bucket size"));
-        assert_eq!(rate(16, 4, 0.0).map_err(parameter), Err("load"));
-        assert_eq!(rate_bound(0, 4).map_err(parameter), Err("number of fingerprints"));
-        assert_eq!(mean_rate(1, 10, 10).map_err(parameter), Err("number of fingerprints"));
-        assert_eq!(mean_rate(15, 1, 10).map_err(parameter), Err("number of buckets"));
-        assert_eq!(fingerprint_bits(1.0, 4, 0.9).map_err(parameter), Err("rate"));
-        assert_eq!(fingerprint_bits(1e-30, 4, 0.9).map_err(parameter), Err("rate"));
+        assert_eq!(fpr(1, 4, 0.9).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(fpr(16, 0, 0.9).map_err(parameter), Err("bucket size"));
+        assert_eq!(fpr(16, 4, 0.0).map_err(parameter), Err("load"));
+        assert_eq!(fpr_bound(0, 4).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(mean_fpr(1, 10, 10).map_err(parameter), Err("number of fingerprints"));
+        assert_eq!(mean_fpr(15, 1, 10).map_err(parameter), Err("number of buckets"));
+        assert_eq!(fingerprint_bits(1.0, 4, 0.9).map_err(parameter), Err("fpr"));
+        assert_eq!(fingerprint_bits(1e-30, 4, 0.9).map_err(parameter), Err("fpr"));
         assert_eq!(bits_per_key(0.1, 65, 0.9).map_err(parameter), Err("bucket size"));
         assert_eq!(load_threshold(1, 4).map_err(parameter), Err("number of choices"));
         assert_eq!(load_threshold(2, 0).map_err(parameter), Err("bucket size"));
@@ -302,8 +301,8 @@ mod tests {
     proptest! {
         #[test]
         fn the_bound_bounds(distinct in 2u64.., b in 1u32..=64, load in 0.001..=1.0) {
-            let rate = rate(distinct, b, load).unwrap();
-            prop_assert!(rate > 0.0 && rate <= rate_bound(distinct, b).unwrap() * (1.0 + 1e-12));
+            let fpr = fpr(distinct, b, load).unwrap();
+            prop_assert!(fpr > 0.0 && fpr <= fpr_bound(distinct, b).unwrap() * (1.0 + 1e-12));
         }
     }
 }

@@ -5,7 +5,7 @@
 //! are keys, so that the equations can be solved:
 //!
 //! ```text
-//!   rate = 2^−w
+//!   FPR = 2^−w
 //!   cells per key → 1.125 (3 cells a key), 1.075 (4 cells a key), for a million keys and more
 //! ```
 //!
@@ -28,7 +28,7 @@
 //! - M. Dietzfelbinger, S. Walzer, *Dense peelable random uniform hypergraphs*, ESA 2019: why
 //!   neighbouring segments let the array be so full.
 
-use super::check::{check_keys, check_range, check_rate};
+use super::check::{check_fpr, check_keys, check_range};
 use crate::ParameterError;
 
 /// How many cells xor to a fingerprint.
@@ -40,24 +40,24 @@ pub enum Arity {
     Four,
 }
 
-/// The rate of fingerprints of w bits: 2^−w.
+/// The FPR of fingerprints of w bits: 2^−w.
 ///
 /// # Errors
 /// If w is not from 1 to 64.
-pub fn rate(width: u32) -> Result<f64, ParameterError> {
+pub fn fpr(width: u32) -> Result<f64, ParameterError> {
     check_range("width", width, 1..=64, "from 1 to 64")?;
     Ok(0.5f64.powi(width as i32))
 }
 
-/// The fewest bits of a fingerprint that keep a rate: ⌈log2(1/rate)⌉.
+/// The fewest bits of a fingerprint that keep an FPR: ⌈log2(1/FPR)⌉.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, or it would take more than 64 bits.
-pub fn width(rate: f64) -> Result<u32, ParameterError> {
-    check_rate(rate)?;
-    let width = -rate.log2().floor();
+/// If the FPR is not between 0 and 1, or it would take more than 64 bits.
+pub fn width(fpr: f64) -> Result<u32, ParameterError> {
+    check_fpr(fpr)?;
+    let width = -fpr.log2().floor();
     if width > 64.0 {
-        return Err(ParameterError::of_real("rate", rate, "at least 2^-64"));
+        return Err(ParameterError::of_real("fpr", fpr, "at least 2^-64"));
     }
     Ok(width as u32)
 }
@@ -75,7 +75,7 @@ pub struct Layout {
 }
 
 /// No segment is longer than 2^18 cells, so that it stays within the cache.
-const LONGEST_SEGMENT: f64 = 18.0;
+const MAX_SEGMENT_EXPONENT: f64 = 18.0;
 
 /// The array for n keys, as Graf and Lemire dimension it.
 ///
@@ -101,7 +101,7 @@ pub fn layout(n: u64, arity: Arity) -> Result<Layout, ParameterError> {
         Arity::Four => (4, keys.ln() / 2.91f64.ln() - 0.5),
     };
     // The lower end is for two keys or fewer with four cells each.
-    let segment_length = 1u64 << (exponent.clamp(0.0, LONGEST_SEGMENT) as u32);
+    let segment_length = 1u64 << (exponent.clamp(0.0, MAX_SEGMENT_EXPONENT) as u32);
     let wanted = if n == 1 { 0 } else { (keys * size_factor(n, arity)).round() as u64 };
     let segment_count = wanted.div_ceil(segment_length).saturating_sub(arity - 1).max(1);
     Ok(Layout {
@@ -121,13 +121,13 @@ fn size_factor(n: u64, arity: u64) -> f64 {
     }
 }
 
-/// The bits per key that n keys take at a rate: width · array length / n.
+/// The bits per key that n keys take at an FPR: width · array length / n.
 ///
 /// # Errors
-/// If n is out of range, the rate is not between 0 and 1, or it would take more than 64 bits.
-pub fn bits_per_key(n: u64, rate: f64, arity: Arity) -> Result<f64, ParameterError> {
+/// If n is out of range, the FPR is not between 0 and 1, or it would take more than 64 bits.
+pub fn bits_per_key(n: u64, fpr: f64, arity: Arity) -> Result<f64, ParameterError> {
     let cells = layout(n, arity)?.array_length as f64;
-    Ok(f64::from(width(rate)?) * cells / n as f64)
+    Ok(f64::from(width(fpr)?) * cells / n as f64)
 }
 
 #[cfg(test)]
@@ -170,20 +170,20 @@ mod tests {
 
     #[test]
     fn the_width_is_the_smallest() {
-        for (rate, expected) in [(0.5, 1), (0.51, 1), (0.01, 7), (1.0 / 256.0, 8), (0.0039, 9)] {
-            assert_eq!(width(rate), Ok(expected), "{rate}");
+        for (fpr, expected) in [(0.5, 1), (0.51, 1), (0.01, 7), (1.0 / 256.0, 8), (0.0039, 9)] {
+            assert_eq!(width(fpr), Ok(expected), "{fpr}");
         }
-        assert_eq!(rate(8), Ok(1.0 / 256.0));
-        assert_eq!(width(rate(64).unwrap()), Ok(64));
+        assert_eq!(fpr(8), Ok(1.0 / 256.0));
+        assert_eq!(width(fpr(64).unwrap()), Ok(64));
     }
 
     #[test]
     fn bad_parameters_are_named() {
         let parameter = |error: ParameterError| error.parameter;
-        assert_eq!(rate(0).map_err(parameter), Err("width"));
-        assert_eq!(rate(65).map_err(parameter), Err("width"));
-        assert_eq!(width(f64::NAN).map_err(parameter), Err("rate"));
-        assert_eq!(width(1e-20).map_err(parameter), Err("rate"));
+        assert_eq!(fpr(0).map_err(parameter), Err("width"));
+        assert_eq!(fpr(65).map_err(parameter), Err("width"));
+        assert_eq!(width(f64::NAN).map_err(parameter), Err("fpr"));
+        assert_eq!(width(1e-20).map_err(parameter), Err("fpr"));
         assert_eq!(layout(0, Arity::Three).map_err(parameter), Err("n"));
         assert_eq!(layout(u64::MAX, Arity::Four).map_err(parameter), Err("n"));
     }

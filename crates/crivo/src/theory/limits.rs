@@ -18,17 +18,17 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use super::check::{check_keys, check_rate};
+use super::check::{check_fpr, check_keys};
 use super::special::ln_choose;
 use crate::ParameterError;
 
 /// The least bits per key of any filter, even one that never changes: log2(1/ε).
 ///
 /// # Errors
-/// If the rate is not between 0 and 1.
-pub fn fixed_set(rate: f64) -> Result<f64, ParameterError> {
-    check_rate(rate)?;
-    Ok(-rate.log2())
+/// If the FPR is not between 0 and 1.
+pub fn fixed_set(fpr: f64) -> Result<f64, ParameterError> {
+    check_fpr(fpr)?;
+    Ok(-fpr.log2())
 }
 
 /// The least bits per key of a filter whose keys come and go: log2(1/ε) + log2 e.
@@ -37,17 +37,17 @@ pub fn fixed_set(rate: f64) -> Result<f64, ParameterError> {
 /// bits, which at 10% is 0.07 bits per key less than this, at 1% 0.007.
 ///
 /// # Errors
-/// If the rate is not between 0 and 1.
-pub fn changing_set(rate: f64) -> Result<f64, ParameterError> {
-    Ok(fixed_set(rate)? + LOG2_E)
+/// If the FPR is not between 0 and 1.
+pub fn changing_set(fpr: f64) -> Result<f64, ParameterError> {
+    Ok(fixed_set(fpr)? + LOG2_E)
 }
 
 /// The least bits per key of a Bloom filter, with the best k: log2 e · log2(1/ε).
 ///
 /// # Errors
-/// If the rate is not between 0 and 1.
-pub fn bloom(rate: f64) -> Result<f64, ParameterError> {
-    Ok(fixed_set(rate)? * LOG2_E)
+/// If the FPR is not between 0 and 1.
+pub fn bloom(fpr: f64) -> Result<f64, ParameterError> {
+    Ok(fixed_set(fpr)? * LOG2_E)
 }
 
 /// The least bits, in all, of a dictionary without error of n keys out of a universe of u:
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn fingerprints_come_near_the_limit_of_changing_sets() {
         let per_key = |factor: u64| exact_set(1_000_000_000 * factor, 1_000_000_000).unwrap() / 1e9;
-        let gap = |rate: f64, factor| changing_set(rate).unwrap() - per_key(factor);
+        let gap = |fpr: f64, factor| changing_set(fpr).unwrap() - per_key(factor);
         assert_eq!(format!("{:.2}", gap(0.1, 10)), "0.07");
         assert_eq!(format!("{:.3}", gap(0.01, 100)), "0.007");
     }
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn bad_parameters_are_named() {
         let parameter = |error: ParameterError| error.parameter;
-        assert_eq!(fixed_set(0.0).map_err(parameter), Err("rate"));
-        assert_eq!(changing_set(1.0).map_err(parameter), Err("rate"));
-        assert_eq!(bloom(f64::NAN).map_err(parameter), Err("rate"));
+        assert_eq!(fixed_set(0.0).map_err(parameter), Err("fpr"));
+        assert_eq!(changing_set(1.0).map_err(parameter), Err("fpr"));
+        assert_eq!(bloom(f64::NAN).map_err(parameter), Err("fpr"));
         assert_eq!(exact_set(5, 6).map_err(parameter), Err("n"));
         assert_eq!(exact_set(5, 0).map_err(parameter), Err("n"));
     }

@@ -1,7 +1,7 @@
-//! Sizes, error rates, bounds and intervals: pure formulas that know no filter type.
+//! Sizes, false-positive rates, bounds and intervals: pure formulas that know no filter type.
 //!
 //! Every filter has three numbers: how many bits a key takes, how often an absent key is taken
-//! for present (the false-positive *rate*, ε), and how many keys it holds. Two of them decide the
+//! for present (the false-positive rate, FPR or ε), and how many keys it holds. Two of them decide the
 //! third, and these functions say how. Filters are sized by them, and tests hold filters to them.
 //!
 //! ```
@@ -20,12 +20,13 @@
 //!
 //! | module | question |
 //! |---|---|
-//! | [`bloom`] | the classic filter: three forms of its rate, the best k, its size |
+//! | [`bloom`] | the classic filter: three forms of its FPR, the best k, its size |
 //! | [`blocked`] | the same in blocks of one cache line |
 //! | [`counting`] | do counters of c bits overflow? |
 //! | [`cuckoo`] | fingerprints in buckets; how full a cuckoo table can get |
 //! | [`quotient`] | remainders in runs |
 //! | [`fuse`] | static filters of three or four cells a key |
+//! | [`digest`] | what a digest of 64 bits allows, whatever the filter |
 //! | [`compaction`] | hashes stored instead of keys, and their collisions |
 //! | [`limits`] | what no structure can beat |
 //! | [`estimate`] | how many keys, from the number of set bits |
@@ -36,10 +37,10 @@
 //!
 //! Ideal hashing: positions and fingerprints are independent and uniform, and every inserted key
 //! is different. [`hash`](crate::hash) comes near enough that tests cannot tell; an adversary who
-//! knows the seed can. A rate is the mean over all filters of that size; one filter's own rate
+//! knows the seed can. An FPR is the mean over all filters of that size; one filter's own FPR
 //! scatters around it, the more the smaller it is.
 //!
-//! Sizes are whole numbers in `u64`, rates are `f64` strictly between 0 and 1, and what is out of
+//! Sizes are whole numbers in `u64`, FPRs are `f64` strictly between 0 and 1, and what is out of
 //! range is refused with a [`ParameterError`](crate::ParameterError) that says why.
 //!
 //! The project's `docs/theory.md` tells it all as one story, with the mistakes that are often
@@ -55,6 +56,7 @@ pub mod bloom;
 pub mod compaction;
 pub mod counting;
 pub mod cuckoo;
+pub mod digest;
 pub mod estimate;
 pub mod fuse;
 pub mod interval;

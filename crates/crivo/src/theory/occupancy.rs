@@ -38,11 +38,35 @@ pub(super) fn throw(all_set: &mut [f64], m: u64) {
     }
 }
 
+/// About how many operations [`mean_power`] takes.
+pub(super) fn cost(throws: u128, k: u32) -> f64 {
+    by_stepping(throws, k).min(by_squaring(throws, k))
+}
+
+fn by_stepping(throws: u128, k: u32) -> f64 {
+    throws as f64 * f64::from(k)
+}
+
+fn by_squaring(throws: u128, k: u32) -> f64 {
+    f64::from(k).powi(3) / 6.0 * (throws as f64).log2()
+}
+
+/// G(i, throws) for i = 0 … `most`, by whichever way is shorter.
+fn all_set(m: u64, throws: u128, most: u32) -> Vec<f64> {
+    if by_stepping(throws, most) > by_squaring(throws, most) {
+        return all_set_by_squaring(m, throws, most);
+    }
+    let mut result = vec![0.0; most as usize + 1];
+    result[0] = 1.0;
+    (0..throws).for_each(|_| throw(&mut result, m));
+    result
+}
+
 /// G(i, throws) for i = 0 … `most`, in about most³/6 · log2(throws) steps.
 ///
 /// The single throw is a triangular matrix I + D; its powers come by repeated squaring. D is kept
 /// without the 1 of the diagonal, because 1 − i/m would round away what counts when m is large.
-pub(super) fn all_set(m: u64, throws: u128, most: u32) -> Vec<f64> {
+fn all_set_by_squaring(m: u64, throws: u128, most: u32) -> Vec<f64> {
     let size = (u64::from(most).min(m) as usize) + 1;
     let mut result = vec![0.0; most as usize + 1];
     result[0] = 1.0;
@@ -143,7 +167,7 @@ mod tests {
         for t in 1..=3000u128 {
             throw(&mut stepped, 512);
             if t % 371 == 0 {
-                for (a, b) in stepped.iter().zip(all_set(512, t, 9)) {
+                for (a, b) in stepped.iter().zip(all_set_by_squaring(512, t, 9)) {
                     assert!((a / b - 1.0).abs() < 1e-11, "{t}: {a} {b}");
                 }
             }

@@ -5,7 +5,7 @@
 //! full hash values: n = α·2^q stored ones among 2^(q+r) possible ones.
 //!
 //! ```text
-//!   rate = 1 − (1 − 2^−(q+r))^n ≈ 1 − e^(−α·2^−r) ≈ α·2^−r
+//!   FPR = 1 − (1 − 2^−(q+r))^n ≈ 1 − e^(−α·2^−r) ≈ α·2^−r
 //!   bits per slot = r + 2.125 (ranks and selects) or r + 3 (classic)
 //! ```
 //!
@@ -13,7 +13,7 @@
 //! use crivo::theory::quotient;
 //!
 //! assert_eq!(quotient::remainder_bits(0.01, 0.95)?, 7);
-//! assert_eq!(format!("{:.5}", quotient::rate(7, 0.95)?), "0.00739");
+//! assert_eq!(format!("{:.5}", quotient::fpr(7, 0.95)?), "0.00739");
 //! # Ok::<(), crivo::ParameterError>(())
 //! ```
 //!
@@ -22,7 +22,7 @@
 //! - P. Pandey et al., *A general-purpose counting filter*, SIGMOD 2017: 2.125 bits by rank and
 //!   select, and counts.
 
-use super::check::{check_load, check_positive_real, check_range, check_rate};
+use super::check::{check_fpr, check_load, check_positive, check_positive_real, check_range};
 use crate::ParameterError;
 
 /// Bits of metadata per slot with two bitmaps and an offset per 64 slots.
@@ -31,37 +31,61 @@ pub const RANK_AND_SELECT: f64 = 2.125;
 /// Bits of metadata per slot in the first design.
 pub const CLASSIC: f64 = 3.0;
 
-/// The rate for remainders of r bits at a load α: 1 − e^(−α·2^−r).
+/// The FPR for remainders of r bits at a load α: 1 − e^(−α·2^−r).
 ///
 /// # Errors
 /// If r is not from 1 to 63, or the load is not above 0 and at most 1.
-pub fn rate(remainder_bits: u32, load: f64) -> Result<f64, ParameterError> {
-    check_range("remainder bits", remainder_bits, 1..=63, "from 1 to 63")?;
+pub fn fpr(remainder_bits: u32, load: f64) -> Result<f64, ParameterError> {
+    check_remainder(remainder_bits)?;
     check_load(load)?;
     Ok(-(-load * 0.5f64.powi(remainder_bits as i32)).exp_m1())
 }
 
-/// The fewest bits of a remainder that keep the [`rate`] at this load.
+/// The mean FPR of a filter, exactly: 1 − (1 − 1/(slots·2^r))^keys.
+///
+/// The FPR for remainders of r bits at a load α is its limit for many slots. In a table of few slots
+/// it is lower: two slots, one key and one bit make 1/4 here, and 0.221 there.
+///
+/// ```
+/// use crivo::theory::quotient;
+///
+/// assert!((quotient::mean_fpr(2, 1, 1)? - 0.25).abs() < 1e-15);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the load is not above 0 and at most 1, or it would take
+/// If there are no slots, or r is not from 1 to 63.
+pub fn mean_fpr(slots: u64, remainder_bits: u32, keys: u64) -> Result<f64, ParameterError> {
+    check_positive("slots", slots)?;
+    check_remainder(remainder_bits)?;
+    let coincidence = 0.5f64.powi(remainder_bits as i32) / slots as f64;
+    if coincidence >= 1.0 {
+        return Ok(if keys == 0 { 0.0 } else { 1.0 });
+    }
+    Ok(-(keys as f64 * (-coincidence).ln_1p()).exp_m1())
+}
+
+/// The fewest bits of a remainder that keep the [`fpr`] at this load.
+///
+/// # Errors
+/// If the FPR is not between 0 and 1, the load is not above 0 and at most 1, or it would take
 /// more than 63 bits.
 pub fn remainder_bits(target: f64, load: f64) -> Result<u32, ParameterError> {
-    check_rate(target)?;
+    check_fpr(target)?;
     for bits in 1..64 {
-        if rate(bits, load)? <= target {
+        if fpr(bits, load)? <= target {
             return Ok(bits);
         }
     }
     Err(ParameterError::of_real(
-        "rate",
+        "fpr",
         target,
         "at least 2^-63, as remainders have 63 bits at most",
     ))
 }
 
-/// The bits per key that a rate takes, were remainders of any real width:
-/// (log2(load/rate) + metadata)/load, metadata being [`RANK_AND_SELECT`] or [`CLASSIC`].
+/// The bits per key that an FPR takes, were remainders of any real width:
+/// (log2(load/FPR) + metadata)/load, metadata being [`RANK_AND_SELECT`] or [`CLASSIC`].
 ///
 /// ```
 /// use crivo::theory::quotient::{RANK_AND_SELECT, bits_per_key};
@@ -71,13 +95,17 @@ pub fn remainder_bits(target: f64, load: f64) -> Result<u32, ParameterError> {
 /// ```
 ///
 /// # Errors
-/// If the rate is not between 0 and 1, the load is not above 0 and at most 1, or the metadata is
+/// If the FPR is not between 0 and 1, the load is not above 0 and at most 1, or the metadata is
 /// not positive.
-pub fn bits_per_key(rate: f64, load: f64, metadata: f64) -> Result<f64, ParameterError> {
-    check_rate(rate)?;
+pub fn bits_per_key(fpr: f64, load: f64, metadata: f64) -> Result<f64, ParameterError> {
+    check_fpr(fpr)?;
     check_load(load)?;
     check_positive_real("metadata", metadata)?;
-    Ok(((load / rate).log2().max(0.0) + metadata) / load)
+    Ok(((load / fpr).log2().max(0.0) + metadata) / load)
+}
+
+fn check_remainder(bits: u32) -> Result<(), ParameterError> {
+    check_range("remainder bits", bits, 1..=63, "from 1 to 63")
 }
 
 #[cfg(test)]
@@ -87,9 +115,9 @@ mod tests {
     #[test]
     fn a_full_filter_errs_once_in_two_to_the_r() {
         for r in 1..=63 {
-            let rate = rate(r, 1.0).unwrap();
+            let fpr = fpr(r, 1.0).unwrap();
             let bound = 0.5f64.powi(r as i32);
-            assert!(rate < bound * (1.0 + 1e-15) && rate > 0.78 * bound, "{r}");
+            assert!(fpr < bound * (1.0 + 1e-15) && fpr > 0.78 * bound, "{r}");
         }
     }
 
@@ -97,8 +125,8 @@ mod tests {
     fn the_remainder_is_the_shortest() {
         for target in [0.3, 0.1, 0.01, 1e-3, 1e-9] {
             let r = remainder_bits(target, 0.9).unwrap();
-            assert!(rate(r, 0.9).unwrap() <= target);
-            assert!(r == 1 || rate(r - 1, 0.9).unwrap() > target);
+            assert!(fpr(r, 0.9).unwrap() <= target);
+            assert!(r == 1 || fpr(r - 1, 0.9).unwrap() > target);
         }
         // Eight bits keep 1/256 at any load.
         assert_eq!(remainder_bits(1.0 / 256.0, 1.0), Ok(8));
@@ -114,10 +142,10 @@ mod tests {
     #[test]
     fn bad_parameters_are_named() {
         let parameter = |error: ParameterError| error.parameter;
-        assert_eq!(rate(0, 0.5).map_err(parameter), Err("remainder bits"));
-        assert_eq!(rate(8, 1.1).map_err(parameter), Err("load"));
-        assert_eq!(remainder_bits(0.0, 0.5).map_err(parameter), Err("rate"));
-        assert_eq!(remainder_bits(1e-30, 0.5).map_err(parameter), Err("rate"));
+        assert_eq!(fpr(0, 0.5).map_err(parameter), Err("remainder bits"));
+        assert_eq!(fpr(8, 1.1).map_err(parameter), Err("load"));
+        assert_eq!(remainder_bits(0.0, 0.5).map_err(parameter), Err("fpr"));
+        assert_eq!(remainder_bits(1e-30, 0.5).map_err(parameter), Err("fpr"));
         assert_eq!(bits_per_key(0.1, 0.5, f64::NAN).map_err(parameter), Err("metadata"));
     }
 }

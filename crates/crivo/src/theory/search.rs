@@ -5,9 +5,19 @@
 /// It looks around `hint` in steps that double, until it has one size that is enough and one that
 /// is not, and then halves what is between them. The nearer the hint, the fewer and the cheaper the
 /// looks.
-pub(crate) fn least(hint: u64, most: u64, mut is_enough: impl FnMut(u64) -> bool) -> Option<u64> {
+pub(crate) fn least(hint: u64, most: u64, is_enough: impl FnMut(u64) -> bool) -> Option<u64> {
+    least_by_steps(hint, hint / 1024, most, is_enough)
+}
+
+/// [`least`] with the first step, where it is known how far the answer can be from the hint.
+pub(crate) fn least_by_steps(
+    hint: u64,
+    first_step: u64,
+    most: u64,
+    mut is_enough: impl FnMut(u64) -> bool,
+) -> Option<u64> {
     let hint = hint.clamp(1, most);
-    let mut step = 1 + hint / 1024;
+    let mut step = first_step.max(1);
     let (mut too_few, mut enough);
     if is_enough(hint) {
         enough = hint;
@@ -55,9 +65,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_hint_leads_to_the_least(hint: u64, answer in 1u64.., most in 1u64..) {
-            let found = least(hint, most, |size| size >= answer);
-            prop_assert_eq!(found, (answer <= most).then_some(answer));
+        fn any_hint_and_step_lead_to_the_least(
+            hint: u64, step: u64, answer in 1u64.., most in 1u64..,
+        ) {
+            let expected = (answer <= most).then_some(answer);
+            prop_assert_eq!(least(hint, most, |size| size >= answer), expected);
+            let found = least_by_steps(hint, step, most, |size| size >= answer);
+            prop_assert_eq!(found, expected);
         }
     }
 }

@@ -93,26 +93,61 @@ pub(super) struct Tails {
 
 /// P(X < x) and P(X ≥ x) for X binomial with `trials` ≥ x ≥ 1 and p in (0, 1).
 ///
-/// The side away from the mean is a sum of falling positive terms, hence accurate however small;
-/// it takes some multiple of the standard deviation, 4·10^5 terms for 10^10 trials at p = ½.
+/// The side away from the mean is a sum of falling positive terms, hence accurate however small. It
+/// takes some multiple of the standard deviation; where that is many terms, they are summed in
+/// strides.
 pub(super) fn binomial_tails(trials: f64, x: f64, p: f64) -> Tails {
     let odds = p / (1.0 - p);
+    let deviation = (trials * p * (1.0 - p)).sqrt();
+    let probability = |j: f64| binomial_probability(trials, j, p);
     if x > trials * p {
         let ratio = |j: f64| (trials - j) / (j + 1.0) * odds;
-        let terms = falling_sum(|i| ratio(x + i));
-        let at_least = binomial_probability(trials, x, p) * terms;
+        let at_least =
+            falling_sum(deviation, |i| ratio(x + i), |i| probability((x + i).min(trials)));
         Tails { below: 1.0 - at_least, at_least }
     } else {
         let last = x - 1.0;
         let ratio = |j: f64| j / (trials - j + 1.0) / odds;
-        let terms = falling_sum(|i| ratio(last - i));
-        let below = binomial_probability(trials, last, p) * terms;
+        let below =
+            falling_sum(deviation, |i| ratio(last - i), |i| probability((last - i).max(0.0)));
         Tails { below, at_least: 1.0 - below }
     }
 }
 
+/// f(0) + f(1) + …, until a term no longer shows, for a function that falls ever faster on a scale of
+/// at most `deviation`; `ratio(i)` is f(i + 1)/f(i).
+fn falling_sum(deviation: f64, ratio: impl Fn(f64) -> f64, f: impl Fn(f64) -> f64) -> f64 {
+    /// Up to this scale, terms are summed one by one: some tens of thousands.
+    const SHORT: f64 = 4096.0;
+    /// On a longer scale, it is divided into so many strides.
+    const STRIDES: f64 = 256.0;
+    let first = f(0.0);
+    if first == 0.0 {
+        return 0.0;
+    }
+    let slope = ratio(0.0).ln().min(0.0);
+    let scale = deviation.min(-1.0 / slope);
+    if scale <= SHORT {
+        return first * falling_products(ratio);
+    }
+    let stride = (scale / STRIDES).floor();
+    let mut sum = 0.0;
+    let mut i = 0.0;
+    loop {
+        let term = f(i * stride);
+        sum += term;
+        if term <= 1e-17 * sum {
+            break;
+        }
+        i += 1.0;
+    }
+    // By Euler and Maclaurin, both sums are the integral and corrections at its lower end, where the
+    // derivative of f is f times the slope of its logarithm. The next correction is below 1e-12.
+    stride * sum - (stride - 1.0) / 2.0 * first + (stride * stride - 1.0) / 12.0 * first * slope
+}
+
 /// 1 + r(0) + r(0)·r(1) + …, until a term no longer shows or a ratio is 0.
-fn falling_sum(ratio: impl Fn(f64) -> f64) -> f64 {
+fn falling_products(ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut term, mut sum, mut i) = (1.0, 1.0, 0.0);
     loop {
         let factor = ratio(i);
@@ -129,4 +164,27 @@ fn falling_sum(ratio: impl Fn(f64) -> f64) -> f64 {
 /// The z beyond which a standard normal variable falls, to either side, with this probability.
 pub(super) fn normal_two_sided(outside: f64) -> f64 {
     std::f64::consts::SQRT_2 * erfc_inv(outside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strides_and_single_terms_agree() {
+        // Scales on both sides of the limit between the two ways.
+        for trials in [1e9, 1e10] {
+            for deviations in [0.0, 0.5, 2.0, 6.0, 20.0] {
+                let (p, deviation) = (0.5f64, 0.5 * f64::sqrt(trials));
+                let x = (trials * p + deviations * deviation).ceil() + 1.0;
+                let ratio = |i: f64| (trials - x - i) / (x + i + 1.0);
+                let exact = binomial_probability(trials, x, p) * falling_products(ratio);
+                let got = binomial_tails(trials, x, p).at_least;
+                assert!((got / exact - 1.0).abs() < 1e-9, "{trials} {deviations}: {got} {exact}");
+                // The distribution is symmetric.
+                let below = binomial_tails(trials, trials - x + 1.0, p).below;
+                assert!((below / exact - 1.0).abs() < 1e-9, "{trials} {deviations}: {below}");
+            }
+        }
+    }
 }

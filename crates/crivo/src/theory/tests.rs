@@ -7,16 +7,16 @@ use crate::ParameterError;
 
 const DOCUMENT: &str = include_str!("../../../../docs/theory.md");
 
-const RATES: [f64; 4] = [0.1, 0.01, 0.001, 0.0001];
+const FPRS: [f64; 4] = [0.1, 0.01, 0.001, 0.0001];
 
-/// Bits per key for a structure at a rate.
+/// Bits per key for a structure at an FPR.
 type BitsPerKey = fn(f64) -> Result<f64, ParameterError>;
 
 fn bits_per_key_table() -> String {
     const KEYS: u64 = 1_000_000;
     const DISTINCT: Block = Block { positions: Positions::Distinct, ..Block::CACHE_LINE };
-    fn classic(rate: f64) -> Result<f64, ParameterError> {
-        Ok(bloom::size(KEYS, rate)?.bits as f64 / KEYS as f64)
+    fn classic(fpr: f64) -> Result<f64, ParameterError> {
+        Ok(bloom::size(KEYS, fpr)?.bits as f64 / KEYS as f64)
     }
     let rows: [(&str, BitsPerKey); 11] = [
         ("*limit: any filter*", limits::fixed_set),
@@ -36,7 +36,7 @@ fn bits_per_key_table() -> String {
     let mut table =
         String::from("| structure | 10% | 1% | 0.1% | 0.01% |\n|---|---|---|---|---|\n");
     for (name, bits) in rows {
-        let cells = RATES.map(|rate| format!("{:.2}", bits(rate).unwrap()));
+        let cells = FPRS.map(|fpr| format!("{:.2}", bits(fpr).unwrap()));
         table += &format!("| {name} | {} |\n", cells.join(" | "));
     }
     table
@@ -63,14 +63,14 @@ fn blocked_table() -> String {
     for (budget, digits) in [(8, 2), (10, 3), (12, 3), (16, 4)] {
         let (m, n) = (budget * 1_000_000, 1_000_000);
         let k = bloom::best_probes(m, n).unwrap();
-        let mut rates = vec![bloom::rate(m, n, k).unwrap()];
+        let mut fprs = vec![bloom::fpr(m, n, k).unwrap()];
         for positions in [Positions::Textbook, Positions::Independent, Positions::Distinct] {
             let block = Block { positions, ..Block::CACHE_LINE };
             let k = blocked::best_probes(block, budget as f64).unwrap();
-            rates.push(blocked::rate_at(block, budget as f64, k).unwrap());
+            fprs.push(blocked::fpr_at(block, budget as f64, k).unwrap());
         }
         let cells: Vec<String> =
-            rates.iter().map(|rate| format!("{:.digits$}%", 100.0 * rate)).collect();
+            fprs.iter().map(|fpr| format!("{:.digits$}%", 100.0 * fpr)).collect();
         table += &format!("| {budget} | {} |\n", cells.join(" | "));
     }
     table

@@ -1,8 +1,8 @@
 //! Every filter behind one interface.
 
 use crivo::filter::{
-    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, Fuse,
-    FuseOptions, Growing, Quotient,
+    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt,
+    FilterSpec, Fuse, FuseOptions, FuseSpec, Growing, Quotient,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};
@@ -98,9 +98,8 @@ pub(super) const CUCKOO: &str = "cuckoo";
 pub(super) fn all(fpr: f64, hasher: KeyHasher) -> Vec<Box<dyn Subject>> {
     let fuse = move |arity: Arity| {
         move |keys: &[u64]| -> Result<Fuse, StudyError> {
-            let options = FuseOptions::with_rate(fpr)?;
-            Ok(FuseOptions { arity: Some(arity), threads: Some(1), hasher, ..options }
-                .build(keys.iter())?)
+            let spec = FuseSpec::for_fpr(keys.len() as u64, fpr)?.with_arity(arity)?;
+            Ok(FuseOptions { threads: Some(1), ..spec.options(hasher) }.build(keys.iter())?)
         }
     };
     vec![

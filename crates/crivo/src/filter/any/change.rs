@@ -2,9 +2,8 @@
 
 use super::AnyFilter;
 use crate::filter::{
-    Count, Incompatible, Operation, OperationError, RebuildError, RemovableFilter, blocked, bloom,
+    Count, Incompatible, Operation, OperationError, RebuildError, RemovableFilter,
 };
-use crate::theory::bloom as bloom_theory;
 use crate::theory::estimate::Estimate;
 use crate::{Digest, Key};
 
@@ -225,19 +224,11 @@ impl AnyFilter {
     /// How many keys it is made for: `None` for any number, as a growing filter is. A fuse filter
     /// is made for those that it has.
     pub fn capacity(&self) -> Option<u64> {
-        match self {
-            Self::Bloom(filter) => Some(filter.capacity()),
-            Self::Blocked(filter) => Some(filter.capacity()),
-            Self::Counting(filter) => Some(filter.capacity()),
-            Self::Cuckoo(filter) => Some(filter.capacity()),
-            Self::Quotient(filter) => Some(filter.capacity()),
-            Self::Fuse(filter) => Some(filter.key_count()),
-            Self::Growing(_) | Self::GrowingBlocked(_) => None,
-        }
+        (!self.kind().capabilities().unlimited).then(|| self.spec().capacity())
     }
 
-    /// The false-positive rate that theory gives when it holds as many distinct keys as it is made
-    /// for; for a growing filter, the rate that it keeps.
+    /// The FPR that theory gives when it holds as many distinct keys as it is made for; for a growing
+    /// filter, the FPR that it keeps.
     ///
     /// ```
     /// use crivo::filter::{AnyFilter, Bloom};
@@ -248,36 +239,15 @@ impl AnyFilter {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn expected_fpr_when_full(&self) -> f64 {
-        match (self, self.capacity()) {
-            (Self::Growing(filter), _) => filter.rate(),
-            (Self::GrowingBlocked(filter), _) => filter.rate(),
-            (_, Some(capacity)) => self.expected_fpr_with(capacity),
-            (_, None) => self.expected_fpr(),
-        }
+        self.spec().fpr_when_full()
     }
 
-    /// The false-positive rate that theory gives for so many distinct keys in its table.
+    /// The FPR that theory gives for that many distinct keys.
     ///
-    /// [`expected_fpr`](Self::expected_fpr) takes the [`key_count`](Self::key_count) for that,
-    /// which is too many where keys were inserted twice. A fuse filter never has other keys than
-    /// its own, and a growing one grows with them: theirs is the present rate.
+    /// [`expected_fpr`](Self::expected_fpr) takes the [`key_count`](Self::key_count) for that, which
+    /// is too many where keys were inserted twice.
     pub fn expected_fpr_with(&self, key_count: u64) -> f64 {
-        match self {
-            Self::Bloom(filter) => {
-                bloom::expected_fpr(filter.size_in_bits(), key_count, filter.probes())
-            }
-            Self::Blocked(filter) => {
-                blocked::expected_fpr(filter.blocks(), key_count, filter.probes())
-            }
-            Self::Counting(filter) => {
-                // The dimensions of a filter are valid.
-                bloom_theory::rate(filter.counter_count(), key_count, filter.probes())
-                    .unwrap_or(1.0)
-            }
-            Self::Cuckoo(filter) => filter.expected_fpr_with(key_count),
-            Self::Quotient(filter) => filter.expected_fpr_with(key_count),
-            Self::Fuse(_) | Self::Growing(_) | Self::GrowingBlocked(_) => self.expected_fpr(),
-        }
+        self.spec().fpr_at(key_count)
     }
 
     /// The false-positive rate that the table itself gives, where it can be counted: in Bloom
@@ -311,20 +281,19 @@ impl AnyFilter {
 mod tests {
     use super::*;
     use crate::KeyHasher;
-    use crate::filter::choose::Abilities;
-    use crate::filter::{Kind, Plan};
+    use crate::filter::{Kind, Spec};
 
     fn made(kind: Kind, keys: &[u64], hasher: KeyHasher) -> AnyFilter {
         let digests = keys.iter().map(|key| hasher.digest(key)).collect::<Vec<Digest>>();
-        Plan::for_rate(kind, 1000, 0.01).unwrap().build(hasher, digests).unwrap()
+        Spec::for_fpr(kind, 1000, 0.01).unwrap().build_from(hasher, digests).unwrap()
     }
 
     #[test]
-    fn the_table_of_abilities_is_what_the_filters_can_do() {
+    fn capabilities_are_what_the_filters_can_do() {
         for kind in Kind::ALL {
             let mut filter = made(kind, &[1], KeyHasher::default());
-            let can = Abilities::of(kind);
-            assert_eq!(filter.insert(&3u64).is_ok(), can.dynamic, "{kind}");
+            let can = kind.capabilities();
+            assert_eq!(filter.insert(&3u64).is_ok(), can.insert, "{kind}");
             assert_eq!(filter.remove(&3u64).is_ok(), can.remove, "{kind}");
             assert_eq!(filter.count(&1u64).is_ok(), can.remove, "{kind}");
             let merged = filter.union_with(&made(kind, &[2], KeyHasher::default()));
@@ -366,6 +335,7 @@ mod tests {
         for kind in Kind::ALL {
             let filter = made(kind, &[1, 2, 3], KeyHasher::default());
             assert_eq!(filter.expected_fpr_with(3), filter.expected_fpr(), "{kind}");
+            assert_eq!(filter.spec().kind(), kind);
             let full = filter.expected_fpr_when_full();
             assert!(full > 0.001 && full <= 0.01 * (1.0 + 1e-9), "{kind}: {full}");
         }

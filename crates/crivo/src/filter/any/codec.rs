@@ -8,7 +8,7 @@ use crate::filter::{
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
 macro_rules! persist {
-    ($($kind:ident($filter:ident): $id:literal, $name:literal, $what:literal;)*) => {
+    ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
         /// The parameters of a file of any kind.
         pub enum Layout {
             $($kind(<$filter as Persist>::Layout),)*

@@ -6,9 +6,9 @@ mod table;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::bloom::{self, Bloom, Shape};
+use super::bloom::{self, Bloom, BloomSpec, Shape};
 use super::methods::{describe, read_methods};
-use super::{DynamicFilter, Filter, Full, Incompatible, RebuildError};
+use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, Key, KeyHasher};
@@ -276,7 +276,9 @@ impl Filter for AtomicBloom {
     }
 
     fn expected_fpr(&self) -> f64 {
-        bloom::expected_fpr(self.size_in_bits(), self.key_count(), self.probes)
+        let word_count = self.size_in_bits() / 64;
+        let spec = BloomSpec { word_count, probes: self.probes, capacity: self.capacity };
+        spec.fpr_at(self.key_count())
     }
 
     fn hasher(&self) -> KeyHasher {

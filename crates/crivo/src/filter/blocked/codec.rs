@@ -1,19 +1,12 @@
 //! A blocked filter as a file: the words of its lines.
 
 use super::dispatch::Level;
-use super::{Blocked, payload_length};
+use super::{Blocked, BlockedSpec};
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
-/// The parameters of a file: blocks, probes, capacity.
-pub struct Layout {
-    word_count: u64,
-    probes: u32,
-    capacity: u64,
-}
-
 impl Persist for Blocked {
-    type Layout = Layout;
+    type Layout = BlockedSpec;
 
     fn parts(&self) -> Parts<'_> {
         Parts {
@@ -33,24 +26,24 @@ impl Persist for Blocked {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<BlockedSpec, DecodeError> {
         Kind::Blocked.file_kind().expect(kind)?;
         let &[blocks, probes, capacity] = parameters else {
             return Err(DecodeError::Inconsistent("a blocked filter has three parameters"));
         };
         // What no u32 holds is out of range as well.
         let probes = u32::try_from(probes).unwrap_or(u32::MAX);
-        Ok(Layout { word_count: payload_length(blocks, probes)?, probes, capacity })
+        Ok(BlockedSpec::from_parts(blocks, probes, capacity)?)
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
-        layout.word_count
+    fn payload_length(spec: &BlockedSpec) -> u64 {
+        spec.word_count()
     }
 
-    fn from_content(layout: Layout, content: Content) -> Result<Self, DecodeError> {
-        let Layout { word_count, probes, capacity } = layout;
+    fn from_content(spec: BlockedSpec, content: Content) -> Result<Self, DecodeError> {
+        let BlockedSpec { probes, capacity, .. } = spec;
         let Content { hasher, key_count, metadata, payload: words, .. } = content;
-        if word_count != words.len() as u64 {
+        if spec.word_count() != words.len() as u64 {
             return Err(DecodeError::Inconsistent("its words are not as many as its blocks need"));
         }
         Ok(Self { hasher, words, probes, key_count, capacity, metadata, level: Level::best() })

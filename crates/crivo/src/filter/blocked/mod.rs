@@ -18,22 +18,22 @@ mod dispatch;
 mod line;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
+mod spec;
 
 use std::fmt;
 
 use batch::line_of;
 use dispatch::Level;
-use line::{LINE_BITS, LINE_WORDS, Line};
+use line::{LINE_BITS, Line};
+pub use spec::BlockedSpec;
 
 use super::methods::{describe, insert_methods, read_methods};
-use super::{DynamicFilter, Filter, Full, Incompatible, RebuildError};
+use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::bits::Words;
 use crate::persist::Metadata;
-use crate::theory::blocked::{self, Block};
-use crate::theory::bloom;
-use crate::theory::check::{check_keys, check_positive, check_probes};
+use crate::theory::blocked::Block;
 use crate::theory::estimate::{self, Estimate};
-use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher};
 
 /// Which instructions filters use in this process, as `CRIVO_SIMD` names them: for tests and
 /// benchmarks.
@@ -43,7 +43,7 @@ pub fn simd_level() -> &'static str {
 }
 
 /// What theory must know about the lines: positions are independent, and may repeat.
-pub(super) const BLOCK: Block = Block::CACHE_LINE;
+const BLOCK: Block = Block::CACHE_LINE;
 
 /// A Bloom filter that touches one cache line per key.
 ///
@@ -121,75 +121,38 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// A filter for `capacity` keys at this rate of wrong yeses, with XXH3 and seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
     ///
-    /// Theory's mean rate for that many different keys is at most `rate`.
-    ///
-    /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(capacity, rate, KeyHasher::default())
-    }
-
-    /// A filter for `capacity` keys at this rate of wrong yeses, with a hasher of your own: for
-    /// keys that an adversary may choose, take one with a secret key.
+    /// It is the smallest such filter, in whole lines of 512 bits. [`BlockedSpec`] has more ways to
+    /// size one.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        let size = blocked::size(BLOCK, capacity, rate)?;
-        Self::zeroed(size.blocks, size.probes, capacity, hasher)
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
-    /// The filter for `capacity` keys with the lowest rate that fits into `bytes`.
-    ///
-    /// ```
-    /// use crivo::KeyHasher;
-    /// use crivo::filter::Blocked;
-    ///
-    /// let filter = Blocked::with_memory(1_000_000, 1_000_000, KeyHasher::default())?;
-    /// assert_eq!((filter.size_in_bits(), filter.probes()), (8_000_000, 5));
-    /// # Ok::<(), crivo::BuildError>(())
-    /// ```
+    /// [`new`](Self::new) with another hash function: for keys that an adversary may choose, take
+    /// one with a secret key.
     ///
     /// # Errors
-    /// If there is not one line of 64 bytes, the capacity is 0, or there is no memory.
-    pub fn with_memory(bytes: u64, capacity: u64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        let blocks = bytes / size_of::<Line>() as u64;
-        if blocks == 0 {
-            return Err(ParameterError::new("size in bytes", bytes, "at least 64, one line").into());
-        }
-        check_keys(capacity)?;
-        let bits_per_key = blocks as f64 * LINE_BITS as f64 / capacity as f64;
-        let probes = blocked::best_probes(BLOCK, bits_per_key)?;
-        Self::zeroed(blocks, probes, capacity, hasher)
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        BlockedSpec::for_fpr(capacity, fpr)?.build(hasher)
     }
 
-    /// A filter of that many lines of 512 bits, with that many probes per key.
-    ///
-    /// Its [`capacity`](Self::capacity) is the number of keys that set half of the bits,
-    /// as in a classic filter.
+    /// A filter of that many lines of 512 bits, with that many probes per key:
+    /// [`BlockedSpec::with_size`].
     ///
     /// # Errors
     /// If there is no block, the probes are not from 1 to 255, or there is no memory.
     pub fn with_size(blocks: u64, probes: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
-        let bits = payload_length(blocks, probes)?.saturating_mul(u64::BITS.into());
-        // (m/k)·ln 2: the formula of the best k, with n and k in each other's place.
-        let capacity = bloom::best_probes_real(bits, probes.into())?;
-        Self::zeroed(blocks, probes, capacity as u64, hasher)
+        BlockedSpec::with_size(blocks, probes)?.build(hasher)
     }
 
-    pub(super) fn zeroed(
-        blocks: u64,
-        probes: u32,
-        capacity: u64,
-        hasher: KeyHasher,
-    ) -> Result<Self, BuildError> {
-        // A length beyond the address space is more than any allocator has.
-        let length = usize::try_from(payload_length(blocks, probes)?).unwrap_or(usize::MAX);
-        let words = Words::zeroed(length)?;
-        let (metadata, level) = (Metadata::new(), Level::best());
-        Ok(Self { hasher, words, probes, key_count: 0, capacity, metadata, level })
+    /// The specification that it was built by.
+    pub fn spec(&self) -> BlockedSpec {
+        BlockedSpec { blocks: self.blocks(), probes: self.probes, capacity: self.capacity }
     }
 
     /// The number of lines of 512 bits.
@@ -276,18 +239,13 @@ impl Filter for Blocked {
     }
 
     fn expected_fpr(&self) -> f64 {
-        expected_fpr(self.blocks(), self.key_count, self.probes)
+        self.spec().fpr_at(self.key_count)
     }
 
     #[inline]
     fn hasher(&self) -> KeyHasher {
         self.hasher
     }
-}
-
-/// The rate by theory. Of a filter that was made, the parameters are valid.
-pub(super) fn expected_fpr(blocks: u64, keys: u64, probes: u32) -> f64 {
-    blocked::rate(BLOCK, blocks, keys, probes).unwrap_or(1.0)
 }
 
 impl DynamicFilter for Blocked {
@@ -388,16 +346,6 @@ impl Blocked {
         }
         Ok(())
     }
-}
-
-/// The number of words that `blocks` lines have, if a filter can have these parameters.
-fn payload_length(blocks: u64, probes: u32) -> Result<u64, ParameterError> {
-    check_positive("number of blocks", blocks)?;
-    check_probes(probes)?;
-    if blocks > u64::MAX / LINE_BITS as u64 {
-        return Err(ParameterError::new("number of blocks", blocks, "below 2^55"));
-    }
-    Ok(blocks * LINE_WORDS as u64)
 }
 
 #[cfg(test)]

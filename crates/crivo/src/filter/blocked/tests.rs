@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
-use super::line::oracle;
+use super::line::{LINE_WORDS, oracle};
 use super::*;
-use crate::filter::Kind;
+use crate::filter::{Bytes, Kind};
 use crate::persist::Persist;
 use crate::persist::testing::{from_parts, payload_length};
-use crate::theory::interval;
+use crate::theory::{blocked, interval};
 
 const RATES: [f64; 8] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4];
 
@@ -208,10 +208,11 @@ fn an_empty_filter_accepts_nothing() {
 
 #[test]
 fn memory_is_spent_on_the_lowest_rate() {
-    let filter = Blocked::with_memory(1_250_063, 1_000_000, KeyHasher::default()).unwrap();
+    let spec = BlockedSpec::for_memory(1_000_000, Bytes(1_250_063)).unwrap();
+    let filter = spec.build(KeyHasher::default()).unwrap();
     assert_eq!(filter.size_in_bits(), 1_250_048 * 8);
     assert_eq!(filter.capacity(), 1_000_000);
-    let rate = |probes| blocked::rate(BLOCK, filter.blocks(), 1_000_000, probes).unwrap();
+    let rate = |probes| blocked::fpr(BLOCK, filter.blocks(), 1_000_000, probes).unwrap();
     assert!((1..20).all(|probes| rate(filter.probes()) <= rate(probes)));
     // Made by size alone, it is for as many keys as set half of its bits.
     let filter = Blocked::with_size(1_000, 7, KeyHasher::default()).unwrap();
@@ -227,14 +228,15 @@ fn bad_parameters_are_named() {
     let hasher = KeyHasher::default();
     assert_eq!(named(Blocked::new(0, 0.01)), "n");
     for rate in [0.0, 1.0, f64::NAN, -1.0] {
-        assert_eq!(named(Blocked::new(10, rate)), "rate");
+        assert_eq!(named(Blocked::new(10, rate)), "fpr");
     }
     assert_eq!(named(Blocked::with_size(0, 5, hasher)), "number of blocks");
     assert_eq!(named(Blocked::with_size(1 << 55, 5, hasher)), "number of blocks");
     assert_eq!(named(Blocked::with_size(1, 0, hasher)), "k");
     assert_eq!(named(Blocked::with_size(1, 256, hasher)), "k");
-    assert_eq!(named(Blocked::with_memory(63, 1, hasher)), "size in bytes");
-    assert_eq!(named(Blocked::with_memory(64, 0, hasher)), "n");
+    let with_memory = |capacity, bytes| BlockedSpec::for_memory(capacity, Bytes(bytes));
+    assert_eq!(with_memory(1, 63).unwrap_err().parameter, "memory in bytes");
+    assert_eq!(with_memory(0, 64).unwrap_err().parameter, "n");
     assert!(matches!(Blocked::with_size(1 << 54, 5, hasher), Err(BuildError::OutOfMemory { .. })));
 }
 

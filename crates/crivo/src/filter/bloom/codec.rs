@@ -1,20 +1,11 @@
 //! A Bloom filter as a file: the words of its table.
 
-use super::{BitTable, Bloom};
-use crate::ParameterError;
+use super::{BitTable, Bloom, BloomSpec};
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
-use crate::theory::check::{check_positive, check_probes};
-
-/// The parameters of a file: words, probes, capacity.
-pub struct Layout {
-    word_count: u64,
-    probes: u32,
-    capacity: u64,
-}
 
 impl Persist for Bloom {
-    type Layout = Layout;
+    type Layout = BloomSpec;
 
     fn parts(&self) -> Parts<'_> {
         Parts {
@@ -38,28 +29,22 @@ impl Persist for Bloom {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<BloomSpec, DecodeError> {
         Kind::Bloom.file_kind().expect(kind)?;
         let &[word_count, probes, capacity] = parameters else {
             return Err(DecodeError::Inconsistent("a Bloom filter has three parameters"));
         };
-        // The number of bits must fit into 64 bits, too.
-        if !(1..1 << 58).contains(&word_count) {
-            return Err(ParameterError::new("words", word_count, "from 1 to 2^58 - 1").into());
-        }
-        let probes =
-            u32::try_from(probes).map_err(|_| ParameterError::new("k", probes, "from 1 to 255"))?;
-        check_probes(probes)?;
-        check_positive("capacity", capacity)?;
-        Ok(Layout { word_count, probes, capacity })
+        // What no u32 holds is out of range as well.
+        let probes = u32::try_from(probes).unwrap_or(u32::MAX);
+        Ok(BloomSpec::from_parts(word_count, probes, capacity)?)
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
-        layout.word_count
+    fn payload_length(spec: &BloomSpec) -> u64 {
+        spec.word_count()
     }
 
-    fn from_content(layout: Layout, content: Content) -> Result<Self, DecodeError> {
-        let Layout { word_count, probes, capacity } = layout;
+    fn from_content(spec: BloomSpec, content: Content) -> Result<Self, DecodeError> {
+        let BloomSpec { word_count, probes, capacity } = spec;
         let Content { hasher, key_count, metadata, payload, .. } = content;
         let table = BitTable::from_words(payload)
             .filter(|table| table.words().len() as u64 == word_count)

@@ -52,21 +52,20 @@
 //!   plain double hashing falls short.
 
 mod codec;
+mod spec;
 mod table;
 
 use std::fmt;
 
 use super::methods::{describe, insert_methods, read_methods};
-use super::{DynamicFilter, Filter, Full, Incompatible, RebuildError};
+use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::bits::Words;
 use crate::persist::Metadata;
-use crate::theory::check::{
-    check_keys, check_positive, check_positive_real, check_probes, size_from,
-};
 use crate::theory::estimate::{self, Estimate};
-use crate::theory::{bloom, bloom::Size};
-use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher};
 
+pub use spec::BloomSpec;
+pub(super) use spec::{MAX_POSITIONS_PER_KEY, size_for};
 use table::BitTable;
 pub(super) use table::{Probes, bit};
 
@@ -98,78 +97,42 @@ pub struct Bloom {
 
 /// How to make one.
 impl Bloom {
-    /// A filter for `capacity` keys with a rate of at most `rate` wrong yeses, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
     ///
-    /// It is the smallest such filter, rounded up to whole words of 64 bits.
+    /// It is the smallest such filter, rounded up to whole words of 64 bits. [`BloomSpec`] has more
+    /// ways to size one.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(capacity, rate, KeyHasher::default())
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
     /// [`new`](Self::new) with another hash function.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        let Size { bits, probes, .. } = bloom::size(capacity, rate)?;
-        Self::with_parts(bits, probes, capacity, hasher)
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        BloomSpec::for_fpr(capacity, fpr)?.build(hasher)
     }
 
-    /// A filter of `bits` bits (rounded up to a multiple of 64) that sets `probes` of them per key.
-    ///
-    /// Its capacity is the number of keys that set half of the bits, for which that many probes
-    /// are best: m·ln 2/k.
+    /// A filter of `bits` bits that sets `probes` of them per key: [`BloomSpec::with_size`].
     ///
     /// # Errors
     /// If there are no bits, the probes are not from 1 to 255, or there is no memory.
     pub fn with_size(bits: u64, probes: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
-        check_positive("m", bits)?;
-        check_probes(probes)?;
-        let half_full = bits as f64 * std::f64::consts::LN_2 / f64::from(probes);
-        Self::with_parts(bits, probes, (half_full as u64).max(1), hasher)
-    }
-
-    /// A filter for `capacity` keys with `bits_per_key` bits for each, and the best k.
-    ///
-    /// # Errors
-    /// If the capacity is 0, the bits per key are not a positive number, or there is no memory.
-    pub fn with_bits_per_key(
-        capacity: u64,
-        bits_per_key: f64,
-        hasher: KeyHasher,
-    ) -> Result<Self, BuildError> {
-        check_keys(capacity)?;
-        check_positive_real("bits per key", bits_per_key)?;
-        let bits = size_from("size in bits", capacity as f64 * bits_per_key)?;
-        Self::with_parts(bits, bloom::best_probes(bits, capacity)?, capacity, hasher)
-    }
-
-    /// The best filter for `capacity` keys that fits into `bytes` bytes.
-    ///
-    /// # Errors
-    /// If the capacity is 0, there are fewer than 8 bytes, or there is no memory.
-    pub fn with_memory(bytes: u64, capacity: u64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        let bits = (bytes / 8).checked_mul(64).filter(|&bits| bits > 0).ok_or_else(|| {
-            ParameterError::new("memory in bytes", bytes, "at least 8 and below 2^61")
-        })?;
-        Self::with_parts(bits, bloom::best_probes(bits, capacity)?, capacity, hasher)
-    }
-
-    pub(super) fn with_parts(
-        bits: u64,
-        probes: u32,
-        capacity: u64,
-        hasher: KeyHasher,
-    ) -> Result<Self, BuildError> {
-        let table = BitTable::zeroed(bits)?;
-        Ok(Self { table, probes, key_count: 0, capacity, hasher, metadata: Metadata::new() })
+        BloomSpec::with_size(bits, probes)?.build(hasher)
     }
 }
 
 /// What it is, and how full.
 impl Bloom {
+    /// The specification that it was built by.
+    pub fn spec(&self) -> BloomSpec {
+        let word_count = self.table.words().len() as u64;
+        BloomSpec { word_count, probes: self.probes, capacity: self.capacity }
+    }
+
     /// How many bits are set per key: k.
     pub fn probes(&self) -> u32 {
         self.probes
@@ -258,7 +221,7 @@ impl Filter for Bloom {
     }
 
     fn expected_fpr(&self) -> f64 {
-        expected_fpr(self.size_in_bits(), self.key_count, self.probes)
+        self.spec().fpr_at(self.key_count)
     }
 
     fn hasher(&self) -> KeyHasher {
@@ -275,20 +238,6 @@ pub(super) fn estimated_key_count(bits: u64, probes: u32, set_bits: u64) -> Opti
 /// The false-positive rate of a table with that many set bits.
 pub(super) fn fill_fpr(bits: u64, probes: u32, set_bits: u64) -> f64 {
     (set_bits as f64 / bits as f64).powf(f64::from(probes))
-}
-
-/// The rate by theory: exact where that makes a difference and is quick.
-pub(super) fn expected_fpr(bits: u64, keys: u64, probes: u32) -> f64 {
-    const SMALL_BITS: u64 = 1 << 16;
-    const FEW_PROBES: u32 = 32;
-    let rate = if bits <= SMALL_BITS && probes <= FEW_PROBES {
-        bloom::rate_exact(bits, keys, probes)
-    } else {
-        bloom::rate(bits, keys, probes)
-    };
-    // There are bits, and from 1 to 255 probes: this cannot fail. 1 is right for a filter of none,
-    // and rounding may lift the rate of a full one beyond it.
-    rate.map_or(1.0, |rate| rate.min(1.0))
 }
 
 impl DynamicFilter for Bloom {

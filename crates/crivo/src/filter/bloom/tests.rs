@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::filter::Kind;
+use crate::filter::{Bytes, Kind};
 use crate::persist::testing::{from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
-use crate::theory::interval;
+use crate::theory::{bloom, interval};
 
 #[test]
 fn the_worked_example_of_the_documentation() {
@@ -105,7 +105,7 @@ proptest! {
 /// Rounding once gave 1.0000000000000002 here.
 #[test]
 fn the_rate_of_an_overfull_filter_is_no_more_than_1() {
-    let rate = expected_fpr(512, 3_213, 6);
+    let rate = bloom::mean_fpr(512, 3_213, 6);
     assert!(rate > 0.999 && rate <= 1.0, "{rate}");
 }
 
@@ -137,7 +137,7 @@ fn the_mean_rate_of_small_filters_is_that_of_theory() {
         (5_000, 64 * 750, 7, 200, 20_000),
         (5_000, 64 * 400, 12, 200, 20_000),
     ] {
-        let theory = bloom::rate_exact(bits, n, probes).unwrap();
+        let theory = bloom::fpr_exact(bits, n, probes).unwrap();
         let (mean, error) = mean_rate(filters, |seed| {
             let mut filter = Bloom::with_size(bits, probes, KeyHasher::xxh3(seed)).unwrap();
             filter.extend(0..n);
@@ -203,10 +203,10 @@ fn every_constructor_makes_what_it_says() {
     let hasher = KeyHasher::farm(3);
     let sized = Bloom::with_size(1_000, 5, hasher).unwrap();
     assert_eq!((sized.size_in_bits(), sized.probes(), sized.capacity()), (1_024, 5, 138));
-    let per_key = Bloom::with_bits_per_key(1_000, 10.0, hasher).unwrap();
+    let per_key = BloomSpec::with_bits_per_key(1_000, 10.0).unwrap().build(hasher).unwrap();
     assert_eq!((per_key.size_in_bits(), per_key.probes()), (10_048, 7));
     assert_eq!((per_key.capacity(), per_key.hasher()), (1_000, hasher));
-    let budget = Bloom::with_memory(1_007, 1_000, hasher).unwrap();
+    let budget = BloomSpec::for_memory(1_000, Bytes(1_007)).unwrap().build(hasher).unwrap();
     assert_eq!((budget.size_in_bits(), budget.probes(), budget.capacity()), (8_000, 6, 1_000));
 
     for bad in [
@@ -217,16 +217,16 @@ fn every_constructor_makes_what_it_says() {
         Bloom::with_size(0, 1, hasher),
         Bloom::with_size(64, 0, hasher),
         Bloom::with_size(64, 256, hasher),
-        Bloom::with_bits_per_key(0, 8.0, hasher),
-        Bloom::with_bits_per_key(1, 0.0, hasher),
-        Bloom::with_bits_per_key(u64::MAX, 1e9, hasher),
-        Bloom::with_memory(7, 1, hasher),
-        Bloom::with_memory(8, 0, hasher),
-        Bloom::with_memory(u64::MAX, 1, hasher),
     ] {
         assert!(matches!(bad, Err(BuildError::Parameter(_))), "{bad:?}");
     }
-    assert!(matches!(Bloom::new(1 << 58, 0.01), Err(BuildError::OutOfMemory { .. })));
+    for (capacity, bits_per_key) in [(0, 8.0), (1, 0.0), (u64::MAX, 1e9)] {
+        assert!(BloomSpec::with_bits_per_key(capacity, bits_per_key).is_err());
+    }
+    for (capacity, bytes) in [(1, 7), (0, 8), (1, u64::MAX)] {
+        assert!(BloomSpec::for_memory(capacity, Bytes(bytes)).is_err());
+    }
+    assert!(matches!(Bloom::new(1 << 55, 0.01), Err(BuildError::OutOfMemory { .. })));
 }
 
 #[test]

@@ -5,23 +5,13 @@
 //! left of the last word is 0.
 
 use super::counters::Counters;
-use super::{CounterWidth, CountingBloom};
+use super::{CounterWidth, CountingBloom, CountingSpec};
 use crate::ParameterError;
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
-use crate::theory::check::{check_positive, check_probes};
-
-/// The parameters of a file, checked.
-#[derive(Debug, PartialEq)]
-pub struct Layout {
-    capacity: u64,
-    count: u64,
-    probes: u32,
-    width: CounterWidth,
-}
 
 impl Persist for CountingBloom {
-    type Layout = Layout;
+    type Layout = CountingSpec;
 
     fn parts(&self) -> Parts<'_> {
         Parts {
@@ -46,30 +36,26 @@ impl Persist for CountingBloom {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<CountingSpec, DecodeError> {
         Kind::Counting.file_kind().expect(kind)?;
         let &[capacity, count, probes, bits] = parameters else {
             return Err(DecodeError::Inconsistent("a counting filter has four parameters"));
         };
-        check_positive("capacity", capacity)?;
-        check_positive("number of counters", count)?;
         // What does not fit into 32 bits is out of range in any case.
         let probes = u32::try_from(probes).unwrap_or(u32::MAX);
-        check_probes(probes)?;
         let width = [CounterWidth::Four, CounterWidth::Eight]
             .into_iter()
             .find(|width| u64::from(width.bits()) == bits)
             .ok_or_else(|| ParameterError::new("bits of a counter", bits, "4 or 8"))?;
-        super::check_size(count, width)?;
-        Ok(Layout { capacity, count, probes, width })
+        Ok(CountingSpec::from_parts(count, probes, width, capacity)?)
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
-        Counters::word_count(layout.count, layout.width)
+    fn payload_length(spec: &CountingSpec) -> u64 {
+        spec.word_count()
     }
 
-    fn from_content(layout: Layout, mut content: Content) -> Result<Self, DecodeError> {
-        let Layout { capacity, count, probes, width } = layout;
+    fn from_content(spec: CountingSpec, mut content: Content) -> Result<Self, DecodeError> {
+        let CountingSpec { counters: count, probes, width, capacity } = spec;
         content.check_padding(1, content.padding_from(count * u64::from(width.bits())))?;
         let Content { hasher, key_count, metadata, payload, .. } = content;
         let counters = Counters::new(payload, count, probes, width)

@@ -2,6 +2,7 @@
 
 mod codec;
 mod counters;
+mod spec;
 
 #[cfg(test)]
 mod tests;
@@ -11,14 +12,14 @@ use std::fmt;
 use self::counters::{Counters, Step};
 use super::methods::{describe, insert_methods, read_methods, remove_methods};
 use super::{
-    Count, DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter,
+    Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
+    RemovableFilter,
 };
-use crate::bits::Words;
 use crate::persist::Metadata;
-use crate::theory::bloom;
-use crate::theory::check::{check_positive, check_probes};
 use crate::theory::estimate::Estimate;
-use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, KeyHasher};
+
+pub use self::spec::CountingSpec;
 
 /// How many bits a counter has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -155,83 +156,59 @@ pub struct CountingBloom {
 
 /// Building.
 impl CountingBloom {
-    /// A filter with counters of four bits for `capacity` keys at a rate of wrong yeses, with the
-    /// default hasher.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    ///
+    /// Its counters have four bits. [`CountingSpec`] has more ways to size one.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not strictly between 0 and 1, or there is no memory.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(capacity, rate, KeyHasher::default())
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
-    /// As [`new`](Self::new), with another hasher.
+    /// [`new`](Self::new) with another hash function.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not strictly between 0 and 1, or there is no memory.
-    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        Self::with_width(capacity, rate, CounterWidth::default(), hasher)
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        CountingSpec::for_fpr(capacity, fpr)?.build(hasher)
     }
 
-    /// As [`new`](Self::new), with counters of a chosen width and another hasher.
+    /// [`with_hasher`](Self::with_hasher) with counters of a chosen width.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not strictly between 0 and 1, or there is no memory.
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_width(
         capacity: u64,
-        rate: f64,
+        fpr: f64,
         width: CounterWidth,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        let size = bloom::size(capacity, rate)?;
-        Self::allocated(capacity, size.bits, size.probes, width, hasher)
+        CountingSpec::for_fpr(capacity, fpr)?.with_width(width)?.build(hasher)
     }
 
-    /// A filter with just so many counters and probes per key.
-    ///
-    /// Its capacity is the number of keys for which so many probes are best: m·ln 2/k.
+    /// A filter of that many counters, of which a key has `probes`: [`CountingSpec::with_size`].
     ///
     /// # Errors
     /// If there are no counters, k is not from 1 to 255, or there is no memory.
-    pub fn with_dimensions(
+    pub fn with_size(
         counters: u64,
         probes: u32,
         width: CounterWidth,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        check_positive("number of counters", counters)?;
-        check_probes(probes)?;
-        // k = m·ln 2/n is symmetric in k and n.
-        let capacity = bloom::best_probes_real(counters, u64::from(probes))?;
-        Self::allocated((capacity as u64).max(1), counters, probes, width, hasher)
-    }
-
-    pub(super) fn allocated(
-        capacity: u64,
-        count: u64,
-        probes: u32,
-        width: CounterWidth,
-        hasher: KeyHasher,
-    ) -> Result<Self, BuildError> {
-        check_size(count, width)?;
-        let words = usize::try_from(Counters::word_count(count, width))
-            .map_err(|_| BuildError::OutOfMemory { bytes: usize::MAX })?;
-        let counters = Counters::new(Words::zeroed(words)?, count, probes, width)
-            .expect("dimensions were checked by the caller, and the words counted for them");
-        Ok(Self { counters, hasher, capacity, key_count: 0, metadata: Metadata::new() })
-    }
-}
-
-/// Sizes in bits are `u64`.
-fn check_size(counters: u64, width: CounterWidth) -> Result<(), ParameterError> {
-    if counters <= u64::MAX / u64::from(width.bits()) {
-        Ok(())
-    } else {
-        Err(ParameterError::new("number of counters", counters, "less than 2^64 bits in all"))
+        CountingSpec::with_size(counters, probes)?.with_width(width)?.build(hasher)
     }
 }
 
 /// Questions beyond membership.
 impl CountingBloom {
+    /// The specification that it was built by.
+    pub fn spec(&self) -> CountingSpec {
+        let (counters, probes) = (self.counter_count(), self.probes());
+        CountingSpec { counters, probes, width: self.width(), capacity: self.capacity }
+    }
+
     /// [`count`](Self::count) for a digest.
     #[inline]
     pub fn count_digest(&self, key: Digest) -> Count {
@@ -256,7 +233,7 @@ impl CountingBloom {
     /// use crivo::filter::{CounterWidth, CountingBloom};
     ///
     /// let hasher = KeyHasher::default();
-    /// let filter = CountingBloom::with_dimensions(12, 3, CounterWidth::Four, hasher)?;
+    /// let filter = CountingBloom::with_size(12, 3, CounterWidth::Four, hasher)?;
     /// assert_eq!(filter.positions(hasher.digest("ana")).count(), 3);
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
@@ -337,8 +314,7 @@ impl Filter for CountingBloom {
     }
 
     fn expected_fpr(&self) -> f64 {
-        bloom::rate(self.counter_count(), self.key_count, self.probes())
-            .expect("dimensions are valid in every filter")
+        self.spec().fpr_at(self.key_count)
     }
 
     fn hasher(&self) -> KeyHasher {

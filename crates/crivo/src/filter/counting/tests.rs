@@ -9,7 +9,7 @@ use crate::theory::{bloom, counting, interval};
 const WIDTHS: [CounterWidth; 2] = [CounterWidth::Four, CounterWidth::Eight];
 
 fn small(width: CounterWidth, seed: u64) -> CountingBloom {
-    CountingBloom::with_dimensions(97, 5, width, KeyHasher::xxh3(seed)).unwrap()
+    CountingBloom::with_size(97, 5, width, KeyHasher::xxh3(seed)).unwrap()
 }
 
 fn values(filter: &CountingBloom) -> Vec<u8> {
@@ -19,7 +19,7 @@ fn values(filter: &CountingBloom) -> Vec<u8> {
 #[test]
 fn the_worked_example_of_the_documentation() {
     let hasher = KeyHasher::default();
-    let mut filter = CountingBloom::with_dimensions(12, 3, CounterWidth::Four, hasher).unwrap();
+    let mut filter = CountingBloom::with_size(12, 3, CounterWidth::Four, hasher).unwrap();
     let indexes = |key: &str| filter.positions(hasher.digest(key)).collect::<Vec<_>>();
     assert_eq!((indexes("ana"), indexes("ida")), (vec![4, 2, 5], vec![10, 8, 0]));
     filter.insert("ana");
@@ -56,7 +56,7 @@ fn the_sizes_of_the_documentation() {
 fn places_that_coincide_move_once() {
     // Two counters and five probes: some always coincide. With every width and every key.
     for width in WIDTHS {
-        let mut filter = CountingBloom::with_dimensions(2, 5, width, KeyHasher::default()).unwrap();
+        let mut filter = CountingBloom::with_size(2, 5, width, KeyHasher::default()).unwrap();
         for key in 0..50u64 {
             filter.clear();
             filter.insert(&key);
@@ -142,7 +142,7 @@ fn a_full_filter_has_a_least_count() {
 fn only_equals_are_united() {
     let base = small(CounterWidth::Four, 5);
     let other = |counters, probes, width, seed| {
-        CountingBloom::with_dimensions(counters, probes, width, KeyHasher::xxh3(seed)).unwrap()
+        CountingBloom::with_size(counters, probes, width, KeyHasher::xxh3(seed)).unwrap()
     };
     for (other, parameter) in [
         (other(97, 5, CounterWidth::Four, 6), "hash function"),
@@ -164,10 +164,10 @@ fn bad_parameters_are_named() {
         Err(BuildError::Parameter(error)) => error.parameter,
         _ => "none",
     };
-    let dimensions = |m, k| named(CountingBloom::with_dimensions(m, k, CounterWidth::Four, hasher));
+    let dimensions = |m, k| named(CountingBloom::with_size(m, k, CounterWidth::Four, hasher));
     assert_eq!(named(CountingBloom::new(0, 0.01)), "n");
-    assert_eq!(named(CountingBloom::new(1, 0.0)), "rate");
-    assert_eq!(named(CountingBloom::new(1, f64::NAN)), "rate");
+    assert_eq!(named(CountingBloom::new(1, 0.0)), "fpr");
+    assert_eq!(named(CountingBloom::new(1, f64::NAN)), "fpr");
     assert_eq!(dimensions(0, 7), "number of counters");
     assert_eq!(dimensions(u64::MAX, 7), "number of counters");
     assert_eq!(dimensions(10, 0), "k");
@@ -180,7 +180,7 @@ fn bad_parameters_are_named() {
 fn the_capacity_is_what_was_asked_for() {
     assert_eq!(CountingBloom::new(12_345, 0.03).unwrap().capacity(), 12_345);
     let filter =
-        CountingBloom::with_dimensions(1_000, 7, CounterWidth::Four, KeyHasher::default()).unwrap();
+        CountingBloom::with_size(1_000, 7, CounterWidth::Four, KeyHasher::default()).unwrap();
     assert_eq!(filter.capacity(), 99); // 1000·ln 2/7 = 99.02
 }
 
@@ -204,7 +204,7 @@ fn the_observed_rate_of_small_filters_is_that_of_theory() {
             })
             .collect();
         let size = bloom::size(500, rate).unwrap();
-        let expected = bloom::rate_exact(size.bits, 500, size.probes).unwrap();
+        let expected = bloom::fpr_exact(size.bits, 500, size.probes).unwrap();
         let mean = rates.iter().sum::<f64>() / 300.0;
         let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / 299.0;
         let standard_error = (variance / 300.0).sqrt();
@@ -242,8 +242,7 @@ fn expected_rate_follows_the_keys() {
 fn more_than_two_to_the_32_counters() {
     let counters = (1 << 33) + 12_345;
     let hasher = KeyHasher::default();
-    let mut filter =
-        CountingBloom::with_dimensions(counters, 3, CounterWidth::Four, hasher).unwrap();
+    let mut filter = CountingBloom::with_size(counters, 3, CounterWidth::Four, hasher).unwrap();
     filter.extend(0..100_000u64);
     assert!((0..100_000u64).all(|key| filter.contains(&key)));
     let positions = (0..100_000u64).flat_map(|key| filter.positions(hasher.digest(&key)));
@@ -289,7 +288,7 @@ proptest! {
         width in width(), m in 1u64..400, k in 1u32..20, seed: u64, actions in actions(),
     ) {
         let hasher = KeyHasher::xxh3(seed);
-        let mut filter = CountingBloom::with_dimensions(m, k, width, hasher).unwrap();
+        let mut filter = CountingBloom::with_size(m, k, width, hasher).unwrap();
         let mut truth: HashMap<u8, u64> = HashMap::new();
         for action in actions {
             match action {
@@ -328,7 +327,7 @@ proptest! {
         width in width(), m in 1u64..200, k in 1u32..255, before in 0u64..10, key: u64,
     ) {
         let mut filter =
-            CountingBloom::with_dimensions(m, k, width, KeyHasher::default()).unwrap();
+            CountingBloom::with_size(m, k, width, KeyHasher::default()).unwrap();
         filter.extend(0..before);
         let as_it_was = filter.clone();
         filter.insert(&key);

@@ -3,23 +3,15 @@
 //! Parameters: the number of buckets, the slots of a bucket (4), the bits of a fingerprint, and
 //! the capacity. Payload: the words of the table, padding included.
 
-use super::Cuckoo;
 use super::fields::BUCKET_SIZE;
 use super::table::Table;
+use super::{Cuckoo, CuckooSpec};
 use crate::ParameterError;
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
-/// The parameters, once they are found to make sense.
-pub struct Layout {
-    buckets: u64,
-    fingerprint_bits: u32,
-    capacity: u64,
-    word_count: u64,
-}
-
 impl Persist for Cuckoo {
-    type Layout = Layout;
+    type Layout = CuckooSpec;
 
     fn parts(&self) -> Parts<'_> {
         Parts {
@@ -44,7 +36,7 @@ impl Persist for Cuckoo {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<CuckooSpec, DecodeError> {
         Kind::Cuckoo.file_kind().expect(kind)?;
         let &[buckets, bucket_size, fingerprint_bits, capacity] = parameters else {
             return Err(DecodeError::Inconsistent("a cuckoo filter has four parameters"));
@@ -54,24 +46,18 @@ impl Persist for Cuckoo {
         }
         // What no u32 holds is out of range as well.
         let fingerprint_bits = u32::try_from(fingerprint_bits).unwrap_or(u32::MAX);
-        let word_count = Table::word_count(buckets, fingerprint_bits)?;
-        let slots = buckets * u64::from(BUCKET_SIZE);
-        if !(1..=slots).contains(&capacity) {
-            let allowed = "at least 1, and at most the number of slots";
-            return Err(ParameterError::new("capacity", capacity, allowed).into());
-        }
-        Ok(Layout { buckets, fingerprint_bits, capacity, word_count })
+        Ok(CuckooSpec::from_parts(buckets, fingerprint_bits, capacity)?)
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
-        layout.word_count
+    fn payload_length(spec: &CuckooSpec) -> u64 {
+        spec.word_count()
     }
 
     /// The key count is not compared with the slots that are taken: a mapped table would have to
     /// be read to its end. A wrong one misleads `expected_fpr`, and nothing else.
-    fn from_content(layout: Layout, mut content: Content) -> Result<Self, DecodeError> {
-        let Layout { buckets, fingerprint_bits, capacity, .. } = layout;
-        let slots = buckets * u64::from(BUCKET_SIZE);
+    fn from_content(spec: CuckooSpec, mut content: Content) -> Result<Self, DecodeError> {
+        let CuckooSpec { buckets, fingerprint_bits, capacity } = spec;
+        let slots = spec.slot_count();
         // Below 2^63 bits.
         content.check_padding(1, content.padding_from(slots * u64::from(fingerprint_bits)))?;
         let Content { hasher, key_count, metadata, payload, .. } = content;

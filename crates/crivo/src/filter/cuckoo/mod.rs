@@ -105,7 +105,7 @@
 mod codec;
 mod evict;
 mod fields;
-pub(super) mod size;
+mod spec;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -113,13 +113,14 @@ mod tests;
 use std::fmt;
 
 use self::fields::BUCKET_SIZE;
+pub use self::spec::CuckooSpec;
 use self::table::{Load, Place, Table};
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
 use super::{
-    Count, DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter,
+    Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
+    RemovableFilter,
 };
 use crate::persist::Metadata;
-use crate::theory::cuckoo as theory;
 use crate::{BuildError, Digest, KeyHasher};
 
 /// A filter that gives keys back: fingerprints in one of two buckets of four slots each.
@@ -152,25 +153,27 @@ pub struct Cuckoo {
 const BATCH: usize = 32;
 
 impl Cuckoo {
-    /// A filter for `capacity` keys that is wrong about an absent key at most at `rate`, with
-    /// XXH3 and seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    ///
+    /// [`CuckooSpec`] has more ways to size one.
     ///
     /// # Errors
-    /// If the capacity is 0 or too large, the rate is not between 0 and 1 or takes fingerprints
+    /// If the capacity is 0 or too large, the FPR is not between 0 and 1 or takes fingerprints
     /// of more than 32 bits (it is below 2e-9), or if there is no memory.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(capacity, rate, KeyHasher::default())
+    pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
-    /// The same with a hash function of your choice.
+    /// [`new`](Self::new) with another hash function.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        Self::with_fingerprint_bits(capacity, size::fingerprint_bits(capacity, rate)?, hasher)
+    pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        CuckooSpec::for_fpr(capacity, fpr)?.build(hasher)
     }
 
-    /// A filter for `capacity` keys with fingerprints of so many bits, from 4 to 32.
+    /// A filter for `capacity` keys with fingerprints of that many bits, from 4 to 32:
+    /// [`CuckooSpec::with_fingerprint_bits`].
     ///
     /// # Errors
     /// If the capacity or the number of bits is out of range, or if there is no memory.
@@ -179,14 +182,13 @@ impl Cuckoo {
         fingerprint_bits: u32,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        let buckets = size::buckets_for(capacity, fingerprint_bits)?;
-        let table = Table::new(buckets, fingerprint_bits)?;
-        Ok(Self { table, key_count: 0, capacity, hasher, metadata: Metadata::new() })
+        CuckooSpec::with_fingerprint_bits(capacity, fingerprint_bits)?.build(hasher)
     }
 
-    /// The rate by theory if there were so many keys.
-    pub(super) fn expected_fpr_with(&self, key_count: u64) -> f64 {
-        expected_fpr(self.fingerprint_bits(), self.table.bucket_count(), key_count)
+    /// The specification that it was built by.
+    pub fn spec(&self) -> CuckooSpec {
+        let (buckets, fingerprint_bits) = (self.table.bucket_count(), self.fingerprint_bits());
+        CuckooSpec { buckets, fingerprint_bits, capacity: self.capacity }
     }
 
     /// The bits of a fingerprint.
@@ -291,18 +293,13 @@ impl Filter for Cuckoo {
     }
 
     fn expected_fpr(&self) -> f64 {
-        self.expected_fpr_with(self.key_count)
+        self.spec().fpr_at(self.key_count)
     }
 
     #[inline]
     fn hasher(&self) -> KeyHasher {
         self.hasher
     }
-}
-
-/// The rate by theory. Of a table that was made, the parameters are valid.
-fn expected_fpr(fingerprint_bits: u32, buckets: u64, keys: u64) -> f64 {
-    theory::mean_rate(table::distinct(fingerprint_bits), buckets, keys).unwrap_or(1.0)
 }
 
 impl DynamicFilter for Cuckoo {

@@ -8,7 +8,7 @@ use crate::bits::Words;
 use crate::filter::Kind;
 use crate::persist::testing::{from_noise, from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
-use crate::theory::interval;
+use crate::theory::{cuckoo as theory, interval};
 
 /// Buckets that hold `slots` slots, whatever they would be counted on for.
 fn with_slots(slots: u64, width: u32, seed: u64) -> Cuckoo {
@@ -50,8 +50,8 @@ fn the_tables_of_the_documentation() {
     for (slots, keys) in
         [(8, 8), (16, 10), (32, 24), (64, 53), (128, 111), (256, 231), (512, 474), (1_000, 942)]
     {
-        assert_eq!(size::buckets_for(keys, 12), Ok(slots / 4), "{keys} keys");
-        assert_eq!(size::buckets_for(keys + 1, 12), Ok(slots / 4 + 2), "{keys} keys");
+        assert_eq!(spec::buckets_for(keys, 12), Ok(slots / 4), "{keys} keys");
+        assert_eq!(spec::buckets_for(keys + 1, 12), Ok(slots / 4 + 2), "{keys} keys");
     }
     for (rate, width, bits_per_key) in [(0.01, 10, 10.5), (0.001, 13, 13.7), (0.0001, 17, 17.9)] {
         let filter = Cuckoo::new(100_000, rate).unwrap();
@@ -60,7 +60,7 @@ fn the_tables_of_the_documentation() {
         assert!((bits - bits_per_key).abs() < 0.05, "{rate}: {bits}");
     }
     let load =
-        |keys: u64, width| keys as f64 / (4 * size::buckets_for(keys, width).unwrap()) as f64;
+        |keys: u64, width| keys as f64 / (4 * spec::buckets_for(keys, width).unwrap()) as f64;
     assert!((0.92..0.93).contains(&load(1_000_000, 4)));
     assert!((0.69..0.70).contains(&load(10_000_000, 4)));
     assert!((0.949..=0.95).contains(&load(200_000_000, 5)));
@@ -457,14 +457,15 @@ fn bad_parameters_are_named() {
     };
     assert_eq!(parameter(Cuckoo::new(0, 0.01)), "n");
     for rate in [0.0, 1.0, -1.0, f64::NAN, 1e-10] {
-        assert_eq!(parameter(Cuckoo::new(100, rate)), "rate");
+        assert_eq!(parameter(Cuckoo::new(100, rate)), "fpr");
     }
     let hasher = KeyHasher::default();
     for width in [0, 3, 33] {
         let filter = Cuckoo::with_fingerprint_bits(100, width, hasher);
         assert_eq!(parameter(filter), "fingerprint bits");
     }
-    assert_eq!(parameter(Cuckoo::new(u64::MAX, 0.01)), "capacity");
+    assert_eq!(parameter(Cuckoo::new(u64::MAX, 0.01)), "fpr");
+    assert_eq!(parameter(Cuckoo::with_fingerprint_bits(u64::MAX, 8, hasher)), "capacity");
     assert!(matches!(Cuckoo::new(1 << 50, 0.01), Err(BuildError::OutOfMemory { .. })));
 }
 

@@ -18,7 +18,7 @@ use crate::theory::fuse::Arity;
 pub(super) const OFFSET_BITS: u32 = 18;
 
 /// The widest fingerprint: read with one load of 64 bits wherever it begins.
-pub(super) const MOST_BITS: u32 = 32;
+pub(super) const MAX_BITS: u32 = 32;
 
 /// 2^64 over the golden ratio: an odd number whose multiples are well spread.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -54,7 +54,7 @@ impl Geometry {
     /// bits. What is said of cells below holds for geometries that pass.
     pub(super) fn check(&self) -> Result<(), ParameterError> {
         let Self { width, segment_length, first_cells, .. } = *self;
-        if !(1..=MOST_BITS).contains(&width) {
+        if !(1..=MAX_BITS).contains(&width) {
             return Err(ParameterError::new("width", width, "from 1 to 32"));
         }
         if !segment_length.is_power_of_two() || segment_length > 1 << OFFSET_BITS {

@@ -79,18 +79,20 @@ mod options;
 mod partition;
 mod peel;
 mod solve;
+mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use options::{FuseError, FuseOptions};
+pub use spec::FuseSpec;
 
 use std::fmt;
 
 use self::cells::Cells;
-use super::Filter;
 use super::methods::{describe, read_methods};
+use super::{Filter, FilterSpec};
 use crate::persist::Metadata;
-use crate::theory::fuse::{self as theory, Arity};
+use crate::theory::fuse::Arity;
 use crate::{Digest, Key, KeyHasher};
 
 /// A binary fuse filter: static, a false-positive rate of 2^−w, 1.08 to 1.13 · w bits per key for many keys.
@@ -120,10 +122,11 @@ impl Fuse {
     /// [`FuseOptions`] has more to choose from.
     ///
     /// # Errors
-    /// If the rate is not between 2^−32 and 1, there is no memory, or no seed was found
+    /// If the FPR is not between 2^−32 and 1, there is no memory, or no seed was found
     /// ([`FuseError::Unsolved`]).
-    pub fn build<K: Key>(keys: impl IntoIterator<Item = K>, rate: f64) -> Result<Self, FuseError> {
-        FuseOptions::with_rate(rate)?.build(keys)
+    pub fn build<K: Key>(keys: impl IntoIterator<Item = K>, fpr: f64) -> Result<Self, FuseError> {
+        let hasher = KeyHasher::default();
+        Self::from_digests(options::digests_of(keys, hasher)?, fpr, hasher)
     }
 
     /// The filter of the keys with these digests, which must come from `hasher`. Digests may be
@@ -133,14 +136,20 @@ impl Fuse {
     /// As [`build`](Self::build).
     pub fn from_digests(
         digests: Vec<Digest>,
-        rate: f64,
+        fpr: f64,
         hasher: KeyHasher,
     ) -> Result<Self, FuseError> {
-        FuseOptions { hasher, ..FuseOptions::with_rate(rate)? }.build_digests(digests)
+        let spec = FuseSpec::for_fpr((digests.len() as u64).max(1), fpr)?;
+        spec.options(hasher).build_digests(digests)
     }
 
     fn new(hasher: KeyHasher, key_count: u64, cells: Cells) -> Self {
         Self { hasher, key_count, cells, metadata: Metadata::new() }
+    }
+
+    /// The specification that it was built by.
+    pub fn spec(&self) -> FuseSpec {
+        FuseSpec::of(self.key_count, self.cells.geometry())
     }
 
     /// How many cells a key has.
@@ -203,10 +212,9 @@ impl Filter for Fuse {
         64 * self.cells.words().len() as u64
     }
 
-    /// 2^−w, however many keys there are; 0 if there are none.
+    /// 2^−w, however many keys there are, and their digests; 0 if there are none.
     fn expected_fpr(&self) -> f64 {
-        // A width is never out of the range that theory takes.
-        if self.key_count == 0 { 0.0 } else { theory::rate(self.width()).unwrap_or(1.0) }
+        self.spec().fpr_at(self.key_count)
     }
 
     #[inline]

@@ -4,19 +4,21 @@ use thiserror::Error;
 
 use super::Fuse;
 use super::cells::Cells;
-use super::equation::{Geometry, MOST_BITS};
+use super::equation::Geometry;
 use super::solve::solve;
+use super::spec::{default_arity, geometry_for};
 use crate::memory::ask_for_huge_pages;
-use crate::theory::fuse::{self as theory, Arity};
+use crate::theory::fuse::Arity;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
 /// How many seeds are tried.
-const MOST_ATTEMPTS: u64 = 128;
+const MAX_ATTEMPTS: u64 = 128;
 
 /// Fewer keys than this are not worth a second thread.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// The parameters of a [`Fuse`] filter.
+/// How to build a [`Fuse`] filter whose dimensions are given. A [`FuseSpec`](super::FuseSpec) finds
+/// them for an FPR or for a memory.
 ///
 /// ```
 /// use crivo::filter::FuseOptions;
@@ -39,7 +41,7 @@ const WORTH_A_THREAD: usize = 1 << 16;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FuseOptions {
-    /// w: the bits of a fingerprint, 1 to 32. The rate of wrong yeses is 2^−w.
+    /// w: the bits of a fingerprint, 1 to 32. The FPR is 2^−w.
     pub width: u32,
     /// The cells of a key; if it is left open, see [the module](super#three-cells-or-four).
     pub arity: Option<Arity>,
@@ -51,48 +53,20 @@ pub struct FuseOptions {
 }
 
 impl Default for FuseOptions {
-    /// Fingerprints of 8 bits, a rate of 0.39%; the default hasher; all else left open.
+    /// Fingerprints of 8 bits, an FPR of 0.39%; the default hasher; all else left open.
     fn default() -> Self {
         Self { width: 8, arity: None, threads: None, hasher: KeyHasher::default() }
     }
 }
 
 impl FuseOptions {
-    /// The narrowest fingerprints that keep a rate: ⌈log2(1/rate)⌉ bits.
-    ///
-    /// ```
-    /// use crivo::filter::FuseOptions;
-    ///
-    /// assert_eq!(FuseOptions::with_rate(0.01)?.width, 7);
-    /// # Ok::<(), crivo::ParameterError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the rate is not between 2^−32 and 1.
-    pub fn with_rate(rate: f64) -> Result<Self, ParameterError> {
-        match theory::width(rate)? {
-            width @ 1..=MOST_BITS => Ok(Self { width, ..Self::default() }),
-            _ => Err(ParameterError::new("rate", rate, "at least 2^-32")),
-        }
-    }
-
     /// The filter of these keys. Keys may be given more than once.
     ///
     /// # Errors
     /// If a parameter is out of range, there is no memory, or no seed was found
     /// ([`FuseError::Unsolved`]).
     pub fn build<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> Result<Fuse, FuseError> {
-        let keys = keys.into_iter();
-        let mut digests = Vec::new();
-        reserve(&mut digests, keys.size_hint().0)?;
-        for key in keys {
-            if digests.len() == digests.capacity() {
-                let more = digests.len().max(64);
-                reserve(&mut digests, more)?;
-            }
-            digests.push(self.hasher.digest(&key));
-        }
-        self.build_digests(digests)
+        self.build_digests(digests_of(keys, self.hasher)?)
     }
 
     /// The filter of the keys with these digests, which must come from [`Self::hasher`]. Digests
@@ -109,7 +83,7 @@ impl FuseOptions {
         }
         let mut are_distinct = false;
         let mut attempt = 0;
-        while attempt < MOST_ATTEMPTS {
+        while attempt < MAX_ATTEMPTS {
             geometry.seed = seed_of(attempt);
             let threads = self.threads_for(digests.len());
             let cells = match geometry.arity {
@@ -133,35 +107,16 @@ impl FuseOptions {
                 }
             }
         }
-        Err(FuseError::Unsolved { key_count: digests.len() as u64, attempts: MOST_ATTEMPTS })
+        Err(FuseError::Unsolved { key_count: digests.len() as u64, attempts: MAX_ATTEMPTS })
     }
 
-    /// The bits of the filter of so many keys.
-    pub(in crate::filter) fn size_in_bits(&self, key_count: usize) -> Result<u64, ParameterError> {
-        Ok(self.geometry(key_count)?.word_count().saturating_mul(u64::BITS.into()))
-    }
-
-    /// The dimensions for so many keys, and the first seed.
+    /// The dimensions for that many keys, and the first seed.
     fn geometry(&self, key_count: usize) -> Result<Geometry, ParameterError> {
         if self.threads == Some(0) {
             return Err(ParameterError::new("threads", 0, "at least 1"));
         }
         let key_count = key_count as u64;
-        let arity = self.arity.unwrap_or(default_arity(key_count));
-        let layout = theory::layout(key_count.max(1), arity)?;
-        let geometry = Geometry {
-            arity,
-            width: self.width,
-            segment_length: layout.segment_length,
-            first_cells: if key_count == 0 {
-                0
-            } else {
-                layout.segment_count * layout.segment_length
-            },
-            seed: seed_of(0),
-        };
-        geometry.check()?;
-        Ok(geometry)
+        geometry_for(key_count, self.width, self.arity.unwrap_or(default_arity(key_count)))
     }
 
     fn threads_for(&self, key_count: usize) -> usize {
@@ -173,15 +128,27 @@ impl FuseOptions {
     }
 }
 
-/// The arity where none is asked for: a fourth cell costs little as long as all of them are in the
-/// cache, and saves most where keys are few.
-fn default_arity(key_count: u64) -> Arity {
-    if key_count < 1 << 17 { Arity::Four } else { Arity::Three }
-}
-
 /// The seed of an attempt.
 pub(super) fn seed_of(attempt: u64) -> u64 {
     Digest::new(attempt).remix().get() | 1
+}
+
+/// The digests of keys, in memory that is asked for with care.
+pub(super) fn digests_of<K: Key>(
+    keys: impl IntoIterator<Item = K>,
+    hasher: KeyHasher,
+) -> Result<Vec<Digest>, BuildError> {
+    let keys = keys.into_iter();
+    let mut digests = Vec::new();
+    reserve(&mut digests, keys.size_hint().0)?;
+    for key in keys {
+        if digests.len() == digests.capacity() {
+            let more = digests.len().max(64);
+            reserve(&mut digests, more)?;
+        }
+        digests.push(hasher.digest(&key));
+    }
+    Ok(digests)
 }
 
 fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {

@@ -10,10 +10,11 @@
 
 use std::sync::Arc;
 
-use super::{Growing, MOST_STAGES, Stage as ChainStage, stage_capacity};
+use super::{Growing, MAX_STAGES, Stage as ChainStage, stage_capacity};
 use crate::bits::Words;
+use crate::filter::FilterSpec;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
-use crate::theory::check::{check_keys, check_rate};
+use crate::theory::check::{check_fpr, check_keys};
 
 /// Every table begins at a cache line of the payload.
 const WORDS_PER_LINE: u64 = 8;
@@ -30,7 +31,7 @@ fn padding_after(word_count: u64) -> usize {
 /// The parameters of a file.
 pub struct Layout<L> {
     first_capacity: u64,
-    rate: f64,
+    fpr: f64,
     stages: Vec<Stage<L>>,
 }
 
@@ -45,7 +46,7 @@ impl<F: ChainStage> Persist for Growing<F> {
 
     fn parts(&self) -> Parts<'_> {
         let shape = |stage: &F| stage.word_count() << PROBES_BITS | u64::from(stage.probes());
-        let mut parameters = vec![self.first_capacity, self.rate.to_bits()];
+        let mut parameters = vec![self.first_capacity, self.fpr.to_bits()];
         let mut payload = Vec::with_capacity(2 * self.stages.len());
         for stage in &self.stages {
             parameters.extend([shape(stage), stage.key_count()]);
@@ -71,14 +72,14 @@ impl<F: ChainStage> Persist for Growing<F> {
 
     fn parse(kind: FileKind, parameters: &[u64]) -> Result<Self::Layout, DecodeError> {
         F::CHAIN.file_kind().expect(kind)?;
-        let Some((&[first_capacity, rate], stages)) = parameters.split_first_chunk() else {
+        let Some((&[first_capacity, fpr], stages)) = parameters.split_first_chunk() else {
             return Err(DecodeError::Inconsistent("a growing filter has a capacity and an FPR"));
         };
-        let rate = f64::from_bits(rate);
+        let fpr = f64::from_bits(fpr);
         check_keys(first_capacity)?;
-        check_rate(rate)?;
+        check_fpr(fpr)?;
         let (stages, rest) = stages.as_chunks::<2>();
-        if !rest.is_empty() || !(1..=MOST_STAGES).contains(&stages.len()) {
+        if !rest.is_empty() || !(1..=MAX_STAGES).contains(&stages.len()) {
             return Err(DecodeError::Inconsistent("a growing filter has from 1 to 31 stages"));
         }
         let stage = |(index, &[shape, key_count]): (usize, &[u64; 2])| {
@@ -90,14 +91,14 @@ impl<F: ChainStage> Persist for Growing<F> {
                 return Err(DecodeError::Inconsistent("a stage is too small for its capacity"));
             }
             let parameters = [word_count / F::WORDS_PER_UNIT, probes, capacity];
-            let layout = F::parse(F::KIND.file_kind(), &parameters)?;
+            let layout = F::parse(F::Spec::KIND.file_kind(), &parameters)?;
             if F::payload_length(&layout) != word_count {
                 return Err(DecodeError::Inconsistent("a stage is no whole number of blocks"));
             }
             Ok(Stage { layout, word_count, key_count })
         };
         let stages = stages.iter().enumerate().map(stage).collect::<Result<_, _>>()?;
-        Ok(Layout { first_capacity, rate, stages })
+        Ok(Layout { first_capacity, fpr, stages })
     }
 
     fn payload_length(layout: &Self::Layout) -> u64 {
@@ -110,9 +111,9 @@ impl<F: ChainStage> Persist for Growing<F> {
             return Err(DecodeError::Inconsistent("the number of words is not that of the stages"));
         }
         let Content { version, hasher, key_count, metadata, payload } = content;
-        let Layout { first_capacity, rate, stages } = layout;
+        let Layout { first_capacity, fpr, stages } = layout;
         let mut filter =
-            Self { stages: Vec::with_capacity(stages.len()), first_capacity, rate, metadata };
+            Self { stages: Vec::with_capacity(stages.len()), first_capacity, fpr, metadata };
         // The stages of a mapped file stay in it; those of one that was read get their own memory.
         let payload = Arc::new(payload);
         let mut start = 0;

@@ -57,26 +57,27 @@
 //!   FOCS 2013: every structure must pay for not knowing n, but only in proportion to log log n.
 
 mod codec;
+mod spec;
 mod stage;
 
+pub use spec::GrowingSpec;
 pub use stage::Stage;
 
 use std::fmt;
 
 use super::methods::{describe, insert_methods, read_methods};
-use super::{Blocked, Bloom, DynamicFilter, Filter, Full};
+use super::{Blocked, BlockedSpec, Bloom, BloomSpec, DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
-use crate::theory::check::{check_keys, check_rate};
-use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crate::{BuildError, Digest, Key, KeyHasher};
 
 /// r of the module's text.
 const TIGHTENING: f64 = 0.85;
 
 /// The least capacity of the first stage: fewer keys would only lengthen the chain.
-pub(super) const LEAST_CAPACITY: u64 = 1_024;
+const MIN_CAPACITY: u64 = 1_024;
 
 /// As many as a file has room to describe: a million times a million keys, of at least 1,024.
-const MOST_STAGES: usize = 31;
+const MAX_STAGES: usize = 31;
 
 /// How many keys of a batch are asked together.
 const BATCH: usize = 256;
@@ -113,7 +114,7 @@ pub struct Growing<F = Bloom> {
     /// The oldest first; each has twice the capacity of the one before. Never empty.
     stages: Vec<F>,
     first_capacity: u64,
-    rate: f64,
+    fpr: f64,
     metadata: Metadata,
 }
 
@@ -121,25 +122,25 @@ pub struct Growing<F = Bloom> {
 pub type GrowingBlocked = Growing<Blocked>;
 
 impl Growing {
-    /// A filter with at most `rate` wrong yeses for any number of keys, by XXH3 with seed 0. Its
+    /// A filter with a false-positive rate of at most `fpr` for any number of keys, by XXH3 with seed 0. Its
     /// first stage is for `first_capacity` keys, or 1,024 if that is less.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn new(first_capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(first_capacity, rate, KeyHasher::default())
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(first_capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(first_capacity, fpr, KeyHasher::default())
     }
 
     /// [`new`](Self::new) with another hash function.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_hasher(
         first_capacity: u64,
-        rate: f64,
+        fpr: f64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        Self::begin(first_capacity, rate, hasher)
+        GrowingSpec::<BloomSpec>::for_fpr(first_capacity, fpr)?.build(hasher)
     }
 }
 
@@ -157,33 +158,25 @@ impl Growing<Blocked> {
     /// ```
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn blocked(first_capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::blocked_with_hasher(first_capacity, rate, KeyHasher::default())
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn blocked(first_capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::blocked_with_hasher(first_capacity, fpr, KeyHasher::default())
     }
 
     /// [`blocked`](Self::blocked) with another hash function.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn blocked_with_hasher(
         first_capacity: u64,
-        rate: f64,
+        fpr: f64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        Self::begin(first_capacity, rate, hasher)
+        GrowingSpec::<BlockedSpec>::for_fpr(first_capacity, fpr)?.build(hasher)
     }
 }
 
 impl<F: Stage> Growing<F> {
-    fn begin(first_capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        check_keys(first_capacity)?;
-        check_rate(rate)?;
-        let first_capacity = first_capacity.max(LEAST_CAPACITY);
-        let first = F::made_for(first_capacity, stage_rate(rate, 0), hasher)?;
-        Ok(Self { stages: vec![first], first_capacity, rate, metadata: Metadata::new() })
-    }
-
     /// How many filters there are in the chain.
     pub fn stage_count(&self) -> usize {
         self.stages.len()
@@ -194,9 +187,14 @@ impl<F: Stage> Growing<F> {
         &self.stages
     }
 
-    /// The rate that it was made for, and keeps.
-    pub fn rate(&self) -> f64 {
-        self.rate
+    /// The specification that it was built by.
+    pub fn spec(&self) -> GrowingSpec<F::Spec> {
+        GrowingSpec::new(stage::Stage::spec(&self.stages[0]), self.fpr)
+    }
+
+    /// The FPR that it was made for, and keeps.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
     }
 
     /// The false-positive rate that the bits of all stages give. It reads all tables.
@@ -248,22 +246,12 @@ impl<F: Stage> Growing<F> {
     #[cold]
     fn grow(&mut self) {
         let index = self.stages.len();
-        if index < MOST_STAGES {
-            let capacity = stage_capacity(self.first_capacity, index);
-            let rate = stage_rate(self.rate, index);
-            self.stages.extend(F::made_for(capacity, rate, self.hasher()));
+        if index < MAX_STAGES {
+            let hasher = self.hasher();
+            let stage = self.spec().stage(index).map_err(BuildError::from);
+            self.stages.extend(stage.and_then(|stage| stage.build(hasher)));
         }
     }
-}
-
-/// The bits of the first stage.
-pub(super) fn first_stage_bits<F: Stage>(
-    first_capacity: u64,
-    rate: f64,
-) -> Result<u64, ParameterError> {
-    check_keys(first_capacity)?;
-    check_rate(rate)?;
-    F::planned_bits(first_capacity.max(LEAST_CAPACITY), stage_rate(rate, 0))
 }
 
 /// The chance that any of independent things happens: 1 − (1 − a)(1 − b)…
@@ -275,11 +263,6 @@ fn any_of(chances: impl Iterator<Item = f64>) -> f64 {
 /// How many keys stage `index` is for.
 fn stage_capacity(first_capacity: u64, index: usize) -> u64 {
     first_capacity.saturating_mul(1 << index)
-}
-
-/// The rate of stage `index`: over all indices they add up to `rate`.
-pub(super) fn stage_rate(rate: f64, index: usize) -> f64 {
-    rate * (1.0 - TIGHTENING) * TIGHTENING.powi(index as i32)
 }
 
 impl<F: Stage> Filter for Growing<F> {
@@ -333,7 +316,7 @@ impl<F: Stage> DynamicFilter for Growing<F> {
     /// Makes the key with this digest a member. It never fails.
     ///
     /// If there is no memory for another stage, the last takes more keys than it is made for: then,
-    /// and only then, [`expected_fpr`](Filter::expected_fpr) rises above [`rate`](Growing::rate).
+    /// and only then, [`expected_fpr`](Filter::expected_fpr) rises above [`fpr`](Growing::fpr).
     #[inline(always)]
     fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
         Ok(self.put(key))
@@ -370,7 +353,7 @@ impl<F: Stage> fmt::Debug for Growing<F> {
 impl Default for Growing {
     /// For any number of keys at a rate of at most 1%, by XXH3 with seed 0.
     fn default() -> Self {
-        Self::new(LEAST_CAPACITY, 0.01).expect("there is memory for two kilobytes")
+        Self::new(MIN_CAPACITY, 0.01).expect("there is memory for two kilobytes")
     }
 }
 

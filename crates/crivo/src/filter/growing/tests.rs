@@ -97,11 +97,11 @@ fn the_documentation_tells_the_bits_per_key_that_theory_gives() {
 #[test]
 fn a_chain_that_cannot_grow_takes_more_and_says_so() {
     let mut filter = grown(1_024, 0.01, 0);
-    while filter.stages.len() < MOST_STAGES {
+    while filter.stages.len() < MAX_STAGES {
         filter.stages.push(Bloom::new(1, 0.01).unwrap());
     }
     filter.extend(1_024..2_024u64);
-    assert_eq!(filter.stage_count(), MOST_STAGES);
+    assert_eq!(filter.stage_count(), MAX_STAGES);
     assert!((0..2_024u64).all(|key| filter.contains(&key)));
     assert_eq!(filter.key_count(), 2_024);
     assert!(filter.expected_fpr() > 0.5);
@@ -115,7 +115,7 @@ fn the_documentation_tells_what_blocks_cost() {
         let (mut bits, mut keys) = (0.0, 0.0);
         for index in 0..stages {
             let capacity = 1_000_000u64 << index;
-            let size = crate::theory::blocked::size(block, capacity, stage_rate(0.01, index));
+            let size = crate::theory::blocked::size(block, capacity, spec::stage_fpr(0.01, index));
             bits += 512.0 * size.unwrap().blocks as f64;
             keys += capacity as f64;
         }

@@ -1,16 +1,13 @@
 //! A quotient filter as a file: the words of its table.
 
-use super::Quotient;
 use super::geometry::{BLOCK, Geometry};
 use super::table::Table;
+use super::{Quotient, QuotientSpec};
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
-/// The parameters of a file: slots and remainder bits.
-pub struct Layout(Geometry);
-
 impl Persist for Quotient {
-    type Layout = Layout;
+    type Layout = QuotientSpec;
 
     fn parts(&self) -> Parts<'_> {
         Parts {
@@ -30,22 +27,22 @@ impl Persist for Quotient {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<QuotientSpec, DecodeError> {
         Kind::Quotient.file_kind().expect(kind)?;
         let &[slots, remainder_bits] = parameters else {
             return Err(DecodeError::Inconsistent("a quotient filter has two parameters"));
         };
         // What no u32 holds is refused like any other number above 62.
         let remainder_bits = u32::try_from(remainder_bits).unwrap_or(u32::MAX);
-        Ok(Layout(Geometry::new(slots, remainder_bits)?))
+        Ok(QuotientSpec::from_parts(slots, remainder_bits)?)
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
-        layout.0.words() as u64
+    fn payload_length(spec: &QuotientSpec) -> u64 {
+        spec.word_count()
     }
 
-    fn from_content(layout: Layout, mut content: Content) -> Result<Self, DecodeError> {
-        let Layout(geometry) = layout;
+    fn from_content(spec: QuotientSpec, mut content: Content) -> Result<Self, DecodeError> {
+        let QuotientSpec { geometry } = spec;
         if content.payload.len() != geometry.words() {
             return Err(DecodeError::Inconsistent("the table has not as many words as its slots"));
         }

@@ -6,6 +6,7 @@ mod operations;
 mod processor;
 mod rebuild;
 mod shift;
+mod spec;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -15,13 +16,14 @@ use std::fmt;
 use self::geometry::Geometry;
 use self::operations::{Contains, ContainsBatch, CountCopies, Insert, Remove};
 use self::rebuild::{FillError, merged};
+pub use self::spec::QuotientSpec;
 use self::table::{NoPlace, NoSuch, Table};
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
 use super::{
-    Count, DynamicFilter, Filter, Full, Incompatible, NotPresent, RebuildError, RemovableFilter,
+    Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
+    RemovableFilter,
 };
 use crate::persist::Metadata;
-use crate::theory::quotient;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// The quotient filter: fingerprints in sorted order, each in a few bits more than its tail.
@@ -115,27 +117,29 @@ pub struct Quotient {
 }
 
 impl Quotient {
-    /// A filter for `capacity` keys with at most this rate of wrong yeses, hashed by XXH3.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    ///
+    /// [`QuotientSpec`] has more ways to size one.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not strictly between 0 and 1 or too small for the 64 bits
-    /// of a digest, or there is no memory.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Self::with_hasher(capacity, rate, KeyHasher::default())
+    /// If the capacity is 0, the FPR is not between 0 and 1 or too small for the 64 bits of a digest,
+    /// or there is no memory.
+    pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
-    /// A filter for `capacity` keys with at most this rate of wrong yeses.
+    /// [`new`](Self::new) with another hash function.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        Self::with_remainder_bits(capacity, remainder_bits(capacity, rate)?, hasher)
+    pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        QuotientSpec::for_fpr(capacity, fpr)?.build(hasher)
     }
 
-    /// A filter for `capacity` keys that stores `remainder_bits` bits of each, besides its place.
+    /// A filter for `capacity` keys that stores `remainder_bits` bits of each, besides its place:
+    /// [`QuotientSpec::with_remainder_bits`].
     ///
-    /// The rate of wrong yeses is 0.95 · 2^−bits when it is full. Bits beyond what the rate needs
-    /// are bits for [`expand`](Self::expand) to use.
+    /// Bits beyond what the FPR needs are bits for [`expand`](Self::expand) to use.
     ///
     /// # Errors
     /// If the capacity is 0, there are not from 1 to 62 remainder bits, the slots times 2^bits are
@@ -145,9 +149,12 @@ impl Quotient {
         remainder_bits: u32,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        let geometry = Geometry::new(Geometry::slots_for(capacity)?, remainder_bits)?;
-        let table = Table::new(geometry)?;
-        Ok(Self { table, key_count: 0, hasher, metadata: Metadata::new() })
+        QuotientSpec::with_remainder_bits(capacity, remainder_bits)?.build(hasher)
+    }
+
+    /// The specification of its present size.
+    pub fn spec(&self) -> QuotientSpec {
+        QuotientSpec { geometry: self.table.geometry }
     }
 
     /// How many quotients there are.
@@ -163,11 +170,6 @@ impl Quotient {
     /// [`count`](Self::count) for a digest.
     pub fn count_digest(&self, key: Digest) -> Count {
         Count::AtMost(self.table.processor.run(CountCopies(&self.table, self.fingerprint(key))))
-    }
-
-    /// The rate by theory if there were so many keys.
-    pub(super) fn expected_fpr_with(&self, key_count: u64) -> f64 {
-        expected_fpr(&self.table.geometry, key_count)
     }
 
     #[inline(always)]
@@ -252,30 +254,6 @@ impl Quotient {
     }
 }
 
-/// The fewest remainder bits that keep the rate with `capacity` keys.
-pub(super) fn remainder_bits(capacity: u64, rate: f64) -> Result<u32, ParameterError> {
-    let slots = Geometry::slots_for(capacity)?;
-    let bits = quotient::remainder_bits(rate, capacity as f64 / slots as f64)?;
-    if u64::from(bits) + u64::from(slots.ilog2()) >= 63 {
-        let allowed = "such that slots · 2^r, about n/rate, is below 2^63";
-        return Err(ParameterError::new("rate", rate, allowed));
-    }
-    Ok(bits)
-}
-
-/// The bits of the table that is made for `capacity` keys with so many remainder bits, and its rate
-/// of wrong yeses when it holds them.
-pub(super) fn dimensions(capacity: u64, bits: u32) -> Result<(u64, f64), ParameterError> {
-    let geometry = Geometry::new(Geometry::slots_for(capacity)?, bits)?;
-    Ok((64 * geometry.words() as u64, expected_fpr(&geometry, capacity)))
-}
-
-/// The rate by theory. The load is above 0 and below 1, as the capacity is; without keys it is 0.
-fn expected_fpr(geometry: &Geometry, keys: u64) -> f64 {
-    let load = keys as f64 / geometry.slots() as f64;
-    quotient::rate(geometry.remainder_bits(), load).unwrap_or(0.0)
-}
-
 /// The table of `key_count` sorted fingerprints.
 fn filled(
     geometry: Geometry,
@@ -318,7 +296,7 @@ impl Filter for Quotient {
     }
 
     fn expected_fpr(&self) -> f64 {
-        self.expected_fpr_with(self.key_count)
+        self.spec().fpr_at(self.key_count)
     }
 
     fn hasher(&self) -> KeyHasher {

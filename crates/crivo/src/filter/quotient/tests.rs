@@ -443,9 +443,9 @@ fn impossible_wishes_are_named() {
         other => panic!("{other:?}"),
     };
     assert_eq!(parameter(0, 0.01), "n");
-    assert_eq!(parameter(u64::MAX, 0.01), "n");
+    assert_eq!(parameter(u64::MAX, 0.01), "fpr");
     for rate in [0.0, 1.0, -1.0, f64::NAN, 1e-17, 1e-300] {
-        assert_eq!(parameter(1000, rate), "rate");
+        assert_eq!(parameter(1000, rate), "fpr");
     }
     if cfg!(target_pointer_width = "32") {
         // What the addresses cannot reach is refused before any memory is asked for.

@@ -10,16 +10,16 @@ fn published_rates_are_reproduced() {
         (10_000, 7, "0.00819"),
         (12_000, 8, "0.00314"),
     ] {
-        assert_eq!(format!("{:.5}", rate(m, 1_000, k).unwrap()), expected);
+        assert_eq!(format!("{:.5}", fpr(m, 1_000, k).unwrap()), expected);
     }
-    assert_eq!(format!("{:.6}", rate(10_000, 1_000, 7).unwrap()), "0.008194");
+    assert_eq!(format!("{:.6}", fpr(10_000, 1_000, 7).unwrap()), "0.008194");
 }
 
 #[test]
 fn the_best_rate_at_a_given_budget() {
     for (bits_per_key, expected) in [(8, "2.16"), (10, "0.819"), (12, "0.314"), (16, "0.0459")] {
         let (m, n) = (bits_per_key * 1_000_000, 1_000_000);
-        let percent = 100.0 * rate(m, n, best_probes(m, n).unwrap()).unwrap();
+        let percent = 100.0 * fpr(m, n, best_probes(m, n).unwrap()).unwrap();
         let digits = expected.len() - 2;
         assert_eq!(format!("{percent:.digits$}"), expected);
     }
@@ -48,7 +48,7 @@ fn the_exact_rate_agrees_with_long_arithmetic() {
         (10_000_000_000, 1_000_000_000, 7, 0.008_193_722_073_095_846),
         (10_000_000_000_000, 1_000_000_000_000, 7, 0.008_193_722_065_869_65),
     ] {
-        let got = rate_exact(m, n, k).unwrap();
+        let got = fpr_exact(m, n, k).unwrap();
         assert!((got / expected - 1.0).abs() < 1e-12, "{m} {n} {k}: {got}");
     }
 }
@@ -57,10 +57,10 @@ fn the_exact_rate_agrees_with_long_arithmetic() {
 fn a_small_filter_counted_by_hand() {
     // m = 3, k = 2, n = 1: one bit set with probability 1/3, two with 2/3.
     let by_hand = (1.0 / 3.0) * (1.0 / 9.0) + (2.0 / 3.0) * (4.0 / 9.0);
-    assert!((rate_exact(3, 1, 2).unwrap() - by_hand).abs() < 1e-15);
-    assert_eq!(rate_exact(1, 1, 9).unwrap(), 1.0);
-    assert_eq!(rate_exact(10, 0, 3).unwrap(), 0.0);
-    assert_eq!(rate(10, 0, 3).unwrap(), 0.0);
+    assert!((fpr_exact(3, 1, 2).unwrap() - by_hand).abs() < 1e-15);
+    assert_eq!(fpr_exact(1, 1, 9).unwrap(), 1.0);
+    assert_eq!(fpr_exact(10, 0, 3).unwrap(), 0.0);
+    assert_eq!(fpr(10, 0, 3).unwrap(), 0.0);
 }
 
 #[test]
@@ -77,32 +77,32 @@ fn the_floor_is_not_always_best() {
 fn bits_for_a_given_number_of_probes_invert_the_rate() {
     // The least m for 1% with k = 3: −3n/ln(1 − 0.01^(1/3)).
     let m = bits_for_probes(1_000_000, 0.01, 3).unwrap();
-    assert!(rate(m, 1_000_000, 3).unwrap() <= 0.01);
-    assert!(rate(m - 1, 1_000_000, 3).unwrap() > 0.01);
+    assert!(fpr(m, 1_000_000, 3).unwrap() <= 0.01);
+    assert!(fpr(m - 1, 1_000_000, 3).unwrap() > 0.01);
 }
 
 #[test]
 fn sizes_from_one_key_to_a_million_million() {
     for n in [1, 2, 10, 1_000, 1_000_000, 1_000_000_000_000] {
-        for rate in [0.5, 0.1, 0.01, 1e-4, 1e-9] {
-            let found = size(n, rate).unwrap();
-            let here = rate_exact(found.bits, n, found.probes).unwrap();
-            assert!(here <= rate, "{n} {rate} {found:?}");
-            let asymptotic = bits(n, rate).unwrap();
-            assert!(found.bits >= asymptotic, "{n} {rate} {found:?}");
+        for fpr in [0.5, 0.1, 0.01, 1e-4, 1e-9] {
+            let found = size(n, fpr).unwrap();
+            let here = fpr_exact(found.bits, n, found.probes).unwrap();
+            assert!(here <= fpr, "{n} {fpr} {found:?}");
+            let asymptotic = bits(n, fpr).unwrap();
+            assert!(found.bits >= asymptotic, "{n} {fpr} {found:?}");
             // Whole probes and the finite size cost little, and the less the more keys there are.
             let slack = asymptotic as f64 * 1.09 + 40.0;
-            assert!((found.bits as f64) < slack, "{n} {rate} {found:?}");
+            assert!((found.bits as f64) < slack, "{n} {fpr} {found:?}");
         }
     }
 }
 
 #[test]
 fn no_smaller_filter_would_do() {
-    for (n, rate) in [(1, 0.3), (3, 0.05), (20, 0.01), (500, 0.001)] {
-        let found = size(n, rate).unwrap();
+    for (n, fpr) in [(1, 0.3), (3, 0.05), (20, 0.01), (500, 0.001)] {
+        let found = size(n, fpr).unwrap();
         for k in 1..=30 {
-            assert!(rate_exact(found.bits - 1, n, k).unwrap() > rate, "{n} {k}");
+            assert!(fpr_exact(found.bits - 1, n, k).unwrap() > fpr, "{n} {k}");
         }
     }
 }
@@ -110,14 +110,14 @@ fn no_smaller_filter_would_do() {
 #[test]
 fn bad_parameters_are_named() {
     let parameter = |error: ParameterError| error.parameter;
-    assert_eq!(rate(0, 1, 1).map_err(parameter), Err("m"));
-    assert_eq!(rate(1, 1, 0).map_err(parameter), Err("k"));
-    assert_eq!(rate_bound(1, 1, 1).map_err(parameter), Err("m"));
-    assert_eq!(rate_exact(1, 1, 256).map_err(parameter), Err("k"));
+    assert_eq!(fpr(0, 1, 1).map_err(parameter), Err("m"));
+    assert_eq!(fpr(1, 1, 0).map_err(parameter), Err("k"));
+    assert_eq!(fpr_bound(1, 1, 1).map_err(parameter), Err("m"));
+    assert_eq!(fpr_exact(1, 1, 256).map_err(parameter), Err("k"));
     assert_eq!(best_probes(8, 0).map_err(parameter), Err("n"));
     for bad in [0.0, 1.0, -1.0, f64::NAN] {
-        assert_eq!(bits(1, bad).map_err(parameter), Err("rate"));
-        assert_eq!(size(1, bad).map_err(parameter), Err("rate"));
+        assert_eq!(bits(1, bad).map_err(parameter), Err("fpr"));
+        assert_eq!(size(1, bad).map_err(parameter), Err("fpr"));
     }
     assert_eq!(size(0, 0.1).map_err(parameter), Err("n"));
     assert_eq!(size(u64::MAX, 0.01).map_err(parameter), Err("size in bits"));
@@ -129,19 +129,19 @@ proptest! {
     fn the_exact_rate_lies_between_the_textbook_and_the_bound(
         m in 2u64..2_000, n in 1u64..500, k in 1u32..20,
     ) {
-        let exact = rate_exact(m, n, k).unwrap();
+        let exact = fpr_exact(m, n, k).unwrap();
         let throws = (n * u64::from(k)) as f64;
         let clear = (throws * (-1.0 / m as f64).ln_1p()).exp();
         let textbook = (1.0 - clear).powi(k as i32);
         prop_assert!(exact >= textbook * (1.0 - 1e-9));
-        prop_assert!(exact >= rate(m, n, k).unwrap() * (1.0 - 1e-9));
-        prop_assert!(exact <= rate_bound(m, n, k).unwrap() * (1.0 + 1e-9));
+        prop_assert!(exact >= fpr(m, n, k).unwrap() * (1.0 - 1e-9));
+        prop_assert!(exact <= fpr_bound(m, n, k).unwrap() * (1.0 + 1e-9));
     }
 
     #[test]
     fn more_bits_and_fewer_keys_err_less(m in 2u64..10_000, n in 1u64..1_000, k in 1u32..12) {
-        let here = rate_exact(m, n, k).unwrap();
-        prop_assert!(rate_exact(m + 1, n, k).unwrap() <= here * (1.0 + 1e-12));
-        prop_assert!(rate_exact(m, n - 1, k).unwrap() <= here * (1.0 + 1e-12));
+        let here = fpr_exact(m, n, k).unwrap();
+        prop_assert!(fpr_exact(m + 1, n, k).unwrap() <= here * (1.0 + 1e-12));
+        prop_assert!(fpr_exact(m, n - 1, k).unwrap() <= here * (1.0 + 1e-12));
     }
 }

@@ -1,0 +1,128 @@
+//! The dimensions of a quotient filter.
+
+use super::Quotient;
+use super::geometry::Geometry;
+use super::table::Table;
+use crate::filter::spec::build_one_by_one;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::persist::Metadata;
+use crate::theory::{digest, quotient};
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
+
+/// The specification of a [`Quotient`] filter: slots, and the bits of a remainder.
+///
+/// ```
+/// use crivo::filter::{FilterSpec, QuotientSpec};
+///
+/// let spec = QuotientSpec::for_fpr(1_000_000, 0.01)?;
+/// assert_eq!((spec.slot_count(), spec.remainder_bits()), (1_052_632, 7));
+/// assert_eq!(format!("{:.4} {:.2}", spec.fpr_when_full(), spec.bits_per_key()), "0.0074 9.74");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotientSpec {
+    pub(super) geometry: Geometry,
+}
+
+/// The bits that a remainder can have.
+const WIDTHS: std::ops::RangeInclusive<u32> = 1..=62;
+
+impl QuotientSpec {
+    /// A filter for `capacity` keys that stores `remainder_bits` bits of each, besides its place.
+    ///
+    /// The FPR is 0.95 · 2^−bits when it is full.
+    ///
+    /// # Errors
+    /// If the capacity is 0, there are not from 1 to 62 remainder bits, or the slots times 2^bits are
+    /// more than 2^63.
+    pub fn with_remainder_bits(capacity: u64, remainder_bits: u32) -> Result<Self, ParameterError> {
+        Self::from_parts(Geometry::slots_for(capacity)?, remainder_bits)
+    }
+
+    /// A filter of these dimensions, if there can be one.
+    pub(in crate::filter) fn from_parts(
+        slots: u64,
+        remainder_bits: u32,
+    ) -> Result<Self, ParameterError> {
+        Ok(Self { geometry: Geometry::new(slots, remainder_bits)? })
+    }
+
+    /// How many quotients there are.
+    pub fn slot_count(&self) -> u64 {
+        self.geometry.slots()
+    }
+
+    /// How many bits of a key are stored, besides its place.
+    pub fn remainder_bits(&self) -> u32 {
+        self.geometry.remainder_bits()
+    }
+
+    /// The words of the table, of 64 bits each.
+    pub fn word_count(&self) -> u64 {
+        self.geometry.words() as u64
+    }
+}
+
+impl FilterSpec for QuotientSpec {
+    type Filter = Quotient;
+
+    const KIND: Kind = Kind::Quotient;
+
+    const CAPABILITIES: Capabilities = Capabilities {
+        insert: true,
+        remove: true,
+        count: true,
+        merge: true,
+        grow: true,
+        ..Capabilities::STATIC
+    };
+
+    const SUMMARY: &'static str = "remove, count, merge, grow";
+
+    /// The fewest remainder bits that keep the FPR.
+    fn for_fpr(capacity: u64, fpr: f64) -> Result<Self, ParameterError> {
+        // Equal digests are equal fingerprints, and counted as such: no share is set aside for them.
+        digest::structure_fpr(capacity, fpr)?;
+        let slots = Geometry::slots_for(capacity)?;
+        WIDTHS
+            .map_while(|bits| Self::from_parts(slots, bits).ok())
+            .find(|spec| spec.fpr_at(capacity) <= fpr)
+            .ok_or_else(|| {
+                let allowed = "such that slots · 2^r, about n/FPR, is at most 2^63";
+                ParameterError::of_real("fpr", fpr, allowed)
+            })
+    }
+
+    /// The longest remainders that fit.
+    fn for_memory(capacity: u64, memory: Bytes) -> Result<Self, ParameterError> {
+        let slots = Geometry::slots_for(capacity)?;
+        let bits = memory.in_bits()?;
+        WIDTHS
+            .map_while(|width| Self::from_parts(slots, width).ok())
+            .take_while(|spec| spec.size_in_bits() <= bits)
+            .last()
+            .ok_or_else(|| memory.too_few())
+    }
+
+    fn capacity(&self) -> u64 {
+        self.geometry.capacity()
+    }
+
+    fn size_in_bits(&self) -> u64 {
+        self.word_count().saturating_mul(64)
+    }
+
+    fn fpr_at(&self, keys: u64) -> f64 {
+        // The dimensions of a specification are valid.
+        quotient::mean_fpr(self.slot_count(), self.remainder_bits(), keys).unwrap_or(1.0)
+    }
+
+    fn build(&self, hasher: KeyHasher) -> Result<Quotient, BuildError> {
+        let table = Table::new(self.geometry)?;
+        Ok(Quotient { table, key_count: 0, hasher, metadata: Metadata::new() })
+    }
+
+    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<Quotient, SpecError> {
+        build_one_by_one(self, hasher, digests)
+    }
+}

@@ -1,0 +1,384 @@
+//! How large will it be? A filter on paper, before there is memory for it.
+//!
+//! Keys, FPR and memory hang together; two of them give the third:
+//!
+//! | known | asked for | |
+//! |---|---|---|
+//! | keys and FPR | memory | `for_fpr` |
+//! | keys and memory | FPR | `for_memory` |
+//! | FPR and memory | keys | `for_max_keys` |
+//!
+//! Every kind has its specification: a [`BloomSpec`], a [`CuckooSpec`] and so on. It is the one
+//! description of the kind: what it can do, how large it is, how often it errs, how it is built.
+//! Constructors, the [chooser](super::choose) and the command ask it, and nothing else knows.
+//! [`Spec`] is a specification of any kind, for programs whose users choose the kind.
+//!
+//! ```
+//! use crivo::KeyHasher;
+//! use crivo::filter::{Bytes, CuckooSpec, Filter, FilterSpec, Kind, Spec};
+//!
+//! let spec = CuckooSpec::for_fpr(1_000_000, 0.01)?;
+//! assert_eq!(spec.size_in_bits() / 8, 1_315_808); // bytes
+//! assert!(spec.fpr_at(1_000_000) < 0.01); // fingerprints have whole bits: a little better than asked
+//! let filter = spec.build(KeyHasher::default())?;
+//! assert_eq!(filter.size_in_bits(), spec.size_in_bits());
+//!
+//! // Two bytes per key, in a kind that is chosen when the program runs.
+//! let spec = Spec::for_memory("fuse".parse()?, 1_000_000, Bytes(2_000_000))?;
+//! assert_eq!(spec.kind(), Kind::Fuse);
+//! assert!((spec.fpr_when_full() / 0.5f64.powi(14) - 1.0).abs() < 1e-6);
+//! # Ok::<(), crivo::BuildError>(())
+//! ```
+//!
+//! # What is promised
+//!
+//! Theory's mean FPR of a filter with as many different keys as it is made for is at most the one
+//! asked for. That counts absent keys whose [digest](crate::theory::digest) is that of a present key.
+//! They alone are one in 2^64 for each key, so that an FPR below n/2^63 is an error.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::{
+    AnyFilter, BlockedSpec, BloomSpec, Capabilities, CountingSpec, CuckooSpec, DynamicFilter,
+    Filter, Full, FuseError, FuseSpec, GrowingSpec, Kind, QuotientSpec, for_each_kind,
+};
+use crate::theory::digest::MAX_STRUCTURE_FPR;
+use crate::theory::limits;
+use crate::theory::search::least_by_steps;
+use crate::{BuildError, Digest, KeyHasher, ParameterError};
+
+/// An amount of memory, so that nobody takes it for a number of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// The bits of that memory.
+    ///
+    /// # Errors
+    /// If they are 2^64 or more.
+    pub(super) fn in_bits(self) -> Result<u64, ParameterError> {
+        self.0.checked_mul(8).ok_or_else(|| self.not("below 2^61"))
+    }
+
+    /// The error that the memory is not enough for the keys.
+    pub(super) fn too_few(self) -> ParameterError {
+        self.not("enough for that many keys, or there must be fewer of them")
+    }
+
+    fn not(self, allowed: &'static str) -> ParameterError {
+        ParameterError::new("memory in bytes", self.0, allowed)
+    }
+}
+
+/// The specification of a kind of filter: its dimensions, and all that follows from them.
+///
+/// See [the module](self) for what it promises. Beside these methods every specification has
+/// constructors of its own, which take the dimensions themselves.
+pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
+    /// The filters that it describes.
+    type Filter: Filter;
+
+    /// Their kind.
+    const KIND: Kind;
+
+    /// What they can do.
+    const CAPABILITIES: Capabilities;
+
+    /// What to remember of the kind, in a few words.
+    const SUMMARY: &'static str;
+
+    /// The smallest filter for `capacity` keys with at most this FPR.
+    ///
+    /// Of a growing filter the capacity is that of the first stage, and the FPR that of all stages.
+    ///
+    /// # Errors
+    /// If the capacity is 0, the FPR is not between 0 and 1, or this kind cannot reach it.
+    fn for_fpr(capacity: u64, fpr: f64) -> Result<Self, ParameterError>;
+
+    /// The filter for `capacity` keys with the lowest FPR that fits into this memory.
+    ///
+    /// Memory that could not lower the FPR, because digests have 64 bits, is left unused.
+    ///
+    /// # Errors
+    /// If the capacity is 0, or there is too little memory for it.
+    fn for_memory(capacity: u64, memory: Bytes) -> Result<Self, ParameterError>;
+
+    /// The filter for as many keys as fit into this memory with at most this FPR.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, Bytes, FilterSpec};
+    ///
+    /// let spec = BloomSpec::for_max_keys(0.01, Bytes(64_000_000))?;
+    /// assert_eq!(spec.capacity() / 1_000_000, 53); // million keys
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the FPR is not between 0 and 1, this kind cannot reach it, or there is no memory for one
+    /// key.
+    fn for_max_keys(fpr: f64, memory: Bytes) -> Result<Self, ParameterError> {
+        max_keys(memory, fpr, |keys| Self::for_fpr(keys, fpr), Self::size_in_bits)
+    }
+
+    /// How many keys it is made for; of a growing filter, its first stage.
+    fn capacity(&self) -> u64;
+
+    /// The memory of the table, in bits; of a growing filter, of its first stage.
+    fn size_in_bits(&self) -> u64;
+
+    /// The mean FPR that theory gives for `keys` different keys, equal digests included.
+    fn fpr_at(&self, keys: u64) -> f64;
+
+    /// The FPR with as many keys as it is made for. Of a growing filter, the one that it keeps for any
+    /// number of keys.
+    fn fpr_when_full(&self) -> f64 {
+        self.fpr_at(self.capacity())
+    }
+
+    /// Bits of memory per key, with as many keys as it is made for.
+    fn bits_per_key(&self) -> f64 {
+        self.size_in_bits() as f64 / self.capacity().max(1) as f64
+    }
+
+    /// The filter without keys.
+    ///
+    /// # Errors
+    /// If there is no memory, or if the kind is built from all its keys:
+    /// [`build_from`](Self::build_from).
+    fn build(&self, hasher: KeyHasher) -> Result<Self::Filter, BuildError>;
+
+    /// The filter of the keys with these digests, which must come from `hasher`, and should be
+    /// distinct: most kinds count every copy.
+    ///
+    /// # Errors
+    /// If there is no memory, no room for all keys, or no seed for a fuse filter.
+    fn build_from(
+        &self,
+        hasher: KeyHasher,
+        digests: Vec<Digest>,
+    ) -> Result<Self::Filter, SpecError>;
+}
+
+/// [`FilterSpec::build_from`] for kinds that take keys one by one.
+pub(super) fn build_one_by_one<S: FilterSpec<Filter: DynamicFilter>>(
+    spec: &S,
+    hasher: KeyHasher,
+    digests: Vec<Digest>,
+) -> Result<S::Filter, SpecError> {
+    let mut filter = spec.build(hasher)?;
+    digests.into_iter().try_for_each(|digest| filter.insert_digest(digest).map(drop))?;
+    Ok(filter)
+}
+
+/// The specification for the most keys whose size is within the memory.
+fn max_keys<S>(
+    memory: Bytes,
+    fpr: f64,
+    for_keys: impl Fn(u64) -> Result<S, ParameterError>,
+    size_in_bits: impl Fn(&S) -> u64,
+) -> Result<S, ParameterError> {
+    let bits = memory.in_bits()?;
+    // What is wrong with one key is wrong with the FPR, and not with the memory.
+    if size_in_bits(&for_keys(1)?) > bits {
+        return Err(memory.not("enough for a key at that FPR"));
+    }
+    // No filter takes fewer bits than the information it holds.
+    let most = (bits as f64 / limits::fixed_set(fpr.min(MAX_STRUCTURE_FPR))?) as u64;
+    // Sizes are nearly proportional to the keys: each guess is much better than the one before.
+    let mut guess = most.max(1);
+    for _ in 0..4 {
+        // Beyond what digests allow there is no filter at all.
+        let Ok(spec) = for_keys(guess) else {
+            guess = (guess / 1024).max(1);
+            continue;
+        };
+        let share = bits as f64 / size_in_bits(&spec) as f64;
+        guess = ((guess as f64 * share) as u64).clamp(1, most.max(1));
+    }
+    let does_not_fit = |keys| for_keys(keys).map_or(true, |spec| size_in_bits(&spec) > bits);
+    let too_many = least_by_steps(guess, guess >> 20, most.saturating_add(2), does_not_fit);
+    for_keys(too_many.unwrap_or(most).saturating_sub(1).max(1))
+}
+
+macro_rules! specs {
+    ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
+        /// The specification of a filter of any kind.
+        ///
+        /// ```
+        /// use crivo::KeyHasher;
+        /// use crivo::filter::{Filter, Kind, Spec};
+        ///
+        /// let hasher = KeyHasher::default();
+        /// let digests = ["ana", "rui"].map(|key| hasher.digest(key));
+        /// for kind in Kind::ALL {
+        ///     let filter = Spec::for_fpr(kind, 2, 0.01)?.build_from(hasher, digests.to_vec())?;
+        ///     assert!(filter.contains("ana") && filter.contains("rui"));
+        /// }
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub enum Spec {
+            $(
+                #[doc = concat!("Of a [`", stringify!($filter), "`](super::", stringify!($filter), ") filter.")]
+                $kind($spec),
+            )*
+        }
+
+        impl Spec {
+            /// [`FilterSpec::for_fpr`] of a kind.
+            ///
+            /// # Errors
+            /// If the capacity is 0, the FPR is not between 0 and 1, or the kind cannot reach it.
+            pub fn for_fpr(kind: Kind, capacity: u64, fpr: f64) -> Result<Self, ParameterError> {
+                match kind {
+                    $(Kind::$kind => <$spec>::for_fpr(capacity, fpr).map(Self::$kind),)*
+                }
+            }
+
+            /// [`FilterSpec::for_memory`] of a kind.
+            ///
+            /// # Errors
+            /// If the capacity is 0, or there is too little memory for it.
+            pub fn for_memory(
+                kind: Kind,
+                capacity: u64,
+                memory: Bytes,
+            ) -> Result<Self, ParameterError> {
+                match kind {
+                    $(Kind::$kind => <$spec>::for_memory(capacity, memory).map(Self::$kind),)*
+                }
+            }
+
+            /// [`FilterSpec::for_max_keys`] of a kind.
+            ///
+            /// # Errors
+            /// If the FPR is not between 0 and 1, the kind cannot reach it, or there is no memory for
+            /// one key.
+            pub fn for_max_keys(
+                kind: Kind,
+                fpr: f64,
+                memory: Bytes,
+            ) -> Result<Self, ParameterError> {
+                match kind {
+                    $(Kind::$kind => <$spec>::for_max_keys(fpr, memory).map(Self::$kind),)*
+                }
+            }
+
+            /// The kind.
+            pub fn kind(&self) -> Kind {
+                match self { $(Self::$kind(_) => <$spec>::KIND,)* }
+            }
+
+            /// How many keys it is made for; of a growing filter, its first stage.
+            pub fn capacity(&self) -> u64 {
+                match self { $(Self::$kind(spec) => spec.capacity(),)* }
+            }
+
+            /// The memory of the table, in bits; of a growing filter, of its first stage.
+            pub fn size_in_bits(&self) -> u64 {
+                match self { $(Self::$kind(spec) => spec.size_in_bits(),)* }
+            }
+
+            /// Bits of memory per key, with as many keys as it is made for.
+            pub fn bits_per_key(&self) -> f64 {
+                match self { $(Self::$kind(spec) => spec.bits_per_key(),)* }
+            }
+
+            /// The mean FPR that theory gives for `keys` different keys, equal digests included.
+            pub fn fpr_at(&self, keys: u64) -> f64 {
+                match self { $(Self::$kind(spec) => spec.fpr_at(keys),)* }
+            }
+
+            /// The FPR with as many keys as it is made for. Of a growing filter, the one that it keeps
+            /// for any number of keys.
+            pub fn fpr_when_full(&self) -> f64 {
+                match self { $(Self::$kind(spec) => spec.fpr_when_full(),)* }
+            }
+
+            /// The filter without keys.
+            ///
+            /// # Errors
+            /// If there is no memory, or for a fuse filter, which is built from all its keys:
+            /// [`build_from`](Self::build_from).
+            pub fn build(&self, hasher: KeyHasher) -> Result<AnyFilter, BuildError> {
+                match self { $(Self::$kind(spec) => spec.build(hasher).map(AnyFilter::from),)* }
+            }
+
+            /// The filter of the keys with these digests: [`FilterSpec::build_from`].
+            ///
+            /// # Errors
+            /// If there is no memory, no room for all keys, or no seed for a fuse filter.
+            pub fn build_from(
+                &self,
+                hasher: KeyHasher,
+                digests: Vec<Digest>,
+            ) -> Result<AnyFilter, SpecError> {
+                match self {
+                    $(Self::$kind(spec) => spec.build_from(hasher, digests).map(AnyFilter::from),)*
+                }
+            }
+        }
+
+        impl Kind {
+            /// What filters of this kind can do.
+            pub const fn capabilities(self) -> Capabilities {
+                match self {
+                    $(Self::$kind => <$spec>::CAPABILITIES,)*
+                }
+            }
+
+            /// What to remember of this kind, in a few words.
+            pub const fn summary(self) -> &'static str {
+                match self {
+                    $(Self::$kind => <$spec>::SUMMARY,)*
+                }
+            }
+        }
+
+        impl AnyFilter {
+            /// The specification that it was built by.
+            pub fn spec(&self) -> Spec {
+                match self { $(Self::$kind(filter) => Spec::$kind(filter.spec()),)* }
+            }
+        }
+
+        $(
+            const _: () = assert!(
+                matches!(<$spec>::KIND, Kind::$kind),
+                "a specification is listed under its own kind",
+            );
+
+            impl From<$spec> for Spec {
+                fn from(spec: $spec) -> Self {
+                    Self::$kind(spec)
+                }
+            }
+        )*
+    };
+}
+for_each_kind!(specs);
+
+/// Why a filter could not be built from its keys.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(transparent)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// A parameter is out of range, or there is no memory.
+    Build(#[from] BuildError),
+    /// There is no room for all keys.
+    Full(#[from] Full),
+    /// The equations of a fuse filter could not be solved.
+    Fuse(#[from] FuseError),
+}
+
+impl From<ParameterError> for SpecError {
+    fn from(error: ParameterError) -> Self {
+        Self::Build(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests;
