@@ -122,7 +122,7 @@ impl SimilarArgs {
             Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
         let [few, many] = MAX_VALUES.map(|max_values| Goal { max_values, ..goal }.plan());
         few.or(many).map_err(|error| match error.parameter {
-            "most values" => Error::new(format_args!(
+            "max values" => Error::new(format_args!(
                 "no signature finds {} of the pairs with a similarity of {}; raise --threshold or \
                  lower --recall",
                 human::percentage(self.recall),

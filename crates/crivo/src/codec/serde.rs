@@ -18,10 +18,7 @@ use serde_core::ser::Serializer;
 use serde_core::{Deserialize, Serialize};
 
 use super::{LoadOptions, Persist, to_bytes};
-use crate::filter::{
-    AnyFilter, Blocked, Bloom, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked, Quotient,
-    for_each_kind,
-};
+use crate::filter::for_each_kind;
 
 /// Serialises a filter as its bytes.
 ///
@@ -42,9 +39,9 @@ pub fn deserialize<'de, F: Persist, D: Deserializer<'de>>(deserializer: D) -> Re
 /// Implements serde's traits for every kind of filter.
 macro_rules! implement {
     ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
-        implement!(AnyFilter $(, $filter)*);
+        implement!(crate::filter::AnyFilter $(, crate::filter::$filter)*);
     };
-    ($($filter:ident),*) => {
+    ($($filter:path),*) => {
         $(
             impl Serialize for $filter {
                 fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {

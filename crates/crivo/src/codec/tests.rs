@@ -473,7 +473,7 @@ fn errors_name_the_file_and_what_to_do() {
 }
 
 #[test]
-fn readers_find_a_whole_file_whoever_is_writing() {
+fn readers_find_a_whole_file_while_others_write_it() {
     let directory = TestDirectory::new("race");
     let path = directory.file("filter.crivo");
     // Different lengths, so that a mixture could not have the right one.
