@@ -140,6 +140,11 @@ pub(crate) fn cannot_remove(kind: Kind) -> Error {
     ))
 }
 
+/// The kinds that are recommended for merging.
+pub(crate) fn mergeable_kinds() -> String {
+    kinds_that(|can| can.merge)
+}
+
 /// The names of the kinds with some ability: `counting, cuckoo and quotient`.
 fn kinds_that(can: impl Fn(Capabilities) -> bool) -> String {
     let names: Vec<_> =

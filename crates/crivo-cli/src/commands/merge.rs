@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use crivo::filter::{AnyFilter, OperationError, RebuildError};
 use serde::Serialize;
 
-use crate::describe::{FilterSummary, past_capacity};
+use crate::describe::{FilterSummary, mergeable_kinds, past_capacity};
 use crate::error::Error;
 use crate::human;
 use crate::output;
@@ -54,12 +54,15 @@ impl MergeArgs {
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
                     OperationError::Rebuild(RebuildError::Incompatible(_)) => {
-                        "; build both with the same --kind, --keys, --fpr and --seed"
+                        "; build both with the same --kind, --keys, --fpr and --seed".to_owned()
                     }
                     OperationError::Rebuild(RebuildError::Full(_)) => {
-                        "; build them with a larger --keys"
+                        "; build them with a larger --keys".to_owned()
                     }
-                    _ => "",
+                    OperationError::Unsupported { .. } => {
+                        format!("; use {} filters for merging", mergeable_kinds())
+                    }
+                    _ => String::new(),
                 };
                 Error::new(format_args!(
                     "{} and {}: {error}{advice}",
