@@ -21,12 +21,6 @@
 //! `crivo-sketch` (similar sets, frequencies), `crivo-route` (routing by filters), `crivo-hyphen`
 //! (a hyphenator), and the command `crivo`.
 
-mod bits {
-    pub(crate) use crivo_core::Words;
-}
-mod memory {
-    pub(crate) use crivo_core::memory::{ask_for_huge_pages, prefetch};
-}
 mod persist;
 mod simd;
 

@@ -330,7 +330,7 @@ where
         let seemed_a_member = filter.contains(&key);
         let result = filter.insert(&key);
         assert_eq!(any.insert(&key), result.map_err(Into::into), "as any filter");
-        // A filter may have no place for so many copies.
+        // A filter may have no room for that many copies.
         let Ok(is_new) = result else { continue };
         assert_eq!(is_new, !seemed_a_member);
         assert!(members.insert(key) || !is_new, "a member is not new");

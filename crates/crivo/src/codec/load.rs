@@ -7,8 +7,8 @@ use super::header::Header;
 use super::source::{Slice, Source, Stream};
 use super::{CodecError, Content, DecodeError, FileAction, FileError, Persist, payload};
 use crate::KeyHasher;
-use crate::bits::Words;
 use crate::hash::{HashIdentity, SecretKey};
+use crivo_core::Words;
 
 /// How to load a filter: with a secret key or without, verified or not, copied or mapped.
 ///

@@ -16,7 +16,7 @@ use super::source::{Slice, Source};
 use super::{
     CodecError, DecodeError, FileAction, FileError, Header, LoadOptions, Persist, payload,
 };
-use crate::bits::Words;
+use crivo_core::Words;
 
 /// A filter that answers from a mapped file, by [`LoadOptions::map`]: it is there at once, however large the file, and the
 /// system brings in those pages that are asked for.

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
-use crate::bits::Words;
 use crate::filter::{DynamicFilter, Filter, Full, Kind};
 use crate::hash::reduce;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::Words;
 
 /// One bit per key, in a table of any number of bits, which is its only parameter.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::header::truncated;
 use super::source::Source;
 use super::{DecodeError, Header};
-use crate::bits::Words;
+use crivo_core::Words;
 
 /// How many bytes are converted, hashed, read or written at a time: they stay in the cache.
 const PIECE: usize = 1 << 16;

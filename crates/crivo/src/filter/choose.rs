@@ -43,7 +43,7 @@ use std::fmt;
 
 use super::{Capabilities, Kind, Spec};
 use crate::ParameterError;
-use crate::theory::check::{check_fpr, check_keys};
+use crivo_core::check::{check_fpr, check_keys};
 
 /// What a filter has to do.
 ///
@@ -110,7 +110,7 @@ impl Needs {
         if !kind.capabilities().include(&self.capabilities()) {
             return Err(ParameterError::new("kind", kind, "one that can do what is needed"));
         }
-        // Without a number of keys: of so many that rounding to whole tables does not show.
+        // Without a number of keys: enough that rounding to whole tables does not show.
         let keys = self.keys.unwrap_or(1 << 32);
         Ok(Spec::for_fpr(kind, keys, self.fpr)?.size_in_bits() as f64 / keys as f64)
     }

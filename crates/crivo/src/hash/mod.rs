@@ -39,7 +39,7 @@
 //!
 //! # Adversaries
 //!
-//! **A public seed is no defence.** Whoever knows the family and the seed (it stands in the file,
+//! **A public seed is no defence.** Anyone who knows the family and the seed (it is in the file,
 //! and the default is 0) can compute offline any number of keys with chosen digests: keys that
 //! all collide in a table, or that a filter wrongly accepts. For Murmur3 there are even keys that
 //! collide under *every* seed.

@@ -43,14 +43,14 @@
 //!   the structure, and the mixture over block loads with the textbook's formula inside a block.
 
 use super::bloom;
-use super::check::{
-    MAX_PROBES, check_fpr, check_keys, check_positive, check_positive_real, check_probes,
-    check_range,
-};
 use super::limits;
 use super::occupancy;
 use super::search::least;
 use crate::ParameterError;
+use crivo_core::check::{
+    MAX_PROBES, check_fpr, check_keys, check_positive, check_positive_real, check_probes,
+    check_range,
+};
 
 /// How a key's k positions within its block are drawn, or thought to be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -44,12 +44,12 @@
 
 use std::f64::consts::LN_2;
 
-use super::check::{
-    MAX_PROBES, check_fpr, check_keys, check_positive, check_probes, check_sized_fpr, size_from,
-};
 use super::occupancy;
 use super::search::least_by_steps;
 use crate::ParameterError;
+use crivo_core::check::{
+    MAX_PROBES, check_fpr, check_keys, check_positive, check_probes, check_sized_fpr, size_from,
+};
 
 /// The FPR in the limit of large m: (1 − e^(−kn/m))^k.
 ///

@@ -24,9 +24,9 @@
 //! - U. Stern, D. Dill, *Improved probabilistic verification by hash compaction*, CHARME 1995: a
 //!   tighter analysis.
 
-use super::check::{check_fpr, check_keys, check_range};
 use super::special::stirling_error;
 use crate::ParameterError;
+use crivo_core::check::{check_fpr, check_keys, check_range};
 
 /// The chance that an absent key is found among n stored ones: 1 − (1 − 2^−l)^n.
 ///
@@ -76,7 +76,7 @@ pub fn collision_approximate(n: u64, hash_bits: u32) -> Result<f64, ParameterErr
     Ok(-(-pairs * 0.5f64.powi(hash_bits as i32)).exp_m1())
 }
 
-/// The chance that some two of n people have the same birthday, in a year of so many days.
+/// The chance that some two of n people have the same birthday, in a year of this many days.
 fn birthday(n: u64, days: f64) -> f64 {
     if n < 2 {
         return 0.0;

@@ -28,9 +28,9 @@
 
 use std::f64::consts::E;
 
-use super::check::{check_positive, check_probes, check_range};
 use super::special::binomial_tails;
 use crate::ParameterError;
+use crivo_core::check::{check_positive, check_probes, check_range};
 
 /// The probability that one given counter receives `value` or more of the k·n increments, exactly.
 ///

@@ -43,8 +43,8 @@
 
 use statrs::function::gamma::gamma_lr;
 
-use super::check::{check_fpr, check_load, check_range};
 use crate::ParameterError;
+use crivo_core::check::{check_fpr, check_load, check_range};
 
 /// The FPR for a number of different fingerprints (2^f, or 2^f − 1 where one value is reserved
 /// for empty slots), a bucket size b and a load: 1 − (1 − 1/D)^(2b·load).

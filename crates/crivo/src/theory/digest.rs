@@ -28,8 +28,8 @@
 //! Filters of fingerprints ([cuckoo](super::cuckoo), [quotient](super::quotient)) count equal digests
 //! already: they are equal fingerprints, too.
 
-use super::check::{check_fpr, check_keys};
 use crate::ParameterError;
+use crivo_core::check::{check_fpr, check_keys};
 
 /// Bits of a digest.
 const BITS: i32 = 64;

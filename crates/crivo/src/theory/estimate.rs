@@ -41,8 +41,8 @@
 //! - K. Whang, B. Vander-Zanden, H. Taylor, *A linear-time probabilistic counting algorithm*, 1990:
 //!   bias and standard error for k = 1.
 
-use super::check::{check_positive, check_probes};
 use crate::ParameterError;
+use crivo_core::check::{check_positive, check_probes};
 
 /// An estimated number of keys and its standard error.
 ///

@@ -28,8 +28,8 @@
 //! - M. Dietzfelbinger, S. Walzer, *Dense peelable random uniform hypergraphs*, ESA 2019: why
 //!   neighbouring segments let the array be so full.
 
-use super::check::{check_fpr, check_keys, check_range};
 use crate::ParameterError;
+use crivo_core::check::{check_fpr, check_keys, check_range};
 
 /// How many cells xor to a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

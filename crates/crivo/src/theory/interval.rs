@@ -29,9 +29,9 @@
 //!   interval to use, and how badly the first one behaves.
 //! - C. Clopper, E. Pearson, 1934, and E. B. Wilson, 1927: the two intervals.
 
-use super::check::{check_open_unit, check_positive};
 use super::special::{binomial_probability, binomial_tails, normal_two_sided};
 use crate::ParameterError;
+use crivo_core::check::{check_open_unit, check_positive};
 
 /// An interval that is believed to hold an unknown probability.
 #[derive(Debug, Clone, Copy, PartialEq)]

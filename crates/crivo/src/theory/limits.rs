@@ -18,9 +18,9 @@
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-use super::check::{check_fpr, check_keys};
 use super::special::ln_choose;
 use crate::ParameterError;
+use crivo_core::check::{check_fpr, check_keys};
 
 /// The least bits per key of any filter, even one that never changes: log2(1/ε).
 ///

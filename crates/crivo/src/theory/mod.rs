@@ -47,7 +47,6 @@
 //! copied.
 
 mod occupancy;
-pub(crate) use crivo_core::check;
 
 pub(crate) mod search;
 

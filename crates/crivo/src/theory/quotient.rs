@@ -22,8 +22,8 @@
 //! - P. Pandey et al., *A general-purpose counting filter*, SIGMOD 2017: 2.125 bits by rank and
 //!   select, and counts.
 
-use super::check::{check_fpr, check_load, check_positive, check_positive_real, check_range};
 use crate::ParameterError;
+use crivo_core::check::{check_fpr, check_load, check_positive, check_positive_real, check_range};
 
 /// Bits of metadata per slot with two bitmaps and an offset per 64 slots.
 pub const RANK_AND_SELECT: f64 = 2.125;

@@ -15,8 +15,8 @@
 //! A present key always costs all k. A [blocked](super::blocked) filter looks at a single cache
 //! line either way, which is why this saving is of little use there.
 
-use super::check::check_probes;
 use crate::ParameterError;
+use crivo_core::check::check_probes;
 
 /// The mean number of bits seen up to and including the first clear one: 1/(1 − fill).
 ///

@@ -119,7 +119,7 @@ pub(super) fn binomial_tails(trials: f64, x: f64, p: f64) -> Tails {
 fn falling_sum(deviation: f64, ratio: impl Fn(f64) -> f64, f: impl Fn(f64) -> f64) -> f64 {
     /// Up to this scale, terms are summed one by one: some tens of thousands.
     const SHORT: f64 = 4096.0;
-    /// On a longer scale, it is divided into so many strides.
+    /// On a longer scale, it is divided into this many strides.
     const STRIDES: f64 = 256.0;
     let first = f(0.0);
     if first == 0.0 {

@@ -78,22 +78,22 @@ pub struct AtomicBloom {
 struct Counter(AtomicU64);
 
 impl AtomicBloom {
-    /// A filter for `capacity` keys with a rate of at most `rate` wrong yeses, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with an FPR of at most `fpr`, by XXH3 with seed 0.
     ///
     /// For other shapes make a [`Bloom`] and turn it `into()` this.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, BuildError> {
-        Bloom::new(capacity, rate).map(Self::from)
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
+        Bloom::new(capacity, fpr).map(Self::from)
     }
 
     /// [`new`](Self::new) with another hash function.
     ///
     /// # Errors
-    /// If the capacity is 0, the rate is not between 0 and 1, or there is no memory.
-    pub fn with_hasher(capacity: u64, rate: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        Bloom::with_hasher(capacity, rate, hasher).map(Self::from)
+    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
+    pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
+        Bloom::with_hasher(capacity, fpr, hasher).map(Self::from)
     }
 
     /// The filter for one thread, with the same bits. Nothing is copied.

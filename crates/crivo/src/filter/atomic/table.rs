@@ -5,7 +5,7 @@
 use std::alloc::Layout;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::bits::Words;
+use crivo_core::Words;
 
 /// Owned words that many threads read and change, each of them atomically.
 ///

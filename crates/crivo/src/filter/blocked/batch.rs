@@ -3,7 +3,7 @@
 use super::line::Line;
 use crate::Digest;
 use crate::hash::reduce;
-use crate::memory::prefetch;
+use crivo_core::memory::prefetch;
 
 /// How many keys ahead a line is fetched: what a processor can have under way at a time, and some.
 const AHEAD: usize = 24;

@@ -29,11 +29,11 @@ pub use spec::BlockedSpec;
 
 use super::methods::{describe, insert_methods, read_methods};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
-use crate::bits::Words;
 use crate::persist::Metadata;
 use crate::theory::blocked::Block;
 use crate::theory::estimate::{self, Estimate};
 use crate::{BuildError, Digest, KeyHasher};
+use crivo_core::Words;
 
 /// Which instructions filters use in this process, as `CRIVO_SIMD` names them: for tests and
 /// benchmarks.

@@ -3,14 +3,14 @@
 use super::dispatch::Level;
 use super::line::{LINE_BITS, LINE_WORDS};
 use super::{BLOCK, Blocked};
-use crate::bits::Words;
 use crate::filter::bloom::MAX_POSITIONS_PER_KEY;
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
-use crate::theory::check::{check_keys, check_positive, check_probes};
 use crate::theory::{blocked, bloom, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::Words;
+use crivo_core::check::{check_keys, check_positive, check_probes};
 
 /// The specification of a [`Blocked`] filter: lines of 512 bits, probes per key, and the capacity.
 ///
@@ -43,7 +43,7 @@ impl BlockedSpec {
         Self::from_parts(blocks, probes, capacity as u64)
     }
 
-    /// A filter of so many lines, probes and keys, if there can be one.
+    /// A filter with these numbers of lines, probes and keys, if there can be one.
     pub(in crate::filter) fn from_parts(
         blocks: u64,
         probes: u32,

@@ -59,10 +59,10 @@ use std::fmt;
 
 use super::methods::{describe, insert_methods, read_methods};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
-use crate::bits::Words;
 use crate::persist::Metadata;
 use crate::theory::estimate::{self, Estimate};
 use crate::{BuildError, Digest, KeyHasher};
+use crivo_core::Words;
 
 pub use spec::BloomSpec;
 pub(super) use spec::{MAX_POSITIONS_PER_KEY, size_for};

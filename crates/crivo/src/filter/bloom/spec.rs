@@ -4,11 +4,9 @@ use super::{BitTable, Bloom};
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
-use crate::theory::check::{
-    check_keys, check_positive, check_positive_real, check_probes, size_from,
-};
 use crate::theory::{bloom, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::check::{check_keys, check_positive, check_positive_real, check_probes, size_from};
 
 /// The specification of a [`Bloom`] filter: bits, probes per key, and the capacity.
 ///
@@ -71,7 +69,7 @@ impl BloomSpec {
         Self::from_parts(bits.div_ceil(64), bloom::best_probes(bits, capacity)?, capacity)
     }
 
-    /// A filter of so many words, probes and keys, if there can be one.
+    /// A filter with these numbers of words, probes and keys, if there can be one.
     pub(in crate::filter) fn from_parts(
         word_count: u64,
         probes: u32,

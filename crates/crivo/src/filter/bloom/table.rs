@@ -17,9 +17,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::bits::Words;
 use crate::hash::{Points, reduce};
 use crate::{BuildError, Digest};
+use crivo_core::Words;
 
 /// Up to this many words (2 MiB) a table is taken to lie in a cache of the core.
 const CACHED_WORDS: usize = 1 << 18;

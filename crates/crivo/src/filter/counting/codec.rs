@@ -68,7 +68,7 @@ impl Persist for CountingBloom {
 mod tests {
     use super::*;
     use crate::KeyHasher;
-    use crate::bits::Words;
+    use crivo_core::Words;
 
     fn filter(width: CounterWidth) -> CountingBloom {
         let mut filter =

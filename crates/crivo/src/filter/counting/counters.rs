@@ -16,8 +16,8 @@
 
 use super::CounterWidth;
 use crate::Digest;
-use crate::bits::Words;
 use crate::hash::Indices;
+use crivo_core::Words;
 
 /// Up to this many probes a key's counters are remembered in two registers' worth of bytes.
 const USUAL_PROBES: usize = 16;

@@ -2,14 +2,14 @@
 
 use super::counters::Counters;
 use super::{CounterWidth, CountingBloom};
-use crate::bits::Words;
 use crate::filter::bloom::{MAX_POSITIONS_PER_KEY, size_for};
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
-use crate::theory::check::{check_keys, check_positive, check_probes};
 use crate::theory::{bloom, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::Words;
+use crivo_core::check::{check_keys, check_positive, check_probes};
 
 /// The specification of a [`CountingBloom`] filter: counters and their width, probes per key, and the
 /// capacity.

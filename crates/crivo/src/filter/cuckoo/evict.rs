@@ -16,8 +16,8 @@
 use super::fields::BUCKET_SIZE;
 use super::table::{Bucket, Load, Place, Table};
 
-/// So many buckets are seen before the table counts as full.
-const MOST_SEEN: usize = 1 << 11;
+/// The maximum number of buckets that a search looks at before the table counts as full.
+const MAX_SEEN: usize = 1 << 11;
 
 const ROOTS: usize = 2;
 const CHILDREN: usize = BUCKET_SIZE as usize;
@@ -57,7 +57,7 @@ fn find_empty<L: Load>(table: &Table, seen: &mut Vec<Bucket>) -> Option<(usize, 
         if empty != L::NONE {
             return Some((number, empty));
         }
-        if seen.len() + CHILDREN <= MOST_SEEN {
+        if seen.len() + CHILDREN <= MAX_SEEN {
             for slot in 0..BUCKET_SIZE {
                 let fingerprint = fields.get(content, slot * fields.width());
                 let next = table.other(bucket, fingerprint);

@@ -68,9 +68,9 @@
 //!
 //! | slots | 8 | 16 | 32 | 64 | 128 | 256 | 512 | 1,000 | 1,600 and more |
 //! |---|---|---|---|---|---|---|---|---|---|
-//! | made for so many keys | 8 | 10 | 24 | 53 | 111 | 231 | 474 | 942 | 95% |
+//! | made for this many keys | 8 | 10 | 24 | 53 | 111 | 231 | 474 | 942 | 95% |
 //!
-//! In fresh tables, filled thousands of times, so many keys found room 999 times in 1,000 or more
+//! In fresh tables, filled thousands of times, this many keys found room 999 times in 1,000 or more
 //! often. Fingerprints of 4 bits are counted on to fill only 92% of a table for a million keys and
 //! 69% of one for ten million, those of 5 bits 95% up to 200 million keys: nine keys with the same
 //! fingerprint and buckets come too easily.
@@ -149,7 +149,7 @@ pub struct Cuckoo {
     metadata: Metadata,
 }
 
-/// So many keys of a batch are fetched before the first of them is looked at.
+/// How many keys of a batch are prefetched before the first of them is looked up.
 const BATCH: usize = 32;
 
 impl Cuckoo {

@@ -21,10 +21,10 @@ use super::table::{self, Table};
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
-use crate::theory::check::check_keys;
 use crate::theory::search::least;
 use crate::theory::{cuckoo as theory, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::check::check_keys;
 
 /// The specification of a [`Cuckoo`] filter: buckets, bits of a fingerprint, and the capacity.
 ///

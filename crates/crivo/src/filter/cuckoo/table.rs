@@ -11,9 +11,9 @@
 #![allow(unsafe_code)]
 
 use super::fields::{BUCKET_SIZE, Fields, Lane};
-use crate::bits::Words;
 use crate::hash::reduce;
 use crate::{BuildError, Digest, ParameterError};
+use crivo_core::Words;
 
 /// The number of a bucket, below the bucket count of the table that made it. Only this file makes
 /// them, and no bucket is shown to a table of another size.
@@ -261,7 +261,7 @@ macro_rules! load {
 load!(u64);
 load!(u128);
 
-/// How many different fingerprints of so many bits there are: 0 stands for an empty slot.
+/// How many different fingerprints of this width there are: 0 stands for an empty slot.
 #[inline(always)]
 pub(super) fn distinct(width: u32) -> u64 {
     (1 << width) - 1

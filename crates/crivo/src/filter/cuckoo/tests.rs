@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
 use super::*;
-use crate::bits::Words;
 use crate::filter::Kind;
 use crate::persist::testing::{from_noise, from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
 use crate::theory::{cuckoo as theory, interval};
+use crivo_core::Words;
 
 /// Buckets that hold `slots` slots, whatever they would be counted on for.
 fn with_slots(slots: u64, width: u32, seed: u64) -> Cuckoo {
@@ -111,7 +111,7 @@ proptest! {
                         prop_assert_eq!(filter.remove(&key), Ok(()));
                         *count -= 1;
                     }
-                    // Whoever may not be asked to go is not asked.
+                    // Keys that must not be moved are not.
                     _ if filter.contains(&key) => {}
                     _ => {
                         prop_assert_eq!(filter.remove(&key), Err(NotPresent));
@@ -250,7 +250,7 @@ fn tables_fill_to_95_percent() {
     }
 }
 
-/// Tables are made for so many keys that one in a thousand is refused one of them. Of 500 tables of
+/// Tables are sized so that one in a thousand refuses one of its keys. Of 500 tables of
 /// a kind more than 7 have a chance of 6e-8, in one of 72 kinds 5e-6.
 #[test]
 fn the_capacity_is_reached() {

@@ -3,8 +3,8 @@
 #![allow(unsafe_code)]
 
 use super::equation::Geometry;
-use crate::bits::Words;
 use crate::{BuildError, ParameterError};
+use crivo_core::Words;
 
 /// Cells of `width` bits, packed without gaps: cell i begins at bit i · width, counted from the
 /// lowest bit of the first word.

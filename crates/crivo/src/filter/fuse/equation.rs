@@ -126,7 +126,7 @@ impl Geometry {
         }
     }
 
-    /// The cells beyond those that may be first; so many are common to two neighbouring segments.
+    /// The cells beyond those that may be first; this many are common to two neighbouring segments.
     pub(super) fn overlap(&self) -> u64 {
         (self.cells_per_key() - 1) * self.segment_length
     }

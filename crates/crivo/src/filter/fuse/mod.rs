@@ -62,7 +62,7 @@
 //! [Bloom filter](crate::theory::bloom) takes 1.44 · log2(1/rate) bits per key, and all keys can
 //! be forgotten. And for a few dozens of keys: they take two cells each, or more.
 //!
-//! The values are solved for the digests as they are: whoever can choose *all* keys, and knows the
+//! The values are solved for the digests as they are: an adversary who can choose *all* keys, and knows the
 //! hasher, can choose digests for which no seed is found ([`FuseError::Unsolved`]); use a secret
 //! key against that.
 //!

@@ -7,9 +7,9 @@ use super::cells::Cells;
 use super::equation::Geometry;
 use super::solve::solve;
 use super::spec::{default_arity, geometry_for};
-use crate::memory::ask_for_huge_pages;
 use crate::theory::fuse::Arity;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
+use crivo_core::memory::ask_for_huge_pages;
 
 /// How many seeds are tried.
 const MAX_ATTEMPTS: u64 = 128;

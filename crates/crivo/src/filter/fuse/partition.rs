@@ -5,7 +5,7 @@ use super::solve::zeroed;
 use crate::BuildError;
 
 /// No more buckets than this, so that each one's next place stays in the cache.
-const MOST_BUCKETS: u64 = 2048;
+const MAX_BUCKETS: u64 = 2048;
 
 /// How the keys are grouped: a bucket holds those whose first cells lie in some neighbouring
 /// segments.
@@ -20,7 +20,7 @@ impl Buckets {
     /// One bucket a segment, if there are not too many of them.
     pub(super) fn of(geometry: &Geometry) -> Self {
         let segments = geometry.first_cells / geometry.segment_length;
-        let together = segments.div_ceil(MOST_BUCKETS);
+        let together = segments.div_ceil(MAX_BUCKETS);
         Self {
             cells: together * geometry.segment_length,
             count: segments.div_ceil(together) as usize,

@@ -109,7 +109,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Makes room for so many cells more.
+    /// Reserves room for more cells.
     #[inline]
     fn reserve(&mut self, more: usize) {
         if self.cells.len() - self.end < more {

@@ -20,9 +20,9 @@ use super::equation::Geometry;
 use super::partition::{Buckets, Partition};
 use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
 use crate::BuildError;
-use crate::memory::ask_for_huge_pages;
+use crivo_core::memory::ask_for_huge_pages;
 
-/// Below so many cells the left side takes all: there is nothing to gain.
+/// Below this many cells the left side takes all: there is nothing to gain.
 const WORTH_CUTTING: u64 = 1 << 16;
 
 /// Zeros, if there is memory for them.
@@ -108,7 +108,7 @@ struct Plan<'a> {
     cut: usize,
     /// The first cell that keys of the right side use.
     cut_cell: u64,
-    /// From the cut on, so many cells are used by keys of both sides.
+    /// From the cut on, this many cells are used by keys of both sides.
     shared: u64,
 }
 

@@ -3,10 +3,10 @@
 use super::equation::{Geometry, MAX_BITS};
 use super::{Fuse, FuseOptions};
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
-use crate::theory::check::check_keys;
 use crate::theory::digest;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::check::check_keys;
 
 /// The specification of a [`Fuse`] filter: how many keys, the bits of a fingerprint, and the cells of
 /// a key.

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::options::seed_of;
 use super::*;
-use crate::bits::Words;
 use crate::filter::Kind;
 use crate::persist::testing::{from_noise, from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
 use crate::theory::fuse::layout;
 use crate::theory::interval;
+use crivo_core::Words;
 
 const BOTH: [Arity; 2] = [Arity::Three, Arity::Four];
 

@@ -11,10 +11,10 @@
 use std::sync::Arc;
 
 use super::{Growing, MAX_STAGES, Stage as ChainStage, stage_capacity};
-use crate::bits::Words;
 use crate::filter::FilterSpec;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
-use crate::theory::check::{check_fpr, check_keys};
+use crivo_core::Words;
+use crivo_core::check::{check_fpr, check_keys};
 
 /// Every table begins at a cache line of the payload.
 const WORDS_PER_LINE: u64 = 8;

@@ -2,7 +2,7 @@
 //!
 //! A Bloom filter must know its number of keys in advance. A growing one starts small, and adds a
 //! filter of twice the capacity whenever the last is full. A key is in it if it is in any of its
-//! stages, hence their rates of wrong yeses add up; so each stage gets a smaller rate than the one
+//! stages, hence their FPRs add up; so each stage gets a smaller FPR than the one
 //! before, and all of them together, however many there will be, no more than the rate asked for.
 //!
 //! ```text

@@ -4,9 +4,9 @@ use super::{Growing, MAX_STAGES, MIN_CAPACITY, Stage, TIGHTENING, any_of, stage_
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{BloomSpec, Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
-use crate::theory::check::{check_fpr, check_keys};
 use crate::theory::digest;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::check::{check_fpr, check_keys};
 
 /// The specification of a [`Growing`] filter: its first stage, and the FPR that it keeps.
 ///

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::bits::Words;
 use crate::filter::Kind;
 use crate::persist::testing::{from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
 use crate::theory::bloom;
+use crivo_core::Words;
 
 fn grown(keys: u64, rate: f64, seed: u64) -> Growing {
     let mut filter = Growing::with_hasher(1_024, rate, KeyHasher::xxh3(seed)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::ParameterError;
 use crate::hash::reduce;
-use crate::theory::check::{check_positive, check_range};
+use crivo_core::check::{check_positive, check_range};
 
 /// Slots that share one word of each bitmap.
 pub(super) const BLOCK: usize = 64;

@@ -198,7 +198,7 @@ impl Quotient {
     /// ```
     ///
     /// # Errors
-    /// If the remainders have a single bit, if there is no memory, or if one key has so many copies
+    /// If the remainders have a single bit, if there is no memory, or if one key has too many copies
     /// that the new table has no place for them. Nothing has changed.
     pub fn expand(&mut self) -> Result<(), RebuildError> {
         let (slots, bits) = (self.slot_count(), self.remainder_bits());

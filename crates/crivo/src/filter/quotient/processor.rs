@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   select(word, k):  repeat k times { word &= word − 1 }     clear the k lowest ones
-//!                     trailing zeros of word                  64 if there are not so many
+//!                     trailing zeros of word                  64 if there are fewer
 //! ```
 //!
 //! With BMI2 that is two instructions: scatter the single bit 2^k to the ones of `word`, and count
@@ -58,7 +58,7 @@ impl Processor for Portable {
     }
 }
 
-/// A processor with BMI1, BMI2 and POPCNT: whoever has one of these has found them there.
+/// A processor with BMI1, BMI2 and POPCNT: a value of this type proves that it has them.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bmi2(());

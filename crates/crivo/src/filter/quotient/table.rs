@@ -20,7 +20,7 @@ use super::geometry::{BLOCK, Geometry};
 use super::processor::{Best, Processor};
 use super::shift;
 use crate::BuildError;
-use crate::bits::Words;
+use crivo_core::Words;
 
 /// Fingerprints in a sorted, packed order. The same fingerprints are always the same words.
 ///
@@ -234,7 +234,7 @@ impl<W: Deref<Target = [u64]>> Table<W> {
     /// The first slot from `end` on that is as wanted, `end` being behind all slots of quotients up
     /// to `quotient`, and behind that one itself. It may lie just behind the last slot.
     ///
-    /// From a slot, with so many runs begun and not ended, nothing before the end of the last of
+    /// From a slot, with this many runs begun and not ended, nothing before the end of the last of
     /// them can be it; so go there, and count what has begun meanwhile.
     #[inline(always)]
     fn where_runs_have_ended(

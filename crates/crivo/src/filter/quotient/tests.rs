@@ -6,12 +6,12 @@ use proptest::test_runner::{Config, RngSeed};
 use super::geometry::BLOCK;
 use super::processor::{Best, Operation};
 use super::*;
-use crate::bits::Words;
 use crate::filter::Kind;
 use crate::hash::Family;
 use crate::persist::Persist;
 use crate::persist::testing::{from_noise, from_parts, payload_length};
 use crate::theory::interval;
+use crivo_core::Words;
 
 fn run<O: Operation>(operation: O) -> O::Answer {
     Best::detect().run(operation)
@@ -335,7 +335,7 @@ fn copies_end_where_offsets_do() {
     let geometry = Geometry::new(200_000, 3).unwrap();
     let many = 65_535 + 64;
     let Ok(table) = Table::filled(geometry, std::iter::repeat_n(0, many)) else {
-        panic!("so many fit")
+        panic!("they fit")
     };
     let mut filter = Quotient {
         table,
