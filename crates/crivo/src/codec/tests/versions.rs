@@ -161,3 +161,47 @@ fn metadata_survives_every_change_of_a_filter() {
     let shared = crate::filter::AtomicBloom::from(bloom.clone());
     assert_eq!(shared.into_bloom(), bloom);
 }
+
+/// The bytes of a file of this version with a bit of its payload changed, and right checksums.
+fn with_changed_payload(filter: &AnyFilter, version: u16, word: usize, bit: u32) -> Vec<u8> {
+    let bytes = filter.to_bytes();
+    let header = filter.header();
+    let mut payload = bytes[header.payload_offset() as usize..].to_vec();
+    payload[8 * word + bit as usize / 8] ^= 1 << (bit % 8);
+    let header = Header { version, payload_checksum: xxh3_64(&payload), ..header };
+    [header.to_bytes(), payload].concat()
+}
+
+#[test]
+fn padding_of_a_payload_is_zero() {
+    let filters = mergeable();
+    let fuse: AnyFilter = Fuse::build(["ana", "rui"], 0.01).unwrap().into();
+    let last = |filter: &AnyFilter| (filter.size_in_bits() / 64) as usize - 1;
+    let (counting, cuckoo, quotient) = (&filters[2], &filters[3], &filters[4]);
+    // Its quotients end within the second of three blocks of 64 slots.
+    let &[slots, remainder_bits] = quotient.header().parameters() else { panic!() };
+    assert!((65..128).contains(&slots));
+    let block = 2 + remainder_bits as usize;
+    for (filter, word, bit, since) in [
+        (counting, last(counting), 63, 1),
+        (cuckoo, last(cuckoo), 0, 1),
+        (cuckoo, last(cuckoo) - 1, 63, 1),
+        (&fuse, last(&fuse), 63, 2),
+        (quotient, last(quotient), 63, 2),
+        (quotient, block, slots as u32 % 64, 2),
+        (quotient, 2 * block, 0, 2),
+    ] {
+        for version in [1, 2] {
+            let read = AnyFilter::from_bytes(&with_changed_payload(filter, version, word, bit));
+            match read {
+                Err(DecodeError::Inconsistent(_)) => assert!(version >= since),
+                // What was allowed there is gone when it is written again.
+                Ok(read) => {
+                    assert!(version < since, "{}, word {word}", filter.kind());
+                    assert!(read.to_bytes() == filter.to_bytes());
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
