@@ -207,6 +207,9 @@ pub struct EstimateAccuracy {
 ///
 /// # Errors
 /// If the plan is invalid, or a number is above the size of the union.
+///
+/// # Panics
+/// Never: both signatures of a pair come from one sketcher.
 pub fn estimate_accuracy(
     plan: &PairPlan,
     common_counts: &[u64],

@@ -82,7 +82,7 @@ impl std::str::FromStr for Kind {
     /// use crivo::filter::Kind;
     ///
     /// assert_eq!("cuckoo".parse(), Ok(Kind::Cuckoo));
-    /// assert!("cuckold".parse::<Kind>().is_err());
+    /// assert!("sieve".parse::<Kind>().is_err());
     /// ```
     fn from_str(name: &str) -> Result<Self, ParameterError> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {

@@ -271,15 +271,15 @@ impl RestTheory {
     /// The expected number of false forwards from querying a square without the device: the one into
     /// it, and those from there into its children. False positives of different filters are
     /// independent.
-    fn into_empty(&mut self, square: Square) -> f64 {
+    fn expected_forwards(&mut self, square: Square) -> f64 {
         if let Some(&known) = self.known.get(&square) {
             return known;
         }
         let fpr = self.area.expected_fpr(square);
         let mut forwards = fpr;
         if fpr > 0.0 && square.level() < self.area.depth() {
-            forwards +=
-                fpr * square.children().map(|child| self.into_empty(child)).iter().sum::<f64>();
+            forwards += fpr
+                * square.children().map(|child| self.expected_forwards(child)).iter().sum::<f64>();
         }
         self.known.insert(square, forwards);
         forwards
@@ -298,7 +298,7 @@ impl RestTheory {
             .filter(|&square| square != common)
             .flat_map(|square| square.children().into_iter().take_while(lacks_target));
         let queried: Vec<Square> = up.chain(down).collect();
-        queried.into_iter().map(|square| self.into_empty(square)).sum()
+        queried.into_iter().map(|square| self.expected_forwards(square)).sum()
     }
 }
 
