@@ -10,9 +10,6 @@ pub trait BenchKey: crivo::Key + Hash + Clone + Sync + 'static {
     /// The key for a number: different keys for different numbers.
     fn make(number: u64) -> Self;
 
-    /// Its bytes, for rivals that take nothing else.
-    fn with_bytes<R>(&self, work: impl FnOnce(&[u8]) -> R) -> R;
-
     /// What it is called in tables.
     const NAME: &'static str;
 
@@ -29,11 +26,6 @@ impl BenchKey for u64 {
     fn make(number: u64) -> Self {
         crate::number(number)
     }
-
-    #[inline(always)]
-    fn with_bytes<R>(&self, work: impl FnOnce(&[u8]) -> R) -> R {
-        work(&self.to_le_bytes())
-    }
 }
 
 /// Texts of 16 to 32 bytes.
@@ -44,11 +36,6 @@ impl BenchKey for String {
         let bits = crate::number(number);
         let length = 16 + (bits % 17) as usize;
         format!("{bits:016x}/{:015x}", bits.rotate_left(29) >> 4)[..length].to_string()
-    }
-
-    #[inline(always)]
-    fn with_bytes<R>(&self, work: impl FnOnce(&[u8]) -> R) -> R {
-        work(self.as_bytes())
     }
 }
 

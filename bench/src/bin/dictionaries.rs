@@ -9,8 +9,8 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crivo::KeyHasher;
-use crivo_exact::{ChainedMap, CuckooMap, Dictionary, LinearMap};
 use crivo_bench::{Contender, csv, interleave, number, shuffle, table};
+use crivo_exact::{ChainedMap, CuckooMap, Dictionary, LinearMap};
 
 /// crivo's default hash for rivals, so that only the tables differ.
 #[derive(Clone, Copy, Default)]

@@ -1,8 +1,8 @@
 //! crivo's filters.
 
 use crivo::filter::{
-    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, FilterSpec,
-    Fuse, FuseSpec, Quotient,
+    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt,
+    FilterSpec, Fuse, FuseSpec, Quotient,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};
