@@ -219,7 +219,7 @@ fn invalid_arguments_are_rejected_before_the_input_is_read() {
         ("--field -1", "counted from 1"),
         ("--fpr 1.5", "strictly between 0 and 1"),
         ("--fpr x", "0.01 or 1%"),
-        ("--fpr 1e-30 --kind cuckoo", "rate"),
+        ("--fpr 1e-30 --kind cuckoo", "digests have only 64 bits"),
         ("--kind bloomy", "bloom"),
         ("--keys 0", "number of keys, which is at least 1"),
         ("--keys some", "number of keys"),

@@ -314,10 +314,10 @@ fn incompatible_filters_are_not_merged() {
     dir.ok("build -o a --keys 100 words");
     let advice = "--keys, --fpr and --seed";
     for (arguments, difference) in [
-        ("--keys 200", "size in bits"),
-        ("--keys 100 --fpr 0.1", "size in bits"),
+        ("--keys 200", "number of blocks is 2 in one and 4 in the other"),
+        ("--keys 100 --fpr 0.1", "number of blocks"),
         ("--keys 100 --seed 5", "hash function is xxh3 with seed 0 in one and xxh3 with seed 5"),
-        ("--keys 100 --kind blocked", "kind is bloom in one and blocked in the other"),
+        ("--keys 100 --kind bloom", "kind is blocked in one and bloom in the other"),
     ] {
         dir.ok(&format!("build -o b {arguments} words"));
         dir.fails("merge -o c a b", &["a and b: ", difference, advice]);
@@ -335,5 +335,5 @@ fn incompatible_filters_are_not_merged() {
     dir.ok("build -o m many");
     let finished = dir.ok("merge -o c m m");
     assert!(finished.err.contains("warning"), "{finished:?}");
-    assert!(matches!(dir.load("c"), AnyFilter::Bloom(_)));
+    assert!(matches!(dir.load("c"), AnyFilter::Blocked(_)));
 }

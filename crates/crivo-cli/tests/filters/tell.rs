@@ -110,7 +110,7 @@ fn required_abilities_narrow_the_choice() {
     }
     // An FPR that a kind cannot reach.
     let finished = dir.ok("size --keys 1M --fpr 1e-12");
-    assert!(finished.out.contains("rate is 0.000000000001, but it must be"), "{}", finished.out);
+    assert!(finished.out.contains("fpr is 1e-12, but it must be"), "{}", finished.out);
     dir.fails("size --keys 0", &["number of keys, which is at least 1"]);
     dir.fails("size --keys 10 --fpr 2", &["strictly between 0 and 1"]);
 }
