@@ -19,7 +19,7 @@ use crivo::{Digest, KeyHasher, ParameterError};
 /// let shared = Design::shared(10_000, 0.01, KeyHasher::default())?;
 /// // Every subtree has the filter that it needs.
 /// let sized = Design::sized(0.01, KeyHasher::default())?;
-/// assert_eq!(shared.to_string(), "shared (95932 bits, k = 7)");
+/// assert_eq!(shared.to_string(), "shared (95936 bits, k = 7)");
 /// assert_eq!(sized.to_string(), "sized by subtree (1%)");
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
@@ -310,7 +310,7 @@ mod tests {
         let hasher = KeyHasher::xxh3(1);
         let designs = [
             Design::shared(100, 0.01, hasher).unwrap(),
-            Design::shared(101, 0.01, hasher).unwrap(),
+            Design::shared(200, 0.01, hasher).unwrap(),
             Design::shared(100, 0.02, hasher).unwrap(),
             Design::shared(100, 0.01, KeyHasher::xxh3(2)).unwrap(),
             Design::sized(0.01, hasher).unwrap(),

@@ -363,7 +363,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn the_choice_is_a_candidate_and_candidates_are_sorted(
-            keys in prop::option::of(1u64..1 << 40), exponent in 1f64..30.0,
+            // Far from the floor that digests put under the FPR.
+            keys in prop::option::of(1u64..1 << 28), exponent in 1f64..30.0,
             remove: bool, count: bool, merge: bool, all_keys_at_once: bool,
         ) {
             let fpr = 0.5f64.powf(exponent);
