@@ -162,6 +162,11 @@ impl Quotient {
         self.table.geometry.slots()
     }
 
+    /// The share of the slots that is taken.
+    pub fn load_factor(&self) -> f64 {
+        self.key_count as f64 / self.slot_count() as f64
+    }
+
     /// How many bits of a key are stored, besides its place.
     pub fn remainder_bits(&self) -> u32 {
         self.table.geometry.remainder_bits()
