@@ -1,4 +1,4 @@
-//! Letters to moving devices in a square that is recursively divided in four.
+//! Packets to moving devices in a square that is recursively divided in four.
 //!
 //! ```text
 //! cargo run --release --example geographic
@@ -12,14 +12,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan = AreaPlan::default();
     println!("{} moving devices, depth {}\n", plan.devices, plan.depth);
     println!(
-        "  FPR    letters  lost  stretch  at rest, theory    moves   bytes/move  messages/move"
+        "  FPR    packets  lost  stretch  at rest, theory    moves   bytes/move  messages/move"
     );
     for fpr in [0.001, 0.01, 0.1] {
         let row = measure(&AreaPlan { fpr, ..plan })?;
         println!(
             "  {:<5}  {:>7}  {:>4}  {:>7.4}  {:>7.4}   {:>7.4}  {:>6}  {:>10.0}  {:>13.1}",
             format!("{}%", fpr * 100.0),
-            row.letters,
+            row.packets,
             row.lost,
             row.stretch,
             row.stretch_at_rest,
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
 
-    println!("\nOne letter, square by square: level and centre\n");
+    println!("\nOne packet, square by square: level and centre\n");
     let route = picture(&AreaPlan { depth: 6, ..plan })?;
     for (square, (x, y)) in route.squares.iter().zip(route.line()) {
         println!(

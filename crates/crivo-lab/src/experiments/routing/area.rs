@@ -1,4 +1,4 @@
-//! Letters to moving devices.
+//! Packets to moving devices.
 
 use super::mean_of;
 use crate::StudyError;
@@ -23,7 +23,7 @@ fn plans(context: &Context<'_>) -> Vec<AreaPlan> {
         depth: deepest,
         devices: context.pick(100, 300, 2_000),
         ticks: context.pick(20, 30, 50),
-        letters_per_tick: 20,
+        packets_per_tick: 20,
         ..AreaPlan::default()
     };
     let shallow = [4, 6, 8].into_iter().filter(|&depth| depth < deepest);
@@ -80,7 +80,7 @@ pub(super) fn stretch_figure(areas: &[AreaRow]) -> Figure {
         "95% interval",
         "stretch while moving",
         "95% interval",
-        "false forwards per letter",
+        "false forwards per packet",
         "filters, bytes",
     ]);
     for (fpr, own) in &groups {
@@ -104,17 +104,17 @@ pub(super) fn stretch_figure(areas: &[AreaRow]) -> Figure {
     };
     let theory = column(|area| area.stretch_at_rest_theory).map(|(x, mean)| (x, mean.value));
     let first = areas.first();
-    let letters: u64 = areas.iter().map(|area| area.letters).sum();
+    let packets: u64 = areas.iter().map(|area| area.packets).sum();
     Figure {
         id: "routing-area-stretch",
-        title: "Stretch of letters to moving devices".to_string(),
+        title: "Stretch of packets to moving devices".to_string(),
         question: format!(
-            "Does every letter arrive, at a mean stretch of at most {GOAL} for filters of {}?",
+            "Does every packet arrive, at a mean stretch of at most {GOAL} for filters of {}?",
             percent(GOAL_FPR, 1)
         ),
         method: format!(
             "{} areas for each ε, recursively divided in four {depth} times, with {} devices that move by \
-             the random waypoint model (per tick, the time of a hop, 10⁻⁶ to 3·10⁻⁵ of a side). Letters \
+             the random waypoint model (per tick, the time of a hop, 10⁻⁶ to 3·10⁻⁵ of a side). Packets \
              between random devices, while all move and again while all rest. Theory: from the FPRs of \
              the filters that are queried on the way. Bars: 95% intervals over areas.",
             groups.first().map_or(0, |(_, own)| own.len()),
@@ -148,9 +148,9 @@ pub(super) fn stretch_figure(areas: &[AreaRow]) -> Figure {
             sentence: format!(
                 "{} The mean stretch at {} and depth {depth} is {}, {}. {}",
                 match lost {
-                    // As many letters were sent at rest.
-                    0 => format!("No letter was lost, of {}.", thousands(2 * letters)),
-                    some => format!("{} letters were lost.", thousands(some)),
+                    // As many packets were sent at rest.
+                    0 => format!("No packet was lost, of {}.", thousands(2 * packets)),
+                    some => format!("{} packets were lost.", thousands(some)),
                 },
                 percent(GOAL_FPR, 1),
                 decimal(goal.value, 4),

@@ -11,7 +11,7 @@ use crate::data::Dataset;
 use crate::section::{Section, Source};
 use crate::statistics::{Estimate, mean_interval};
 
-/// Requests through a tree, and letters to moving devices.
+/// Requests through a tree, and packets to moving devices.
 #[derive(Debug)]
 pub(super) struct Routing;
 

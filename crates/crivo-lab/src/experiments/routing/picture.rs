@@ -1,4 +1,4 @@
-//! The path of one letter.
+//! The path of one packet.
 
 use crivo_route::geographic::Square;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     };
     let route = picture(&plan)?;
     if !route.delivered {
-        return Err(StudyError::wrong("a letter to a device at rest was lost"));
+        return Err(StudyError::wrong("a packet to a device at rest was lost"));
     }
     let stops: Vec<Stop> = (0..)
         .zip(&route.squares)
@@ -139,11 +139,11 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
     let devices: u64 = data.parameter("picture_devices")?;
     Ok(Figure {
         id: "routing-picture",
-        title: "Path of a letter".to_string(),
-        question: "How does a letter find a device, and what does a false positive do?".to_string(),
+        title: "Path of a packet".to_string(),
+        question: "How does a packet find a device, and what does a false positive do?".to_string(),
         method: format!(
             "{devices} devices at rest in an area that is recursively divided in four {depth} times, with \
-             filters of {}, high enough for false positives. Of a thousand letters, the one with the most \
+             filters of {}, high enough for false positives. Of a thousand packets, the one with the most \
              detours is drawn, from the centre of each square on its path to the centre of the next, with \
              the squares whose filters were queried. It goes up until a sibling accepts, crosses over, and \
              goes down where a child accepts; without false positives there is only the blue line.",
@@ -166,7 +166,7 @@ pub(super) fn figure(data: &Dataset, stops: &[Stop]) -> Result<Figure, StudyErro
         verdict: Verdict {
             finding: Finding::Measured,
             sentence: format!(
-                "The letter took {hops} hops, where {shortest} is the minimum, because of {turns} \
+                "The packet took {hops} hops, where {shortest} is the minimum, because of {turns} \
                  {}, and arrived.",
                 if turns == 1 { "detour" } else { "detours" },
             ),

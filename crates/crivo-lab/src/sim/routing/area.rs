@@ -1,4 +1,4 @@
-//! Letters to moving devices, measured and in theory.
+//! Packets to moving devices, measured and in theory.
 //!
 //! ```
 //! use crivo_lab::sim::routing::area::{AreaPlan, measure};
@@ -30,11 +30,11 @@ pub struct AreaPlan {
     pub fpr: f64,
     /// How devices move.
     pub mobility: Mobility,
-    /// The number of simulated ticks; a letter takes one hop in each.
+    /// The number of simulated ticks; a packet takes one hop in each.
     pub ticks: u64,
-    /// The number of letters that are sent in each tick, between random devices. The same total is
+    /// The number of packets that are sent in each tick, between random devices. The same total is
     /// sent afterwards while no device moves.
-    pub letters_per_tick: u64,
+    pub packets_per_tick: u64,
     /// The seed of all randomness.
     pub seed: u64,
 }
@@ -48,7 +48,7 @@ impl Default for AreaPlan {
             fpr: 0.01,
             mobility: Mobility::default(),
             ticks: 1_000,
-            letters_per_tick: 20,
+            packets_per_tick: 20,
             seed: 1,
         }
     }
@@ -64,9 +64,9 @@ pub struct AreaRow {
     pub fpr: f64,
     /// The number of devices.
     pub devices: u64,
-    /// Letters to moving devices.
-    pub letters: u64,
-    /// Letters that were not delivered, moving or at rest. There should be none.
+    /// Packets to moving devices.
+    pub packets: u64,
+    /// Packets that were not delivered, moving or at rest. There should be none.
     pub lost: u64,
     /// The mean of hops taken over hops of the shortest path to the device's final place.
     pub stretch: f64,
@@ -76,9 +76,9 @@ pub struct AreaRow {
     pub stretch_at_rest: f64,
     /// The same in theory, from the filters as they were then.
     pub stretch_at_rest_theory: f64,
-    /// False forwards per letter.
+    /// False forwards per packet.
     pub false_forwards: f64,
-    /// Letters that restarted from the root because the device had moved behind them.
+    /// Packets that restarted from the root because the device had moved behind them.
     pub searched_again: u64,
     /// Moves from one smallest square to another.
     pub moves: u64,
@@ -86,19 +86,19 @@ pub struct AreaRow {
     pub bytes_per_move: f64,
     /// The messages of updates, per move.
     pub messages_per_move: f64,
-    /// The bytes of a letter per hop, without its content.
+    /// The bytes of a packet per hop, without its content.
     pub bytes_per_hop: f64,
     /// The bytes of all filters at the end.
     pub filter_bytes: u64,
 }
 
-/// Simulates moving devices, and letters between them.
+/// Simulates moving devices, and packets between them.
 ///
 /// # Errors
 /// If a parameter is out of range, or there are fewer than two devices.
 pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
     check_positive("ticks", plan.ticks)?;
-    check_positive("letters per tick", plan.letters_per_tick)?;
+    check_positive("packets per tick", plan.packets_per_tick)?;
     if plan.devices < 2 {
         return Err(ParameterError::new("devices", plan.devices, "at least 2"));
     }
@@ -107,7 +107,7 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
     let mut flights: Vec<Flight> = Vec::new();
     for _ in 0..plan.ticks {
         simulation.walk()?;
-        for _ in 0..plan.letters_per_tick {
+        for _ in 0..plan.packets_per_tick {
             let (from, to) = simulation.pair();
             flights.push(simulation.area.launch(from, to)?);
         }
@@ -133,13 +133,13 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
         depth: plan.depth,
         fpr: plan.fpr,
         devices: plan.devices,
-        letters: moving.letters,
+        packets: moving.packets,
         lost: moving.lost + at_rest.lost,
         stretch: moving.stretch(),
         stretch_error: moving.stretch_error(),
         stretch_at_rest: at_rest.stretch(),
         stretch_at_rest_theory,
-        false_forwards: moving.false_forwards as f64 / moving.letters as f64,
+        false_forwards: moving.false_forwards as f64 / moving.packets as f64,
         searched_again: moving.searched_again,
         moves: statistics.moves,
         bytes_per_move: statistics.updates.bytes as f64 / moves,
@@ -149,7 +149,7 @@ pub fn measure(plan: &AreaPlan) -> Result<AreaRow, ParameterError> {
     })
 }
 
-/// The route of one letter across an area at rest: the one with the most false forwards among a
+/// The route of one packet across an area at rest: the one with the most false forwards among a
 /// thousand, for a picture.
 ///
 /// # Errors
@@ -173,7 +173,7 @@ pub fn picture(plan: &AreaPlan) -> Result<Route, ParameterError> {
 
 #[derive(Default)]
 struct Tally {
-    letters: u64,
+    packets: u64,
     lost: u64,
     false_forwards: u64,
     searched_again: u64,
@@ -183,7 +183,7 @@ struct Tally {
 
 impl Tally {
     fn count(&mut self, route: &Route) {
-        self.letters += 1;
+        self.packets += 1;
         self.lost += u64::from(!route.delivered);
         self.false_forwards += route.false_forwards;
         self.searched_again += u64::from(route.searches > 0);
@@ -192,12 +192,12 @@ impl Tally {
     }
 
     fn stretch(&self) -> f64 {
-        self.sum / self.letters as f64
+        self.sum / self.packets as f64
     }
 
     fn stretch_error(&self) -> f64 {
         let mean = self.stretch();
-        let count = self.letters as f64;
+        let count = self.packets as f64;
         ((self.squares / count - mean * mean).max(0.0) / count).sqrt()
     }
 }
@@ -239,12 +239,12 @@ impl Simulation {
         (self.walkers[from].0, self.walkers[to].0)
     }
 
-    /// Sends the same number of letters while no device moves; also returns their stretch in theory.
+    /// Sends the same number of packets while no device moves; also returns their stretch in theory.
     fn at_rest(&mut self, plan: &AreaPlan) -> Result<(Tally, f64), ParameterError> {
         let mut tally = Tally::default();
         let mut theory = RestTheory { area: self.area.clone(), known: BTreeMap::new() };
         let mut expected = 0.0;
-        for _ in 0..plan.ticks * plan.letters_per_tick {
+        for _ in 0..plan.ticks * plan.packets_per_tick {
             let (from, to) = self.pair();
             let route = self.area.send(from, to)?;
             expected += match (route.squares.first(), route.squares.last()) {
@@ -255,7 +255,7 @@ impl Simulation {
             };
             tally.count(&route);
         }
-        let count = tally.letters as f64;
+        let count = tally.packets as f64;
         Ok((tally, expected / count))
     }
 }
@@ -307,13 +307,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_letter_is_lost_and_stretch_is_within_the_goal() {
-        // The goal: at most 1.04 at 1% and depth 10. The mean of 4,000 letters has a standard error
+    fn no_packet_is_lost_and_stretch_is_within_the_goal() {
+        // The goal: at most 1.04 at 1% and depth 10. The mean of 4,000 packets has a standard error
         // below 0.002, and lies more than five of them below the goal.
         let plan = AreaPlan { devices: 2_000, ticks: 200, ..AreaPlan::default() };
         let row = measure(&plan).unwrap();
         assert_eq!(row.lost, 0);
-        assert_eq!(row.letters, 4_000);
+        assert_eq!(row.packets, 4_000);
         assert!(row.stretch + 5.0 * row.stretch_error < 1.04, "{row:?}");
         let difference = (row.stretch_at_rest - row.stretch_at_rest_theory).abs();
         assert!(difference < 5.0 * row.stretch_error, "{row:?}");
@@ -326,8 +326,8 @@ mod tests {
         let mobility = Mobility { min_speed: 2e-3, max_speed: 8e-3, max_rest: 0 };
         let plan = AreaPlan { depth: 7, devices: 300, mobility, ticks: 300, ..AreaPlan::default() };
         let row = measure(&plan).unwrap();
-        assert_eq!((row.lost, row.letters), (0, 6_000));
-        assert!(row.searched_again > 0, "no letter met the hard case");
+        assert_eq!((row.lost, row.packets), (0, 6_000));
+        assert!(row.searched_again > 0, "no packet met the hard case");
     }
 
     #[test]

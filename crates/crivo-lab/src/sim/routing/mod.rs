@@ -1,4 +1,4 @@
-//! Simulated networks: requests through trees, and letters to moving devices.
+//! Simulated networks: requests through trees, and packets to moving devices.
 
 pub mod area;
 pub mod mobility;
