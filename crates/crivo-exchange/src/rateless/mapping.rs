@@ -91,7 +91,7 @@ impl Places {
         let mut random = self.0.get() ^ u64::from(block).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let mut next = start;
         loop {
-            random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            random = random.wrapping_add(crivo_core::mix::GOLDEN);
             next = next_symbol(next, uniform(Digest::new(random).remix()));
             if next >= end {
                 return;

@@ -27,7 +27,7 @@ pub(crate) struct Points {
 
 impl Points {
     /// c of the formula above: 2^64 over the golden ratio, odd.
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    const STEP: u64 = crivo_core::mix::GOLDEN;
     const TURN: u32 = 39;
 
     #[inline(always)]

@@ -166,21 +166,17 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crivo_core::Random;
     use proptest::prelude::*;
 
     const BITS: usize = 4096;
     const PROBES: u32 = 5;
 
     /// One filter's bits, set at random by that many keys.
-    fn filter(keys: u64, state: &mut u64) -> Vec<bool> {
+    fn filter(keys: u64, random: &mut Random) -> Vec<bool> {
         let mut bits = vec![false; BITS];
         for _ in 0..keys * u64::from(PROBES) {
-            // SplitMix64: the seed of each test is fixed.
-            *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut x = *state;
-            x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            bits[(x ^ (x >> 31)) as usize % BITS] = true;
+            bits[random.number() as usize % BITS] = true;
         }
         bits
     }
@@ -211,11 +207,11 @@ mod tests {
 
     #[test]
     fn cardinalities_scatter_as_predicted() {
-        let mut state = 1;
+        let mut random = Random::new(1);
         for keys in [50, 500, 1_500] {
             let estimates: Vec<_> = (0..4_000)
                 .map(|_| {
-                    let set = count(&filter(keys, &mut state));
+                    let set = count(&filter(keys, &mut random));
                     cardinality(BITS as u64, PROBES, set).unwrap()
                 })
                 .collect();
@@ -225,13 +221,13 @@ mod tests {
 
     #[test]
     fn intersections_scatter_as_predicted() {
-        let mut state = 2;
+        let mut random = Random::new(2);
         for (only_first, only_second, both) in [(300, 200, 250), (400, 400, 50), (20, 30, 500)] {
             let estimates: Vec<_> = (0..4_000)
                 .map(|_| {
-                    let common = filter(both, &mut state);
-                    let first = or(&common, &filter(only_first, &mut state));
-                    let second = or(&common, &filter(only_second, &mut state));
+                    let common = filter(both, &mut random);
+                    let first = or(&common, &filter(only_first, &mut random));
+                    let second = or(&common, &filter(only_second, &mut random));
                     let either = or(&first, &second);
                     let sets = [&first, &second, &either].map(|bits| count(bits));
                     intersection(BITS as u64, PROBES, sets[0], sets[1], sets[2]).unwrap()
@@ -243,8 +239,8 @@ mod tests {
 
     #[test]
     fn unions_are_cardinalities_of_the_or() {
-        let mut state = 3;
-        let (a, b) = (filter(200, &mut state), filter(300, &mut state));
+        let mut random = Random::new(3);
+        let (a, b) = (filter(200, &mut random), filter(300, &mut random));
         let union = cardinality(BITS as u64, PROBES, count(&or(&a, &b))).unwrap();
         // One draw: five standard errors have a chance of failing of 6e-7.
         assert!((union.keys - 500.0).abs() < 5.0 * union.standard_error, "{union:?}");
