@@ -1,7 +1,6 @@
 //! What the commands report about a filter.
 
-use crivo::filter::{AnyFilter, Capabilities, CountingBloom, Kind};
-use crivo::theory::estimate::cardinality;
+use crivo::filter::{AnyFilter, Capabilities, Kind};
 use serde::{Serialize, Serializer};
 
 use crate::error::Error;
@@ -62,24 +61,20 @@ pub(crate) fn current_fpr(filter: &AnyFilter) -> f64 {
 /// An estimate of the number of distinct keys. The key count of a counting filter includes copies,
 /// so its counters are used.
 pub(crate) fn distinct_keys(filter: &AnyFilter) -> u64 {
-    match filter {
-        AnyFilter::Counting(counting) => {
-            let used = counting.counters().filter(|&counter| counter > 0).count() as u64;
-            cardinality(counting.counter_count(), counting.probes(), used)
-                .map_or(u64::MAX, |found| found.keys.round() as u64)
-                .min(counting.key_count())
-        }
-        filter => filter.key_count(),
+    if !filter.kind().capabilities().free_copies {
+        return filter.key_count();
     }
+    filter
+        .estimated_key_count()
+        .map_or(u64::MAX, |found| found.keys.round() as u64)
+        .min(filter.key_count())
 }
 
 /// A warning if the filter holds more keys than its capacity.
 pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
     let capacity = filter.capacity()?;
-    let is_past = match filter {
-        AnyFilter::Counting(filter) => exceeds(filter, capacity),
-        filter => filter.key_count() > capacity,
-    };
+    let is_past = filter.key_count() > capacity
+        && (!filter.kind().capabilities().free_copies || exceeds(filter, capacity));
     is_past.then(|| capacity_warning(filter, capacity, filter.key_count(), current_fpr(filter)))
 }
 
@@ -112,15 +107,13 @@ fn capacity_warning(filter: &AnyFilter, capacity: u64, keys: u64, fpr: f64) -> S
 
 /// Whether there are more distinct keys than the capacity, beyond statistical doubt. The key count
 /// includes copies, so that the counters decide.
-fn exceeds(filter: &CountingBloom, capacity: u64) -> bool {
+fn exceeds(filter: &AnyFilter, capacity: u64) -> bool {
     const STANDARD_ERRORS: f64 = 3.0;
-    let used = filter.counters().filter(|&counter| counter > 0).count() as u64;
-    filter.key_count() > capacity
-        && match cardinality(filter.counter_count(), filter.probes(), used) {
-            Ok(found) => found.keys - STANDARD_ERRORS * found.standard_error > capacity as f64,
-            // Every counter is above 0.
-            Err(_) => true,
-        }
+    match filter.estimated_key_count() {
+        Some(found) => found.keys - STANDARD_ERRORS * found.standard_error > capacity as f64,
+        // Every counter is above 0.
+        None => true,
+    }
 }
 
 /// The error of inserting into a filter of this kind.

@@ -91,6 +91,43 @@ fn sizes_are_what_build_makes() {
     }
 }
 
+/// The table, the recommendation and the filter that is built say the same, also for few keys.
+#[test]
+fn the_recommendation_is_a_row_of_the_table() {
+    let dir = TestDir::new();
+    for keys in [1, 8, 1_000] {
+        dir.numbers("keys", 0..keys);
+        for needs in ["", "--remove", "--fpr 0.0001", "--fpr 1e-9 --remove"] {
+            let table = dir.ok(&format!("size --keys {keys} --json {needs}")).json();
+            let rows = table["kinds"].as_array().unwrap();
+            let choices = table["choose"].as_object().unwrap();
+            for choice in choices.values().filter(|choice| !choice.is_null()) {
+                let row = rows.iter().find(|row| row["kind"] == choice["kind"]).unwrap();
+                assert_eq!(row["bits_per_key"], choice["bits_per_key"], "{keys} {needs}");
+                assert!(row["impossible"].is_null(), "{keys} {needs}");
+            }
+        }
+        // Without --kind, build takes what is recommended for keys that come one by one.
+        for fpr in ["1%", "0.0001"] {
+            let table = dir.ok(&format!("size --keys {keys} --fpr {fpr} --json")).json();
+            let built = dir.ok(&format!("build -o f --fpr {fpr} --json keys")).json();
+            assert_eq!(built["kind"], table["choose"]["keys_come_one_by_one"]["kind"], "{keys}");
+        }
+    }
+}
+
+/// Only what hangs takes five seconds.
+#[test]
+fn any_size_is_found_quickly() {
+    let dir = TestDir::new();
+    let begin = std::time::Instant::now();
+    dir.ok("size --keys 1000G --fpr 1%");
+    dir.ok("size --keys 1000G --fpr 1e-7 --json");
+    let finished = dir.ok("size --keys 1M --fpr 1e-300");
+    assert!(finished.out.contains("because digests have only 64 bits"), "{}", finished.out);
+    assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+}
+
 #[test]
 fn required_abilities_narrow_the_choice() {
     let dir = TestDir::new();

@@ -2,10 +2,13 @@
 
 mod change;
 mod codec;
+mod operations;
 
 use std::fmt;
 
 use super::methods::read_methods;
+pub(super) use operations::{Operations, operations};
+
 use super::{
     Blocked, Bloom, CountingBloom, Cuckoo, Filter, Fuse, Growing, GrowingBlocked, Kind, Quotient,
     WrongKind, for_each_kind,

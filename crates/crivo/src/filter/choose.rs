@@ -111,7 +111,7 @@ impl Needs {
             return Err(ParameterError::new("kind", kind, "one that can do what is needed"));
         }
         // Without a number of keys: enough that rounding to whole tables does not show.
-        let keys = self.keys.unwrap_or(1 << 32);
+        let keys = self.keys.unwrap_or(1 << 20);
         Ok(Spec::for_fpr(kind, keys, self.fpr)?.size_in_bits() as f64 / keys as f64)
     }
 }

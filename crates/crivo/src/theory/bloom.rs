@@ -274,7 +274,7 @@ pub fn size(n: u64, fpr: f64) -> Result<Size, ParameterError> {
 /// The least m for k probes each.
 fn size_for_probes(n: u64, fpr: f64, k: u32) -> Result<Size, ParameterError> {
     /// A fraction of a millisecond.
-    const QUICK: f64 = 4e5;
+    const QUICK: f64 = 2e5;
     // The truth lies between the limit and the bound, which are half a key and a bit apart.
     let lower = bits_for_probes(n, fpr, k)?;
     let upper = size_from("size in bits", limit_bits(n as f64 + 0.5, fpr, k) + 1.0)?;

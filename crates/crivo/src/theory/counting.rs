@@ -129,6 +129,16 @@ mod tests {
         assert_eq!(overflow(100, 0, 3, 4), Ok(0.0));
     }
 
+    /// Only what hangs takes five seconds.
+    #[test]
+    fn large_numbers_take_no_longer() {
+        let begin = std::time::Instant::now();
+        let half = reach(2, u64::MAX - 1, 2, u64::MAX).unwrap();
+        assert!((half - 0.5).abs() < 1e-6, "{half}");
+        assert_eq!(reach(1 << 40, 1 << 50, 7, u64::MAX), Ok(0.0));
+        assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    }
+
     #[test]
     fn saturation_counts_one_increment_less_than_overflow() {
         let (m, n, k) = (10_000_000, 1_000_000, 7);

@@ -230,7 +230,7 @@ mod tests {
         for d in 2..=16 {
             for b in 1..=64 {
                 let here = load_threshold(d, b).unwrap();
-                assert!(here > 0.0 && here <= 1.0 + 1e-12, "{d} {b} {here}");
+                assert!(here > 0.0 && here <= 1.0, "{d} {b} {here}");
                 if b > 1 {
                     assert!(here >= load_threshold(d, b - 1).unwrap() - 1e-12, "{d} {b}");
                 }

@@ -1,6 +1,6 @@
 //! What a filter of any kind can do beyond answering: as far as its kind can.
 
-use super::AnyFilter;
+use super::{AnyFilter, Operations};
 use crate::filter::{
     Count, Incompatible, Operation, OperationError, RebuildError, RemovableFilter,
 };
@@ -40,16 +40,10 @@ impl AnyFilter {
     /// If there is no place for it, or a filter of this kind takes no keys. The filter is as it was.
     #[inline]
     pub fn insert_digest(&mut self, key: Digest) -> Result<bool, OperationError> {
-        Ok(match self {
-            Self::Bloom(filter) => filter.insert_digest(key),
-            Self::Blocked(filter) => filter.insert_digest(key),
-            Self::Counting(filter) => filter.insert_digest(key),
-            Self::Cuckoo(filter) => filter.insert_digest(key)?,
-            Self::Quotient(filter) => filter.insert_digest(key)?,
-            Self::Growing(filter) => filter.insert_digest(key),
-            Self::GrowingBlocked(filter) => filter.insert_digest(key),
-            Self::Fuse(_) => return Err(self.cannot(Operation::Insert)),
-        })
+        match self.any_insert(key) {
+            Some(inserted) => Ok(inserted?),
+            None => Err(self.cannot(Operation::Insert)),
+        }
     }
 
     /// Makes all of these keys members, or none.
@@ -58,17 +52,10 @@ impl AnyFilter {
     /// If there is no place for all of them, or a filter of this kind takes no keys. Those that found
     /// a place are removed again.
     pub fn insert_batch(&mut self, keys: &[Digest]) -> Result<(), OperationError> {
-        match self {
-            Self::Bloom(filter) => filter.insert_batch(keys),
-            Self::Blocked(filter) => filter.insert_batch(keys),
-            Self::Counting(filter) => filter.insert_batch(keys),
-            Self::Cuckoo(filter) => filter.insert_batch(keys)?,
-            Self::Quotient(filter) => filter.insert_batch(keys)?,
-            Self::Growing(filter) => filter.insert_batch(keys),
-            Self::GrowingBlocked(filter) => filter.insert_batch(keys),
-            Self::Fuse(_) => return Err(self.cannot(Operation::Insert)),
+        match self.any_insert_batch(keys) {
+            Some(inserted) => Ok(inserted?),
+            None => Err(self.cannot(Operation::Insert)),
         }
-        Ok(())
     }
 
     /// Removes one insertion of `key`. See [`RemovableFilter`] for what must not be removed.
@@ -88,7 +75,7 @@ impl AnyFilter {
     /// If the key is certainly not a member, or a filter of this kind gives no keys back. The filter
     /// is as it was.
     pub fn remove_digest(&mut self, key: Digest) -> Result<(), OperationError> {
-        Ok(self.removable(Operation::Remove)?.remove_digest(key)?)
+        Ok(self.removable()?.remove_digest(key)?)
     }
 
     /// Removes one insertion of each of these keys that is a member, and returns how many were. The
@@ -97,21 +84,14 @@ impl AnyFilter {
     /// # Errors
     /// If a filter of this kind gives no keys back.
     pub fn remove_batch(&mut self, keys: &[Digest]) -> Result<u64, OperationError> {
-        let filter = self.removable(Operation::Remove)?;
+        let filter = self.removable()?;
         let removed = keys.iter().filter(|&&key| filter.remove_digest(key).is_ok());
         Ok(removed.count() as u64)
     }
 
-    fn removable(
-        &mut self,
-        operation: Operation,
-    ) -> Result<&mut dyn RemovableFilter, OperationError> {
-        match self {
-            Self::Counting(filter) => Ok(filter),
-            Self::Cuckoo(filter) => Ok(filter),
-            Self::Quotient(filter) => Ok(filter),
-            _ => Err(self.cannot(operation)),
-        }
+    fn removable(&mut self) -> Result<&mut dyn RemovableFilter, OperationError> {
+        let error = OperationError::Unsupported { kind: self.kind(), operation: Operation::Remove };
+        self.any_removable().ok_or(error)
     }
 
     /// Removes every key. The memory is kept.
@@ -119,17 +99,7 @@ impl AnyFilter {
     /// # Errors
     /// If it is a fuse filter, which never changes.
     pub fn clear(&mut self) -> Result<(), OperationError> {
-        match self {
-            Self::Bloom(filter) => filter.clear(),
-            Self::Blocked(filter) => filter.clear(),
-            Self::Counting(filter) => filter.clear(),
-            Self::Cuckoo(filter) => filter.clear(),
-            Self::Quotient(filter) => filter.clear(),
-            Self::Growing(filter) => filter.clear(),
-            Self::GrowingBlocked(filter) => filter.clear(),
-            Self::Fuse(_) => return Err(self.cannot(Operation::Clear)),
-        }
-        Ok(())
+        self.any_clear().ok_or_else(|| self.cannot(Operation::Clear))
     }
 
     /// Takes in every key of `other`, as the filters' own `union_with` do.
@@ -150,14 +120,10 @@ impl AnyFilter {
     /// If the filters differ in their kind or in a parameter, their kind cannot be merged, or there
     /// is no room for the keys of both. The filter is as it was.
     pub fn union_with(&mut self, other: &Self) -> Result<(), OperationError> {
-        Ok(match (self, other) {
-            (Self::Bloom(ours), Self::Bloom(theirs)) => ours.union_with(theirs),
-            (Self::Blocked(ours), Self::Blocked(theirs)) => ours.union_with(theirs),
-            (Self::Counting(ours), Self::Counting(theirs)) => ours.union_with(theirs),
-            (Self::Cuckoo(ours), Self::Cuckoo(theirs)) => ours.union_with(theirs),
-            (Self::Quotient(ours), Self::Quotient(theirs)) => ours.union_with(theirs),
-            (ours, theirs) => return Err(ours.cannot_with(theirs, Operation::Union)),
-        }?)
+        match self.any_union(other) {
+            Some(merged) => Ok(merged?),
+            None => Err(self.cannot_with(other, Operation::Union)),
+        }
     }
 
     /// Keeps what is in both, as the filters' own `intersect_with` do.
@@ -166,11 +132,10 @@ impl AnyFilter {
     /// If the filters differ in their kind or in a parameter, or their kind cannot be intersected.
     /// The filter is as it was.
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), OperationError> {
-        Ok(match (self, other) {
-            (Self::Bloom(ours), Self::Bloom(theirs)) => ours.intersect_with(theirs),
-            (Self::Blocked(ours), Self::Blocked(theirs)) => ours.intersect_with(theirs),
-            (ours, theirs) => return Err(ours.cannot_with(theirs, Operation::Intersect)),
-        }?)
+        match self.any_intersection(other) {
+            Some(merged) => Ok(merged?),
+            None => Err(self.cannot_with(other, Operation::Intersect)),
+        }
     }
 
     #[cold]
@@ -202,23 +167,13 @@ impl AnyFilter {
     /// # Errors
     /// If a filter of this kind does not count.
     pub fn count_digest(&self, key: Digest) -> Result<Count, OperationError> {
-        match self {
-            Self::Counting(filter) => Ok(filter.count_digest(key)),
-            Self::Cuckoo(filter) => Ok(filter.count_digest(key)),
-            Self::Quotient(filter) => Ok(filter.count_digest(key)),
-            _ => Err(self.cannot(Operation::Count)),
-        }
+        self.any_count(key).ok_or_else(|| self.cannot(Operation::Count))
     }
 
     /// The number of different keys, estimated from the table, where that is possible: in Bloom
     /// filters of one stage. `None` also if the table is so full that it says nothing.
     pub fn estimated_key_count(&self) -> Option<Estimate> {
-        match self {
-            Self::Bloom(filter) => filter.estimated_key_count(),
-            Self::Blocked(filter) => filter.estimated_key_count(),
-            Self::Counting(filter) => filter.estimated_key_count(),
-            _ => None,
-        }
+        self.any_estimate()
     }
 
     /// How many keys it is made for: `None` for any number, as a growing filter is. A fuse filter
@@ -266,14 +221,7 @@ impl AnyFilter {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn fill_fpr(&self) -> Option<f64> {
-        match self {
-            Self::Bloom(filter) => Some(filter.fill_fpr()),
-            Self::Blocked(filter) => Some(filter.fill_fpr()),
-            Self::Counting(filter) => Some(filter.fill_fpr()),
-            Self::Growing(filter) => Some(filter.fill_fpr()),
-            Self::GrowingBlocked(filter) => Some(filter.fill_fpr()),
-            Self::Cuckoo(_) | Self::Quotient(_) | Self::Fuse(_) => None,
-        }
+        self.any_fill_fpr()
     }
 }
 

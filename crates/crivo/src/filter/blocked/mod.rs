@@ -27,6 +27,7 @@ use dispatch::Level;
 use line::{LINE_BITS, Line};
 pub use spec::BlockedSpec;
 
+use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
@@ -299,6 +300,8 @@ read_methods!(
     example: "let mut filter = crivo::filter::Blocked::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
 );
 insert_methods!(Blocked, example: "let mut filter = crivo::filter::Blocked::new(1_000, 0.01)?;");
+
+operations!(Blocked: insert, union, intersect, estimate, fill);
 
 impl fmt::Debug for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

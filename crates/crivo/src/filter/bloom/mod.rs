@@ -57,6 +57,7 @@ mod table;
 
 use std::fmt;
 
+use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
@@ -278,6 +279,8 @@ read_methods!(
     example: "let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
 );
 insert_methods!(Bloom, example: "let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;");
+
+operations!(Bloom: insert, union, intersect, estimate, fill);
 
 impl fmt::Debug for Bloom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

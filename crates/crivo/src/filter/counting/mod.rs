@@ -10,6 +10,7 @@ mod tests;
 use std::fmt;
 
 use self::counters::{Counters, Step};
+use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods, remove_methods};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
@@ -403,6 +404,8 @@ insert_methods!(
     example: "let mut filter = crivo::filter::CountingBloom::new(1_000, 0.01)?;",
 );
 remove_methods!(CountingBloom, insert: "filter.insert(\"ana\");");
+
+operations!(CountingBloom: insert, remove, union, estimate, fill);
 
 impl fmt::Debug for CountingBloom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -115,6 +115,7 @@ use std::fmt;
 use self::fields::BUCKET_SIZE;
 pub use self::spec::CuckooSpec;
 use self::table::{Load, Place, Table};
+use super::any::operations;
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
@@ -355,6 +356,8 @@ read_methods!(
 );
 try_insert_methods!(Cuckoo);
 remove_methods!(Cuckoo, insert: "filter.insert(\"ana\")?;");
+
+operations!(Cuckoo: try_insert, remove, union);
 
 impl fmt::Debug for Cuckoo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -89,6 +89,7 @@ pub use spec::FuseSpec;
 use std::fmt;
 
 use self::cells::Cells;
+use super::any::operations;
 use super::methods::{describe, read_methods};
 use super::{Filter, FilterSpec};
 use crate::persist::Metadata;
@@ -228,6 +229,8 @@ read_methods!(
     hasher: |filter| filter.hasher,
     example: "let filter = crivo::filter::Fuse::build([\"ana\", \"eva\"], 0.01)?;",
 );
+
+operations!(Fuse:);
 
 impl fmt::Debug for Fuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

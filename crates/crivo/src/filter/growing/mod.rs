@@ -65,6 +65,7 @@ pub use stage::Stage;
 
 use std::fmt;
 
+use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods};
 use super::{Blocked, BlockedSpec, Bloom, BloomSpec, DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
@@ -343,6 +344,9 @@ insert_methods!(
     Growing<F> where [F: Stage],
     example: "let mut filter = crivo::filter::Growing::new(1_000, 0.01)?;",
 );
+
+operations!(Growing<Bloom>: insert, fill);
+operations!(Growing<Blocked>: insert, fill);
 
 impl<F: Stage> fmt::Debug for Growing<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

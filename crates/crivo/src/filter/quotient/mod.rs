@@ -18,6 +18,7 @@ use self::operations::{Contains, ContainsBatch, CountCopies, Insert, Remove};
 use self::rebuild::{FillError, merged};
 pub use self::spec::QuotientSpec;
 use self::table::{NoPlace, NoSuch, Table};
+use super::any::operations;
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
@@ -354,6 +355,8 @@ read_methods!(
 );
 try_insert_methods!(Quotient);
 remove_methods!(Quotient, insert: "filter.insert(\"ana\")?;");
+
+operations!(Quotient: try_insert, remove, union);
 
 impl fmt::Debug for Quotient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

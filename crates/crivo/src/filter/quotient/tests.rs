@@ -436,6 +436,17 @@ fn what_is_written_is_read() {
     assert!(read(slots, &parameters).is_err());
 }
 
+/// One key with one bit in two slots: of four fingerprints one is taken, and theory says so.
+#[test]
+fn the_fpr_of_a_single_key_is_exact() {
+    let mut filter = Quotient::with_remainder_bits(1, 1, KeyHasher::default()).unwrap();
+    filter.insert("ana").unwrap();
+    assert!((filter.expected_fpr() - 0.25).abs() < 1e-15);
+    let absent = (0..100_000u64).filter(|key| filter.contains(key)).count();
+    // Exceeded by chance less than once in a million times.
+    assert!(absent.abs_diff(25_000) < 700, "{absent}");
+}
+
 #[test]
 fn impossible_wishes_are_named() {
     let parameter = |capacity, rate| match Quotient::new(capacity, rate) {

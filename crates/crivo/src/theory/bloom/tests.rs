@@ -107,6 +107,21 @@ fn no_smaller_filter_would_do() {
     }
 }
 
+/// Only what hangs takes five seconds.
+#[test]
+fn every_size_is_found_quickly() {
+    let begin = std::time::Instant::now();
+    for n in [1, 2, 33, 1_000, 1_000_000_000, 1_000_000_000_000, 1 << 56] {
+        for fpr in [2.8e-20, 1e-15, 1e-10, 0.5, 0.999] {
+            if let Ok(Size { bits, probes }) = size(n, fpr) {
+                assert!(mean_fpr(bits, n, probes) <= fpr * (1.0 + 1e-9), "{n} {fpr}");
+            }
+        }
+    }
+    assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    assert_eq!(size(1, 1e-300).unwrap_err().parameter, "fpr");
+}
+
 #[test]
 fn bad_parameters_are_named() {
     let parameter = |error: ParameterError| error.parameter;
