@@ -378,11 +378,9 @@ impl InBlock {
             weight *= ratio;
             total += weight;
             sum += weight * self.fpr(j + 1);
-            // g is at most 1, and the weights fall faster than geometrically.
-            if ratio < 0.5 && weight <= NEGLIGIBLE * sum {
-                break;
-            }
-            if weight == 0.0 {
+            // g is at most 1, and the weights fall faster than geometrically: what follows is at most
+            // weight·ratio/(1 − ratio).
+            if ratio < 1.0 && weight * ratio <= NEGLIGIBLE * sum * (1.0 - ratio) {
                 break;
             }
         }

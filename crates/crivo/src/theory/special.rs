@@ -125,8 +125,9 @@ fn falling_sum(deviation: f64, ratio: impl Fn(f64) -> f64, f: impl Fn(f64) -> f6
     if first == 0.0 {
         return 0.0;
     }
+    // At the top of the distribution it is flat.
     let slope = ratio(0.0).ln().min(0.0);
-    let scale = deviation.min(-1.0 / slope);
+    let scale = if slope < 0.0 { deviation.min(-1.0 / slope) } else { deviation };
     if scale <= SHORT {
         return first * falling_products(ratio);
     }

@@ -97,7 +97,7 @@ impl FilterSpec for BlockedSpec {
             return Err(memory.too_few());
         }
         let bits_per_key = blocks as f64 * block_bits as f64 / capacity as f64;
-        let probes = blocked::best_probes(BLOCK, bits_per_key)?;
+        let probes = blocked::best_probes(BLOCK, bits_per_key.min(MAX_POSITIONS_PER_KEY as f64))?;
         Self::from_parts(blocks, probes, capacity)
     }
 

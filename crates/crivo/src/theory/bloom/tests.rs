@@ -107,10 +107,8 @@ fn no_smaller_filter_would_do() {
     }
 }
 
-/// Only what hangs takes five seconds.
 #[test]
-fn every_size_is_found_quickly() {
-    let begin = std::time::Instant::now();
+fn extreme_sizes_keep_the_fpr() {
     for n in [1, 2, 33, 1_000, 1_000_000_000, 1_000_000_000_000, 1 << 56] {
         for fpr in [2.8e-20, 1e-15, 1e-10, 0.5, 0.999] {
             if let Ok(Size { bits, probes }) = size(n, fpr) {
@@ -118,7 +116,6 @@ fn every_size_is_found_quickly() {
             }
         }
     }
-    assert!(begin.elapsed() < std::time::Duration::from_secs(5));
     assert_eq!(size(1, 1e-300).unwrap_err().parameter, "fpr");
 }
 
