@@ -630,7 +630,7 @@ dynamic!(
 );
 dynamic!(growing, Growing, |n, rate, hasher| Growing::with_hasher(n, rate, hasher).unwrap());
 dynamic!(growing_blocked, GrowingBlocked, |n, rate, hasher| {
-    Growing::blocked_with_hasher(n, rate, hasher).unwrap()
+    GrowingBlocked::with_hasher(n, rate, hasher).unwrap()
 });
 
 mod fuse {

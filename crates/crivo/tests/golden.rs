@@ -21,7 +21,7 @@ use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, FilterExt,
-    FilterSpec, FuseSpec, Growing, Quotient,
+    FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient,
 };
 use crivo::hash::{Family, SecretKey};
 use crivo::theory::fuse::Arity;
@@ -64,7 +64,7 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
             filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
         }),
         ("growing-blocked.crivo", {
-            filled(Growing::blocked_with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
+            filled(GrowingBlocked::with_hasher(100, 0.01, seeded).unwrap(), 5_000).into()
         }),
         ("bloom-farm-fingerprint.crivo", {
             filled(Bloom::with_hasher(100, 0.05, KeyHasher::farm_fingerprint()).unwrap(), 100)

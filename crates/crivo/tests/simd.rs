@@ -63,7 +63,7 @@ fn child() {
     for fpr in [0.1, 0.01, 1e-6] {
         let mut blocked = Blocked::new(3_000, fpr).unwrap();
         let new = (0..3_000u64).filter(|key| blocked.insert(key)).count();
-        let mut growing: GrowingBlocked = GrowingBlocked::blocked(1_024, fpr).unwrap();
+        let mut growing: GrowingBlocked = GrowingBlocked::new(1_024, fpr).unwrap();
         let new_to_chain = (0..3_000u64).filter(|key| growing.insert(key)).count();
         let mut quotient = Quotient::new(3_000, fpr).unwrap();
         quotient.try_extend(0..3_000u64).unwrap();

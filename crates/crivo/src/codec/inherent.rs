@@ -4,14 +4,13 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::{CodecError, DecodeError, FileError, Header, LoadOptions, Metadata, Persist};
-use crate::filter::growing::Stage;
-use crate::filter::{AnyFilter, AtomicBloom, Bloom, Growing, for_each_kind};
+use crate::filter::{AnyFilter, AtomicBloom, Bloom, for_each_kind};
 
 macro_rules! saved_and_loaded {
-    ($([$($parameters:tt)*] $filter:ty;)*) => {
+    ($($filter:ty;)*) => {
         $(
             /// Saving and loading: see [`codec`](crate::codec).
-            impl<$($parameters)*> $filter {
+            impl $filter {
                 /// Writes the filter to a file, in one step: anybody who reads it meanwhile, and
                 /// after a failure, finds the old file or the new one, whole.
                 ///
@@ -81,24 +80,16 @@ macro_rules! saved_and_loaded {
     };
 }
 
-/// The methods for every row of the table of kinds. A chain has them once for all its stages, so that
-/// the type of the stage can be inferred.
+/// The methods for every row of the table of kinds.
 macro_rules! saved_and_loaded_by_table {
     ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
-        $(saved_and_loaded_by_table! { $filter })*
-    };
-    (Growing) => {
-        saved_and_loaded! { [F: Stage] Growing<F>; }
-    };
-    (GrowingBlocked) => {};
-    ($filter:ident) => {
-        saved_and_loaded! { [] crate::filter::$filter; }
+        saved_and_loaded! { $(crate::filter::$filter;)* }
     };
 }
 for_each_kind!(saved_and_loaded_by_table);
 
 saved_and_loaded! {
-    [] AnyFilter;
+    AnyFilter;
 }
 
 /// Saving and loading, as a [`Bloom`] filter: see [`codec`](crate::codec).
@@ -148,5 +139,5 @@ impl AtomicBloom {
 
 #[cfg(test)]
 saved_and_loaded! {
-    [] super::mock::Mock;
+    super::mock::Mock;
 }

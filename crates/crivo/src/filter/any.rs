@@ -167,6 +167,6 @@ mod tests {
         is_loaded_as_itself(filled(Quotient::new(300, 0.01).unwrap()));
         is_loaded_as_itself(Fuse::build(0..300u64, 0.01).unwrap());
         is_loaded_as_itself(filled(Growing::new(100, 0.01).unwrap()));
-        is_loaded_as_itself(filled(Growing::blocked(100, 0.01).unwrap()));
+        is_loaded_as_itself(filled(GrowingBlocked::new(100, 0.01).unwrap()));
     }
 }

@@ -60,7 +60,7 @@ pub use error::{
     Full, Incompatible, NotPresent, Operation, OperationError, RebuildError, WrongKind,
 };
 pub use fuse::{Fuse, FuseError, FuseOptions, FuseSpec};
-pub use growing::{Growing, GrowingBlocked, GrowingSpec};
+pub use growing::{Growing, GrowingBlocked, GrowingChain, GrowingSpec};
 pub use kind::Kind;
 pub(crate) use kind::for_each_kind;
 pub use quotient::{Quotient, QuotientSpec};

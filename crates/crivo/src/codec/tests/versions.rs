@@ -3,7 +3,8 @@
 use super::*;
 use crate::filter::DynamicFilter;
 use crate::filter::{
-    Blocked, CountingBloom, Cuckoo, Fuse, Growing, OperationError, Quotient, RebuildError,
+    Blocked, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked, OperationError, Quotient,
+    RebuildError,
 };
 
 fn entries(metadata: &Metadata) -> Vec<(&str, &str)> {
@@ -142,7 +143,7 @@ fn metadata_survives_every_change_of_a_filter() {
     };
     let mut filters = mergeable();
     filters.push(Growing::new(1, 0.01).unwrap().into());
-    filters.push(Growing::blocked(1, 0.01).unwrap().into());
+    filters.push(GrowingBlocked::new(1, 0.01).unwrap().into());
     for filter in filters {
         let mut filter = with_entry(filter);
         filter.insert("eva").unwrap();

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::{Growing, MAX_STAGES, Stage as ChainStage, stage_capacity};
+use super::{GrowingChain, MAX_STAGES, Stage as ChainStage, stage_capacity};
 use crate::filter::FilterSpec;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crivo_core::Words;
@@ -41,7 +41,7 @@ struct Stage<L> {
     key_count: u64,
 }
 
-impl<F: ChainStage> Persist for Growing<F> {
+impl<F: ChainStage> Persist for GrowingChain<F> {
     type Layout = Layout<F::Layout>;
 
     fn parts(&self) -> Parts<'_> {

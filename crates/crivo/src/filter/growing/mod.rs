@@ -42,7 +42,7 @@
 //! capacity), and is what is taken. The last rate is in proportion to n^(log2 r), so that the
 //! price grows with log n. A stage that has just begun costs up to as much again.
 //!
-//! [`Growing::blocked`] makes a chain of [`Blocked`] filters: one cache line for each stage instead
+//! [`GrowingBlocked`] is a chain of [`Blocked`] filters: one cache line for each stage instead
 //! of several, and more bits, because the later stages have small rates, at which blocks cost most
 //! (at 1%: 14.5 bits per key after one stage, 18.0 after ten).
 //!
@@ -67,7 +67,7 @@ use std::fmt;
 
 use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods};
-use super::{Blocked, BlockedSpec, Bloom, BloomSpec, DynamicFilter, Filter, FilterSpec, Full};
+use super::{Blocked, Bloom, DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
 use crate::{BuildError, Digest, Key, KeyHasher};
 
@@ -110,8 +110,24 @@ const BATCH: usize = 256;
 /// let seen: Growing = ["ana", "bia"].into_iter().collect(); // at most 1% false positives
 /// assert!(seen.contains("ana"));
 /// ```
+pub type Growing = GrowingChain<Bloom>;
+
+/// A growing chain of blocked filters: faster to ask, and larger.
+///
+/// ```
+/// use crivo::filter::GrowingBlocked;
+///
+/// let mut seen = GrowingBlocked::new(1_024, 0.01)?;
+/// seen.extend(0..100_000u64);
+/// assert!(seen.contains(&77_777u64));
+/// assert!(seen.expected_fpr() < 0.01);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
+pub type GrowingBlocked = GrowingChain<Blocked>;
+
+/// A growing chain of filters: [`Growing`] or [`GrowingBlocked`].
 #[derive(Clone, PartialEq)]
-pub struct Growing<F = Bloom> {
+pub struct GrowingChain<F> {
     /// The oldest first; each has twice the capacity of the one before. Never empty.
     stages: Vec<F>,
     first_capacity: u64,
@@ -119,12 +135,11 @@ pub struct Growing<F = Bloom> {
     metadata: Metadata,
 }
 
-/// A chain of blocked filters: [`Growing::blocked`].
-pub type GrowingBlocked = Growing<Blocked>;
-
-impl Growing {
-    /// A filter with a false-positive rate of at most `fpr` for any number of keys, by XXH3 with seed 0. Its
-    /// first stage is for `first_capacity` keys, or 1,024 if that is less.
+impl<F: Stage> GrowingChain<F> {
+    /// A filter with a false-positive rate of at most `fpr` for any number of keys, by XXH3 with
+    /// seed 0. Its first stage is for `first_capacity` keys, or 1,024 if that is less.
+    ///
+    /// [`GrowingSpec`] has more ways to size one.
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
@@ -141,43 +156,11 @@ impl Growing {
         fpr: f64,
         hasher: KeyHasher,
     ) -> Result<Self, BuildError> {
-        GrowingSpec::<BloomSpec>::for_fpr(first_capacity, fpr)?.build(hasher)
+        GrowingSpec::<F::Spec>::for_fpr(first_capacity, fpr)?.build(hasher)
     }
 }
 
-impl Growing<Blocked> {
-    /// [`new`](Growing::new) with blocked filters for stages: faster to ask, and larger.
-    ///
-    /// ```
-    /// use crivo::filter::Growing;
-    ///
-    /// let mut seen = Growing::blocked(1_024, 0.01)?;
-    /// seen.extend(0..100_000u64);
-    /// assert!(seen.contains(&77_777u64));
-    /// assert!(seen.expected_fpr() < 0.01);
-    /// # Ok::<(), crivo::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
-    pub fn blocked(first_capacity: u64, fpr: f64) -> Result<Self, BuildError> {
-        Self::blocked_with_hasher(first_capacity, fpr, KeyHasher::default())
-    }
-
-    /// [`blocked`](Self::blocked) with another hash function.
-    ///
-    /// # Errors
-    /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
-    pub fn blocked_with_hasher(
-        first_capacity: u64,
-        fpr: f64,
-        hasher: KeyHasher,
-    ) -> Result<Self, BuildError> {
-        GrowingSpec::<BlockedSpec>::for_fpr(first_capacity, fpr)?.build(hasher)
-    }
-}
-
-impl<F: Stage> Growing<F> {
+impl<F: Stage> GrowingChain<F> {
     /// How many filters there are in the chain.
     pub fn stage_count(&self) -> usize {
         self.stages.len()
@@ -266,7 +249,7 @@ fn stage_capacity(first_capacity: u64, index: usize) -> u64 {
     first_capacity.saturating_mul(1 << index)
 }
 
-impl<F: Stage> Filter for Growing<F> {
+impl<F: Stage> Filter for GrowingChain<F> {
     /// The newest stage is asked first: it is for half of all keys.
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
@@ -313,7 +296,7 @@ impl<F: Stage> Filter for Growing<F> {
     }
 }
 
-impl<F: Stage> DynamicFilter for Growing<F> {
+impl<F: Stage> DynamicFilter for GrowingChain<F> {
     /// Makes the key with this digest a member. It never fails.
     ///
     /// If there is no memory for another stage, the last takes more keys than it is made for: then,
@@ -336,19 +319,19 @@ impl<F: Stage> DynamicFilter for Growing<F> {
 }
 
 read_methods!(
-    Growing<F> where [F: Stage],
+    GrowingChain<F> where [F: Stage],
     hasher: |filter| filter.hasher(),
     example: "let mut filter = crivo::filter::Growing::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
 );
 insert_methods!(
-    Growing<F> where [F: Stage],
+    GrowingChain<F> where [F: Stage],
     example: "let mut filter = crivo::filter::Growing::new(1_000, 0.01)?;",
 );
 
-operations!(Growing<Bloom>: insert, fill);
-operations!(Growing<Blocked>: insert, fill);
+operations!(Growing: insert, fill);
+operations!(GrowingBlocked: insert, fill);
 
-impl<F: Stage> fmt::Debug for Growing<F> {
+impl<F: Stage> fmt::Debug for GrowingChain<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, F::CHAIN_NAME, self, None)
     }

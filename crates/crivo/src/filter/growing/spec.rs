@@ -1,6 +1,6 @@
 //! The dimensions of a growing filter: those of its first stage, and the FPR of all stages.
 
-use super::{Growing, MAX_STAGES, MIN_CAPACITY, Stage, TIGHTENING, any_of, stage_capacity};
+use super::{GrowingChain, MAX_STAGES, MIN_CAPACITY, Stage, TIGHTENING, any_of, stage_capacity};
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{BloomSpec, Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
@@ -8,7 +8,7 @@ use crate::theory::digest;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 use crivo_core::check::{check_fpr, check_keys};
 
-/// The specification of a [`Growing`] filter: its first stage, and the FPR that it keeps.
+/// The specification of a [`Growing`](super::Growing) filter: its first stage, and the FPR that it keeps.
 ///
 /// ```
 /// use crivo::filter::{BloomSpec, FilterSpec, GrowingSpec};
@@ -57,7 +57,7 @@ pub(super) fn stage_fpr(fpr: f64, index: usize) -> f64 {
 }
 
 impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
-    type Filter = Growing<S::Filter>;
+    type Filter = GrowingChain<S::Filter>;
 
     const KIND: Kind = <S::Filter as Stage>::CHAIN;
 
@@ -122,8 +122,8 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
         self.fpr
     }
 
-    fn build(&self, hasher: KeyHasher) -> Result<Growing<S::Filter>, BuildError> {
-        Ok(Growing {
+    fn build(&self, hasher: KeyHasher) -> Result<GrowingChain<S::Filter>, BuildError> {
+        Ok(GrowingChain {
             stages: vec![self.first.build(hasher)?],
             first_capacity: self.first.capacity(),
             fpr: self.fpr,
@@ -135,7 +135,7 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
         &self,
         hasher: KeyHasher,
         digests: Vec<Digest>,
-    ) -> Result<Growing<S::Filter>, SpecError> {
+    ) -> Result<GrowingChain<S::Filter>, SpecError> {
         build_one_by_one(self, hasher, digests)
     }
 }

@@ -39,7 +39,11 @@ fn stages_double_and_all_together_stay_below_the_rate() {
 
 /// Twenty filters of `n` keys lie within six standard errors of theory, which is below 2%: by
 /// Student's distribution this fails by chance once in 100,000 times.
-fn has_the_rate_of_theory<F: Stage>(n: u64, queries: u64, begin: impl Fn(KeyHasher) -> Growing<F>) {
+fn has_the_rate_of_theory<F: Stage>(
+    n: u64,
+    queries: u64,
+    begin: impl Fn(KeyHasher) -> GrowingChain<F>,
+) {
     let filled = |seed| {
         let mut filter = begin(KeyHasher::xxh3(seed));
         filter.extend(0..n);
@@ -66,7 +70,7 @@ fn the_measured_rate_is_that_of_theory() {
         Growing::with_hasher(1_024, 0.02, hasher).unwrap()
     });
     has_the_rate_of_theory(1_024 * 15, 50_000, |hasher| {
-        Growing::blocked_with_hasher(1_024, 0.02, hasher).unwrap()
+        GrowingBlocked::with_hasher(1_024, 0.02, hasher).unwrap()
     });
 }
 

@@ -105,7 +105,7 @@ fn a_growing_filter_errs_as_its_specification_says_at_every_size() {
 
 #[test]
 fn constructors_build_what_specifications_say() {
-    use crate::filter::{Blocked, Bloom, CountingBloom, Cuckoo, Growing, Quotient};
+    use crate::filter::{Blocked, Bloom, CountingBloom, Cuckoo, Growing, GrowingBlocked, Quotient};
     let hasher = KeyHasher::default();
     for (keys, fpr) in [(1, 0.5), (100, 0.1), (5_000, 0.001)] {
         let built: [AnyFilter; 7] = [
@@ -115,7 +115,7 @@ fn constructors_build_what_specifications_say() {
             Cuckoo::new(keys, fpr).unwrap().into(),
             Quotient::new(keys, fpr).unwrap().into(),
             Growing::new(keys, fpr).unwrap().into(),
-            Growing::blocked(keys, fpr).unwrap().into(),
+            GrowingBlocked::new(keys, fpr).unwrap().into(),
         ];
         for ours in built {
             let spec = Spec::for_fpr(ours.kind(), keys, fpr).unwrap();
