@@ -1,0 +1,90 @@
+//! The table of formats.
+
+use crivo::BuildError;
+use crivo::filter::Operation;
+
+use crate::{ForeignFilter, FormatError, KeyType};
+
+/// One format: what it is called, what it can do, and how it is read and made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Format {
+    /// The name for people and command lines, such as `spark`.
+    pub name: &'static str,
+    /// The system and its versions, in a few words.
+    pub description: &'static str,
+    /// How a file of this format can be told from others.
+    pub recognition: Recognition,
+    /// The types of its keys. With [`KeyType::Bytes`] also [`KeyType::Hex`] can be asked for.
+    pub key_types: &'static [KeyType],
+    /// What can be done with its filters, besides reading and asking.
+    pub operations: &'static [Operation],
+    /// Reads a filter.
+    pub read: ReadFunction,
+    /// Makes a filter.
+    pub create: Create,
+}
+
+/// Reads a filter of one format from the bytes of its file.
+pub type ReadFunction = fn(&[u8], &ReadOptions) -> Result<Box<dyn ForeignFilter>, FormatError>;
+
+/// How a file of a format can be told from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recognition {
+    /// It begins with bytes that no other format has.
+    Magic(&'static [u8]),
+    /// Its length follows from its header, which few other files satisfy by chance.
+    Structure,
+    /// Nearly any bytes could be a file of this format.
+    Nothing,
+}
+
+/// How a filter of a format is made.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Create {
+    /// An empty one, for a number of keys and a false-positive rate, which is then filled.
+    Empty(fn(u64, f64) -> Result<Box<dyn ForeignFilter>, BuildError>),
+    /// From all its keys at once.
+    NotByInsertion,
+}
+
+/// What some formats need to be known that is not in their files.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {}
+
+impl Format {
+    /// Whether keys of this type can be asked for.
+    pub fn has_keys_of(&self, key_type: KeyType) -> bool {
+        let key_type = if key_type == KeyType::Hex { KeyType::Bytes } else { key_type };
+        self.key_types.contains(&key_type)
+    }
+}
+
+/// Every format, in the order of the documentation.
+pub static FORMATS: &[Format] = &[];
+
+/// The format with this name.
+pub fn by_name(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The formats that `bytes` may be a file of.
+///
+/// If they begin with the magic of a format, it is that one. Otherwise it is every format whose
+/// reader takes them, but for those that take nearly anything.
+pub fn recognise(bytes: &[u8]) -> Vec<&'static Format> {
+    let has_magic = |format: &&Format| match format.recognition {
+        Recognition::Magic(magic) => bytes.starts_with(magic),
+        _ => false,
+    };
+    if let Some(format) = FORMATS.iter().find(has_magic) {
+        return vec![format];
+    }
+    let is_possible = |format: &&Format| {
+        format.recognition == Recognition::Structure
+            && (format.read)(bytes, &ReadOptions::default()).is_ok()
+    };
+    FORMATS.iter().filter(is_possible).collect()
+}
