@@ -3,7 +3,7 @@
 use crivo::BuildError;
 use crivo::filter::Operation;
 
-use crate::{ForeignFilter, FormatError, KeyType};
+use crate::{ChangeError, ForeignFilter, FormatError, KeyType, TypedKey};
 
 /// One format: what it is called, what it can do, and how it is read and made.
 #[derive(Debug)]
@@ -39,15 +39,29 @@ pub enum Recognition {
     Nothing,
 }
 
+impl Recognition {
+    /// What the table of the documentation says.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Magic(_) => "magic",
+            Self::Structure => "structure",
+            Self::Nothing => "no",
+        }
+    }
+}
+
 /// How a filter of a format is made.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Create {
     /// An empty one, for a number of keys and a false-positive rate, which is then filled.
     Empty(fn(u64, f64) -> Result<Box<dyn ForeignFilter>, BuildError>),
-    /// From all its keys at once.
-    NotByInsertion,
+    /// From all its keys at once, which are few enough to be in memory.
+    FromKeys(BuildFunction),
 }
+
+/// Makes a filter of one format from all its keys.
+pub type BuildFunction = fn(&[TypedKey<'_>]) -> Result<Box<dyn ForeignFilter>, ChangeError>;
 
 /// What some formats need to be known that is not in their files.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +77,16 @@ impl Format {
 }
 
 /// Every format, in the order of the documentation.
-pub static FORMATS: &[Format] = &[];
+pub static FORMATS: &[Format] = &[
+    #[cfg(feature = "spark")]
+    crate::spark::V1_FORMAT,
+    #[cfg(feature = "spark")]
+    crate::spark::V2_FORMAT,
+    #[cfg(feature = "guava")]
+    crate::guava::MITZ64_FORMAT,
+    #[cfg(feature = "guava")]
+    crate::guava::MITZ32_FORMAT,
+];
 
 /// The format with this name.
 pub fn by_name(name: &str) -> Option<&'static Format> {

@@ -21,10 +21,21 @@
 //! - *One table of formats*: [`FORMATS`], with name, key types, abilities and reader of each.
 //!   [`recognise`] goes through it.
 
+// What several formats share is not used where only some of them are asked for.
+#![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports, unused_macros))]
+
+mod bits;
+mod bytes;
 mod error;
 mod filter;
 mod format;
 mod key;
+mod methods;
+
+#[cfg(feature = "guava")]
+pub mod guava;
+#[cfg(feature = "spark")]
+pub mod spark;
 
 pub use error::{ChangeError, FormatError, KeyTypeError, ParseKeyError};
 pub use filter::ForeignFilter;

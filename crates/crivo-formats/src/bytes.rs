@@ -1,0 +1,59 @@
+//! Numbers in the byte order of their format, and lengths that are checked before they are used.
+
+// Formats of Java's and Go's systems are big-endian on every machine.
+#![allow(clippy::big_endian_bytes)]
+
+use crivo_core::wire::Reader;
+
+use crate::FormatError;
+
+/// A reader of headers, and of the table behind them.
+pub(crate) struct Header<'a> {
+    whole: &'a [u8],
+    rest: Reader<'a>,
+}
+
+/// Functions that read one number, and functions that append one.
+macro_rules! numbers {
+    ($($read:ident $put:ident $number:ty, $from:ident $to:ident;)*) => {
+        impl Header<'_> {
+            $(pub(crate) fn $read(&mut self) -> Result<$number, FormatError> {
+                Ok(<$number>::$from(self.rest.array()?))
+            })*
+        }
+        $(pub(crate) fn $put(bytes: &mut Vec<u8>, number: $number) {
+            bytes.extend(number.$to());
+        })*
+    };
+}
+
+numbers! {
+    u8 put_u8 u8, from_le_bytes to_le_bytes;
+    be_u32 put_be_u32 u32, from_be_bytes to_be_bytes;
+}
+
+impl<'a> Header<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { whole: bytes, rest: Reader::new(bytes) }
+    }
+
+    /// The bytes that are left, which must be `count` times `size`.
+    pub(crate) fn table(mut self, count: u64, size: u64) -> Result<&'a [u8], FormatError> {
+        let header = (self.whole.len() - self.rest.remaining()) as u64;
+        let found = self.whole.len() as u64;
+        let expected = count.saturating_mul(size).saturating_add(header);
+        if expected != found {
+            return Err(FormatError::Length { expected, found });
+        }
+        Ok(self.rest.take(self.rest.remaining())?)
+    }
+}
+
+/// Words of 64 bits, big-endian. The length of the bytes is a multiple of eight.
+pub(crate) fn be_words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_be_bytes(*word))
+}
+
+pub(crate) fn put_be_words(bytes: &mut Vec<u8>, words: &[u64]) {
+    bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+}
