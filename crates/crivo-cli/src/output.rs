@@ -1,9 +1,12 @@
 //! Data on standard output, messages on standard error.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use crivo_core::file;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -37,6 +40,25 @@ pub(crate) fn data() -> BufWriter<Data> {
 }
 
 /// Prints text to standard output. Colours are stripped unless it is a terminal.
+/// The file `path` with what `write` writes: it replaces an old one when it is complete, or not at all.
+pub(crate) fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut failure = None;
+    let replaced = file::replace(path, |file| {
+        let mut out = BufWriter::new(file);
+        match write(&mut out) {
+            Ok(()) => out.flush(),
+            Err(error) => {
+                failure = Some(error);
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+    });
+    failure.map_or_else(|| replaced.map_err(Error::writing(path)), Err)
+}
+
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     check_open()

@@ -9,7 +9,7 @@ use crivo_hyphen::Exception;
 use crate::StudyError;
 use crate::random::{RandomStrings, random_stream};
 use crate::settings::{Options, Scale};
-use crate::words::Words;
+use crate::words::WordList;
 
 /// Receives the progress of a study. All methods do nothing by default; `()` ignores everything.
 pub trait Progress {
@@ -51,7 +51,7 @@ pub(crate) fn remove_leftovers(directory: &Path) {
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub(crate) options: &'a Options,
-    pub(crate) words: &'a Words,
+    pub(crate) words: &'a WordList,
     pub(crate) exceptions: Option<&'a [Exception]>,
     pub(crate) directory: &'a Path,
     pub(crate) progress: &'a dyn Progress,
@@ -88,7 +88,7 @@ impl<'a> Context<'a> {
     }
 
     /// The words.
-    pub fn words(&self) -> &'a Words {
+    pub fn words(&self) -> &'a WordList {
         self.words
     }
 

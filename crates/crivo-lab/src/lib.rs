@@ -57,7 +57,7 @@ pub use error::StudyError;
 pub use random::{RandomStrings, random_stream};
 pub use settings::{ListIdentity, Options, Scale, Settings};
 pub use study::Study;
-pub use words::{WORDS_LICENCE, Words};
+pub use words::{WORDS_LICENCE, WordList};
 
 /// The examples of the project's README: this crate knows every crate that they use.
 #[cfg(doctest)]

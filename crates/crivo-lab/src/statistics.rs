@@ -13,7 +13,7 @@ pub const FALSE_ALARM: f64 = 0.01;
 
 /// A value and its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
+pub struct PointEstimate {
     /// The value.
     pub value: f64,
     /// The lower end.
@@ -22,7 +22,7 @@ pub struct Estimate {
     pub high: f64,
 }
 
-impl Estimate {
+impl PointEstimate {
     /// Whether the interval contains `value`.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
@@ -42,10 +42,10 @@ pub fn proportion(
     successes: u64,
     trials: u64,
     confidence: f64,
-) -> Result<Estimate, ParameterError> {
+) -> Result<PointEstimate, ParameterError> {
     let interval = interval::exact(successes, trials, confidence)?;
     let value = successes as f64 / trials as f64;
-    Ok(Estimate { value, low: interval.low, high: interval.high })
+    Ok(PointEstimate { value, low: interval.low, high: interval.high })
 }
 
 /// A proportion over several samples of equal size, such as the queries to each of many filters, with
@@ -63,14 +63,14 @@ pub fn proportion_of_samples(
     trials: u64,
     (successes, squares): (u64, u64),
     confidence: f64,
-) -> Result<Estimate, ParameterError> {
+) -> Result<PointEstimate, ParameterError> {
     let exact = proportion(successes, trials, confidence)?;
     let (count, sum) = (f64::from(samples), successes as f64);
     let variation = (squares as f64 - sum * sum / count).max(0.0);
     let error = (variation * count / (count - 1.0)).sqrt() / trials as f64;
     let half = student(count - 1.0, confidence).map_or(0.0, |quantile| quantile * error);
     let (low, high) = (exact.value - half, exact.value + half);
-    Ok(Estimate { value: exact.value, low: exact.low.min(low), high: exact.high.max(high) })
+    Ok(PointEstimate { value: exact.value, low: exact.low.min(low), high: exact.high.max(high) })
 }
 
 /// The half width of Student's interval in standard errors, if there are degrees of freedom.
@@ -85,19 +85,19 @@ pub fn mean(sample: &[f64]) -> f64 {
 }
 
 /// The mean with Student's interval. A single value has no interval: its ends are the value.
-pub fn mean_interval(sample: &[f64], confidence: f64) -> Estimate {
+pub fn mean_interval(sample: &[f64], confidence: f64) -> PointEstimate {
     let value = mean(sample);
     let count = sample.len() as f64;
     let squares: f64 = sample.iter().map(|x| (x - value).powi(2)).sum();
     let half = student(count - 1.0, confidence)
         .map_or(0.0, |quantile| quantile * (squares / (count * (count - 1.0))).sqrt());
-    Estimate { value, low: value - half, high: value + half }
+    PointEstimate { value, low: value - half, high: value + half }
 }
 
 /// A value with its normal interval, from a known standard error.
-pub fn normal_interval(value: f64, standard_error: f64, confidence: f64) -> Estimate {
+pub fn normal_interval(value: f64, standard_error: f64, confidence: f64) -> PointEstimate {
     let half = Normal::standard().inverse_cdf(0.5 + confidence / 2.0) * standard_error;
-    Estimate { value, low: value - half, high: value + half }
+    PointEstimate { value, low: value - half, high: value + half }
 }
 
 /// The observed standard deviation of `count` values, with its normal interval for large samples. The
@@ -111,7 +111,7 @@ pub fn deviation_interval(
     count: u64,
     excess_kurtosis: f64,
     confidence: f64,
-) -> Estimate {
+) -> PointEstimate {
     let count = count.max(2) as f64;
     let variation = (2.0 / (count - 1.0) + excess_kurtosis / count).max(0.0);
     normal_interval(deviation, deviation * variation.sqrt() / 2.0, confidence)
@@ -120,16 +120,16 @@ pub fn deviation_interval(
 /// The median, with a distribution-free interval between two order statistics: each value is below
 /// the median with probability ½, so ranks follow the binomial distribution. With too few values it is
 /// their whole range, at a lower confidence than requested: see [`median_miss`].
-pub fn median_interval(sample: &[f64], confidence: f64) -> Estimate {
+pub fn median_interval(sample: &[f64], confidence: f64) -> PointEstimate {
     let mut ordered = sample.to_vec();
     ordered.sort_by(f64::total_cmp);
     let count = ordered.len();
     if count == 0 {
-        return Estimate { value: 0.0, low: 0.0, high: 0.0 };
+        return PointEstimate { value: 0.0, low: 0.0, high: 0.0 };
     }
     let value = (ordered[(count - 1) / 2] + ordered[count / 2]) / 2.0;
     let (rank, _) = median_rank(count, confidence);
-    Estimate { value, low: ordered[rank], high: ordered[count - 1 - rank] }
+    PointEstimate { value, low: ordered[rank], high: ordered[count - 1 - rank] }
 }
 
 /// The probability that the [`median_interval`] of `count` values misses the median: at most
@@ -167,7 +167,7 @@ pub struct Line {
     /// The value at 0.
     pub intercept: f64,
     /// The slope, with Student's interval.
-    pub slope: Estimate,
+    pub slope: PointEstimate,
 }
 
 impl Line {
@@ -191,7 +191,7 @@ pub fn regression(points: &[(f64, f64)], confidence: f64) -> Line {
         Some(quantile) if spread > 0.0 => quantile * (residues / (count - 2.0) / spread).sqrt(),
         _ => 0.0,
     };
-    Line { intercept, slope: Estimate { value: slope, low: slope - half, high: slope + half } }
+    Line { intercept, slope: PointEstimate { value: slope, low: slope - half, high: slope + half } }
 }
 
 /// The number of trials of each of two proportions for a two-sided test of their difference at `level`
@@ -224,7 +224,7 @@ mod tests {
         let estimate = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95);
         assert!((estimate.value - 3.0).abs() < 1e-12);
         assert!((estimate.high - 3.0 - 1.9632).abs() < 1e-3, "{estimate:?}");
-        assert_eq!(mean_interval(&[2.0], 0.95), Estimate { value: 2.0, low: 2.0, high: 2.0 });
+        assert_eq!(mean_interval(&[2.0], 0.95), PointEstimate { value: 2.0, low: 2.0, high: 2.0 });
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::context::{Context, Progress, remove_leftovers};
 use crate::data::{Dataset, prepare_directory};
 use crate::experiments::{self, Experiment};
 use crate::settings::{ListIdentity, Options, Settings};
-use crate::words::Words;
+use crate::words::WordList;
 use crate::{StudyError, report};
 
 /// The user's exceptions to hyphenation.
@@ -44,7 +44,7 @@ impl OwnExceptions {
 pub struct Study {
     experiments: Vec<&'static dyn Experiment>,
     options: Options,
-    words: Words,
+    words: WordList,
     exceptions: Option<OwnExceptions>,
 }
 
@@ -64,9 +64,9 @@ impl Study {
         // In the order of the report, each once.
         let is_chosen = |one: &&dyn Experiment| chosen.iter().any(|any| any.name() == one.name());
         let experiments = experiments::ALL.iter().copied().filter(is_chosen).collect();
-        let words = options.words.as_deref().map(Words::read).transpose()?;
+        let words = options.words.as_deref().map(WordList::read).transpose()?;
         let exceptions = options.exceptions.as_deref().map(OwnExceptions::read).transpose()?;
-        let words = words.unwrap_or_else(Words::embedded);
+        let words = words.unwrap_or_else(WordList::embedded);
         Ok(Self { experiments, options, words, exceptions })
     }
 

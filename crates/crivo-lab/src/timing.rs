@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plot::percent;
 use crate::statistics::{
-    CONFIDENCE, Estimate, FALSE_ALARM, mean_interval, median_interval, median_miss,
+    CONFIDENCE, FALSE_ALARM, PointEstimate, mean_interval, median_interval, median_miss,
 };
 use crate::{StudyError, random_stream};
 
@@ -200,13 +200,13 @@ impl Samples<'_> {
     }
 
     /// The mean time of a contender with its 95% interval.
-    pub fn mean(&self, task: &str, x: f64, contender: &str) -> Option<Estimate> {
+    pub fn mean(&self, task: &str, x: f64, contender: &str) -> Option<PointEstimate> {
         let times = self.times(task, x, contender);
         (!times.is_empty()).then(|| mean_interval(&times, CONFIDENCE))
     }
 
     /// The median time of a contender with its 95% interval.
-    pub fn median(&self, task: &str, x: f64, contender: &str) -> Option<Estimate> {
+    pub fn median(&self, task: &str, x: f64, contender: &str) -> Option<PointEstimate> {
         let times = self.times(task, x, contender);
         (!times.is_empty()).then(|| median_interval(&times, CONFIDENCE))
     }
@@ -219,7 +219,7 @@ impl Samples<'_> {
         contender: &str,
         baseline: &str,
         confidence: f64,
-    ) -> Option<Estimate> {
+    ) -> Option<PointEstimate> {
         let times = self.times(task, x, contender);
         let baselines = self.times(task, x, baseline);
         let ratios: Vec<f64> = times.iter().zip(&baselines).map(|(a, b)| a / b).collect();
@@ -238,8 +238,8 @@ impl Samples<'_> {
     ) -> Option<Comparison> {
         let ratio = self.ratio(task, x, contender, baseline, confidence)?;
         Some(match ratio {
-            Estimate { high, .. } if high < 1.0 => Comparison::Faster,
-            Estimate { low, .. } if low > 1.0 => Comparison::Slower,
+            PointEstimate { high, .. } if high < 1.0 => Comparison::Faster,
+            PointEstimate { low, .. } if low > 1.0 => Comparison::Slower,
             _ => Comparison::Open,
         })
     }

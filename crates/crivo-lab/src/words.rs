@@ -17,19 +17,19 @@ pub const WORDS_LICENCE: &str = include_str!("../assets/words-licence.txt");
 /// A list of words, without empty lines and repetitions, in the order of the file.
 ///
 /// ```
-/// use crivo_lab::Words;
+/// use crivo_lab::WordList;
 ///
-/// let words = Words::embedded();
+/// let words = WordList::embedded();
 /// assert!(words.iter().count() > 300_000);
 /// assert_eq!(words.name(), "SCOWL, American English, huge");
 /// ```
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct WordList {
     name: String,
     words: Vec<String>,
 }
 
-impl Words {
+impl WordList {
     /// The embedded list: 348,454 English words.
     pub fn embedded() -> Self {
         let mut text = String::new();
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_embedded_list_is_complete() {
-        let words = Words::embedded();
+        let words = WordList::embedded();
         assert_eq!(words.count(), 348_454);
         assert!(words.iter().any(|word| word == "hyphenation"));
         assert!(WORDS_LICENCE.contains("Kevin Atkinson"));
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn empty_lines_and_repetitions_are_dropped() {
-        let words = Words::of_text("test", "ana\r\n\n bia \nana\n");
+        let words = WordList::of_text("test", "ana\r\n\n bia \nana\n");
         assert_eq!(words.iter().collect::<Vec<_>>(), ["ana", "bia"]);
         assert_eq!(words.sample(5), ["ana", "bia"]);
         assert_eq!(words.sample(1), ["ana"]);

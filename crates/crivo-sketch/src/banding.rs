@@ -118,6 +118,23 @@ pub struct Goal {
     pub bits: SignatureBits,
 }
 
+/// Why there are no bands for a [`Goal`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GoalError {
+    /// A number is out of range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// No bands of that many values have the recall at the threshold.
+    #[error(
+        "no bands of at most {max_values} values have this recall at this threshold; allow more values, raise the threshold or lower the recall"
+    )]
+    OutOfReach {
+        /// The maximum number of values.
+        max_values: u32,
+    },
+}
+
 impl Goal {
     /// Requirements for signatures of up to 256 whole values.
     pub const fn new(threshold: f64, recall: f64) -> Self {
@@ -131,10 +148,11 @@ impl Goal {
     /// # Errors
     /// If the threshold is not above 0 and at most 1, the recall is not strictly between 0 and 1,
     /// or no bands within `max_values` reach it.
-    pub fn plan(&self) -> Result<BandingPlan, ParameterError> {
+    pub fn plan(&self) -> Result<BandingPlan, GoalError> {
         let Self { threshold, recall, max_values, bits } = *self;
         if !(threshold > 0.0 && threshold <= 1.0) {
-            return Err(ParameterError::of_real("threshold", threshold, "above 0 and at most 1"));
+            let error = ParameterError::of_real("threshold", threshold, "above 0 and at most 1");
+            return Err(error.into());
         }
         check_open_unit("recall", recall)?;
         check_range("max values", max_values, 1..=MAX_VALUES, "from 1 to 4096")?;
@@ -143,10 +161,7 @@ impl Goal {
             .map_while(|rows| self.min_bands(rows))
             .map(|banding| self.assess(banding))
             .min_by(|a, b| a.false_positive_mass.total_cmp(&b.false_positive_mass))
-            .ok_or_else(|| {
-                let allowed = "more: no bands of so few values have this recall at this threshold";
-                ParameterError::new("max values", max_values, allowed)
-            })
+            .ok_or(GoalError::OutOfReach { max_values })
     }
 
     /// The minimum number of bands of `rows` values that have the recall, if there are enough values.
@@ -257,13 +272,17 @@ mod tests {
 
     #[test]
     fn bad_goals_are_named() {
-        let parameter = |goal: Goal| goal.plan().unwrap_err().parameter;
+        let parameter = |goal: Goal| match goal.plan() {
+            Err(GoalError::Parameter(error)) => error.parameter,
+            other => panic!("{other:?}"),
+        };
         assert_eq!(parameter(Goal::new(0.0, 0.9)), "threshold");
         assert_eq!(parameter(Goal::new(f64::NAN, 0.9)), "threshold");
         assert_eq!(parameter(Goal::new(0.5, 1.0)), "recall");
         assert_eq!(parameter(Goal { max_values: 0, ..Goal::new(0.5, 0.9) }), "max values");
         // ln(0.001)/ln(0.99) = 687 bands of one value.
-        assert_eq!(parameter(Goal::new(0.01, 0.999)), "max values");
+        let out_of_reach = GoalError::OutOfReach { max_values: 256 };
+        assert_eq!(Goal { max_values: 256, ..Goal::new(0.01, 0.999) }.plan(), Err(out_of_reach));
         assert!(Goal { max_values: 688, ..Goal::new(0.01, 0.999) }.plan().is_ok());
         assert!(Banding::new(4_096, 2).is_err() && Banding::new(0, 1).is_err());
     }
@@ -298,7 +317,7 @@ mod tests {
                     prop_assert!(plan.banding.value_count() <= max_values);
                     prop_assert!(plan.false_positive_mass <= best.false_positive_mass + 1e-12);
                 }
-                (Err(error), None) => prop_assert_eq!(error.parameter, "max values"),
+                (Err(error), None) => prop_assert_eq!(error, GoalError::OutOfReach { max_values }),
                 (plan, best) => prop_assert!(false, "{plan:?}, but {best:?}"),
             }
         }

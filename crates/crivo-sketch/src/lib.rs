@@ -83,7 +83,7 @@ mod sketcher;
 
 pub mod admission;
 
-pub use banding::{Banding, BandingPlan, Goal};
+pub use banding::{Banding, BandingPlan, Goal, GoalError};
 pub use curve::one_permutation_candidates;
 pub use estimate::SimilarityEstimate;
 pub use index::{IndexError, Similar, SimilarityIndex};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anstyle::Style;
 use clap::{Args, ValueHint};
 use crivo::codec::{self, Header};
-use crivo::filter::{AnyFilter, Capabilities, DynamicFilter};
+use crivo::filter::{AnyFilter, Capabilities, Cells, DynamicFilter, Occupancy};
 use crivo::hash::Family;
 use serde::Serialize;
 
@@ -150,8 +150,9 @@ impl InspectReport {
                 }
                 Some(capacity) => line("capacity", human::count(capacity)),
             }
-            if let Some(load) = details.load {
-                line("load", format!("{} {}", human::percent(load), load_unit(filter)));
+            if let Some(occupancy) = filter.occupancy() {
+                let share = human::percent(occupancy.share());
+                line("load", format!("{share} {}", of_what(occupancy)));
             }
             line("bits per key", format!("{:.2}", details.bits_per_key));
             let at_capacity = human::percentage(details.expected_fpr_at_capacity);
@@ -177,7 +178,7 @@ impl InspectReport {
 }
 
 impl StageDetails {
-    fn of(stage: &impl DynamicFilter) -> Self {
+    fn of(stage: &dyn DynamicFilter) -> Self {
         Self {
             keys: stage.key_count(),
             capacity: stage.capacity(),
@@ -197,21 +198,14 @@ impl FilterDetails {
             expected_fpr_at_capacity,
             ..
         } = FilterSummary::of(filter);
-        let stages = match filter {
-            AnyFilter::Growing(filter) => filter.stages().iter().map(StageDetails::of).collect(),
-            AnyFilter::GrowingBlocked(filter) => {
-                filter.stages().iter().map(StageDetails::of).collect()
-            }
-            _ => Vec::new(),
-        };
         Self {
             capacity,
             size_bytes,
             bits_per_key,
             expected_fpr,
             expected_fpr_at_capacity,
-            load: load(filter),
-            stages,
+            load: filter.occupancy().map(|occupancy| occupancy.share()),
+            stages: filter.stages().into_iter().map(StageDetails::of).collect(),
         }
     }
 
@@ -231,54 +225,13 @@ impl FilterDetails {
     }
 }
 
-/// The used share of the table.
-fn load(filter: &AnyFilter) -> Option<f64> {
-    let share = |part: u64, whole: u64| Some(part as f64 / whole as f64);
-    match filter {
-        AnyFilter::Bloom(filter) => share(filter.count_set_bits(), filter.size_in_bits()),
-        AnyFilter::Blocked(filter) => share(filter.count_set_bits(), filter.size_in_bits()),
-        AnyFilter::Counting(filter) => {
-            let used = filter.counters().filter(|&counter| counter > 0).count();
-            share(used as u64, filter.counter_count())
-        }
-        AnyFilter::Cuckoo(filter) => Some(filter.load_factor()),
-        AnyFilter::Quotient(filter) => share(filter.key_count(), filter.slot_count()),
-        _ => None,
-    }
-}
-
-/// What the load is a share of.
-fn load_unit(filter: &AnyFilter) -> String {
-    match filter {
-        AnyFilter::Bloom(filter) => {
-            format!(
-                "of {} are set, {} per key",
-                human::counted(filter.size_in_bits(), "bit"),
-                filter.probes()
-            )
-        }
-        AnyFilter::Blocked(filter) => {
-            format!(
-                "of {} are set, {} per key",
-                human::counted(filter.size_in_bits(), "bit"),
-                filter.probes()
-            )
-        }
-        AnyFilter::Counting(filter) => format!(
-            "of {} are above 0, {} per key",
-            human::counted(filter.counter_count(), "counter"),
-            filter.probes()
-        ),
-        AnyFilter::Cuckoo(filter) => format!(
-            "of {} are taken, {} bits each",
-            human::counted(filter.slot_count(), "slot"),
-            filter.fingerprint_bits()
-        ),
-        AnyFilter::Quotient(filter) => format!(
-            "of {} are taken, {} bits each",
-            human::counted(filter.slot_count(), "slot"),
-            filter.remainder_bits()
-        ),
-        _ => String::new(),
-    }
+/// What the occupancy is a share of.
+fn of_what(Occupancy { total, cells, .. }: Occupancy) -> String {
+    let (cell, state, share) = match cells {
+        Cells::Bits { probes } => ("bit", "set", format!("{probes} per key")),
+        Cells::Counters { probes } => ("counter", "above 0", format!("{probes} per key")),
+        Cells::Slots { bits } => ("slot", "taken", format!("{bits} bits each")),
+        _ => ("cell", "used", String::new()),
+    };
+    format!("of {} are {state}, {share}", human::counted(total, cell))
 }

@@ -41,9 +41,11 @@ impl ManArgs {
             fs::create_dir_all(&directory).map_err(Error::writing(&directory))?;
             for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
                 let path = directory.join(page_of(command).get_filename());
-                render(command)
-                    .and_then(|page| fs::write(&path, page))
-                    .map_err(Error::writing(&path))?;
+                output::replace_file(&path, |out| {
+                    render(command)
+                        .and_then(|page| out.write_all(&page))
+                        .map_err(Error::writing(&path))
+                })?;
             }
             return Ok(Status::Success);
         }

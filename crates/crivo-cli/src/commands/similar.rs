@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo_sketch::{BandingPlan, Goal, Shingles, SignatureBits, Sketcher};
+use crivo_sketch::{BandingPlan, Goal, GoalError, Shingles, SignatureBits, Sketcher};
 use serde::Serialize;
 
 use self::collection::{Collection, Location, SearchResult};
@@ -121,14 +121,14 @@ impl SimilarArgs {
         let goal =
             Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
         let [few, many] = MAX_VALUES.map(|max_values| Goal { max_values, ..goal }.plan());
-        few.or(many).map_err(|error| match error.parameter {
-            "max values" => Error::new(format_args!(
+        few.or(many).map_err(|error| match error {
+            GoalError::OutOfReach { .. } => Error::new(format_args!(
                 "no signature finds {} of the pairs with a similarity of {}; raise --threshold or \
                  lower --recall",
                 human::percentage(self.recall),
                 self.threshold
             )),
-            _ => Error::from(error),
+            _ => Error::new(error),
         })
     }
 

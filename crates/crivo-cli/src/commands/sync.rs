@@ -3,8 +3,7 @@
 mod lines;
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -98,16 +97,9 @@ impl SyncArgs {
         found: SyncResult,
     ) -> Result<(), Error> {
         match &self.output {
-            Some(path) => {
-                let out = File::create(path).map_err(Error::writing(path))?;
-                print_difference(
-                    BufWriter::new(out),
-                    file,
-                    received_lines,
-                    found,
-                    Error::writing(path),
-                )
-            }
+            Some(path) => output::replace_file(path, |out| {
+                print_difference(out, file, received_lines, found, Error::writing(path))
+            }),
             // Standard output carries the exchange.
             None if self.peer.uses_standard_output() => Ok(()),
             None => print_difference(output::data(), file, received_lines, found, Error::output),

@@ -1,6 +1,6 @@
 //! First occurrences of records.
 
-use crivo_core::spill::{Entries, Partitions};
+use crivo_core::spill::{Partitions, SpilledEntries};
 
 use super::marks::{MarkLists, MarkedRecords};
 use super::set::{InsertResult, RecordSet};
@@ -95,7 +95,7 @@ fn decide_all(
 
 /// Decides the records of one file, whose numbers ascend.
 fn decide(
-    mut file: Entries<3>,
+    mut file: SpilledEntries<3>,
     memory: u64,
     level: u32,
     lists: &mut MarkLists,

@@ -1,6 +1,6 @@
 //! The semi-join of two inputs: which records of one are in the other.
 
-use crivo_core::spill::{Entries, Partitions};
+use crivo_core::spill::{Partitions, SpilledEntries};
 
 use super::marks::{MarkLists, MarkedRecords};
 use super::set::{InsertResult, RecordSet};
@@ -96,8 +96,8 @@ fn process_all(
 
 /// Processes one pair of files.
 fn process(
-    mut left: Entries<3>,
-    mut right: Entries<2>,
+    mut left: SpilledEntries<3>,
+    mut right: SpilledEntries<2>,
     mut join: SemiJoin,
     lists: &mut MarkLists,
 ) -> Result<(), Error> {

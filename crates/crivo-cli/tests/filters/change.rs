@@ -15,14 +15,14 @@ use crivo::filter::AnyFilter;
 
 #[cfg(target_os = "linux")]
 use crate::signals::{interruptible, send};
-use crate::support::{Finished, KINDS, TestDir};
+use crate::support::{Finished, TestDir, kind_names};
 
 #[test]
 fn insertion_adds_keys_in_place() {
     let dir = TestDir::new();
     dir.numbers("first", 0..1_000);
     dir.numbers("more", 500..2_000);
-    for kind in KINDS.into_iter().filter(|&kind| kind != "fuse") {
+    for kind in kind_names().filter(|&kind| kind != "fuse") {
         dir.ok(&format!("build -o f --kind {kind} --keys 5000 first"));
         let finished = dir.ok("insert f more");
         assert!(finished.out.is_empty() && finished.err.contains("f: inserted"), "{finished:?}");

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crivo::filter::AnyFilter;
+use crivo::filter::{AnyFilter, Kind};
 use tempfile::TempDir;
 
 /// Every kind, by its name.
-pub const KINDS: [&str; 8] =
-    ["bloom", "blocked", "counting", "cuckoo", "quotient", "fuse", "growing", "growing-blocked"];
+pub fn kind_names() -> impl Iterator<Item = &'static str> {
+    Kind::ALL.into_iter().map(Kind::name)
+}
 
 /// A temporary directory in which commands run.
 pub struct TestDir {

@@ -11,7 +11,7 @@
 
 use std::thread;
 
-use super::{Entries, PARTITION_BITS, PARTITIONS, Partitions, SpillError, Spool};
+use super::{PARTITION_BITS, PARTITIONS, Partitions, SpillError, SpilledEntries, Spool};
 
 /// A digest; if `WORDS` is 2, with the number of its copies.
 type Entry<const WORDS: usize> = [u64; WORDS];
@@ -136,7 +136,7 @@ impl<const WORDS: usize> DigestCollector<WORDS> {
             count += 1;
             sorted.push(entry)
         })?;
-        Ok(DistinctDigests { total, count, storage: Storage::Disk(Entries::of(sorted)?) })
+        Ok(DistinctDigests { total, count, storage: Storage::Disk(SpilledEntries::of(sorted)?) })
     }
 
     /// Passes on all entries in order.
@@ -185,7 +185,7 @@ pub struct DistinctDigests<const WORDS: usize> {
 #[derive(Debug)]
 enum Storage<const WORDS: usize> {
     Memory(Vec<Vec<Entry<WORDS>>>),
-    Disk(Entries<WORDS>),
+    Disk(SpilledEntries<WORDS>),
 }
 
 impl<const WORDS: usize> DistinctDigests<WORDS> {

@@ -103,7 +103,7 @@ impl Seek for SpoolReader {
     }
 }
 
-/// Entries of `WORDS` words each, partitioned into [`PARTITIONS`] files.
+/// SpilledEntries of `WORDS` words each, partitioned into [`PARTITIONS`] files.
 ///
 /// ```
 /// use crivo_core::spill::{PARTITIONS, Partitions, SpillError};
@@ -147,16 +147,16 @@ impl<const WORDS: usize> Partitions<WORDS> {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn into_entries(self) -> Result<Vec<Entries<WORDS>>, SpillError> {
-        self.files.into_iter().map(Entries::of).collect()
+    pub fn into_entries(self) -> Result<Vec<SpilledEntries<WORDS>>, SpillError> {
+        self.files.into_iter().map(SpilledEntries::of).collect()
     }
 }
 
 /// Entries of `WORDS` words each, in a file. They can be read several times.
 #[derive(Debug)]
-pub struct Entries<const WORDS: usize>(SpoolReader);
+pub struct SpilledEntries<const WORDS: usize>(SpoolReader);
 
-impl<const WORDS: usize> Entries<WORDS> {
+impl<const WORDS: usize> SpilledEntries<WORDS> {
     pub(super) fn of(spool: Spool) -> Result<Self, SpillError> {
         spool.into_reader().map(Self)
     }

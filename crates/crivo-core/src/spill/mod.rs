@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 pub use distinct::{DigestCollector, DistinctDigests};
 pub use files::{
-    Entries, PARTITION_BITS, PARTITIONS, Partitions, Spool, SpoolReader, temporary_file,
+    PARTITION_BITS, PARTITIONS, Partitions, SpilledEntries, Spool, SpoolReader, temporary_file,
 };
 
 /// A temporary file could not be created, written or read.

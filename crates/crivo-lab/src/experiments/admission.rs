@@ -8,7 +8,7 @@ use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, poi
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::sim::admission::comparison::{AdmissionPlan, AdmissionRow as Row, compare};
 use crate::sim::admission::trace::TracePlan;
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean_interval};
 
 /// Policies on traces with one-hit wonders.
 #[derive(Debug)]
@@ -96,13 +96,18 @@ fn of<'a>(rows: &'a [Row], policy: &str, size: f64) -> Vec<&'a Row> {
     rows.iter().filter(|row| row.policy == policy && row.cache_share == size).collect()
 }
 
-fn mean_of(rows: &[&Row], column: impl Fn(&Row) -> f64, confidence: f64) -> Estimate {
+fn mean_of(rows: &[&Row], column: impl Fn(&Row) -> f64, confidence: f64) -> PointEstimate {
     let sample: Vec<f64> = rows.iter().map(|row| column(row)).collect();
     mean_interval(&sample, confidence)
 }
 
 /// The effect of the doorkeeper on the same trace, at one cache size.
-fn paired(rows: &[Row], size: f64, change: fn(&Row, &Row) -> f64, confidence: f64) -> Estimate {
+fn paired(
+    rows: &[Row],
+    size: f64,
+    change: fn(&Row, &Row) -> f64,
+    confidence: f64,
+) -> PointEstimate {
     let (plain, door) = (of(rows, LRU, size), of(rows, DOORKEEPER, size));
     let sample: Vec<f64> =
         plain.iter().zip(&door).map(|(plain, door)| change(plain, door)).collect();

@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, trials_to_separate};
+use crate::statistics::{CONFIDENCE, PointEstimate, trials_to_separate};
 
 /// Bits per key, as in the report.
 const BITS_PER_KEY: u64 = 8;
@@ -38,13 +38,13 @@ struct Separation {
 
 impl Separation {
     /// The FPR at k = 5 minus that at k = 6, with its normal 95% interval.
-    fn difference(&self) -> Estimate {
+    fn difference(&self) -> PointEstimate {
         let queries = self.queries as f64;
         let (five, six) =
             (self.false_positives_five as f64 / queries, self.false_positives_six as f64 / queries);
         let half = 1.96 * ((five * (1.0 - five) + six * (1.0 - six)) / queries).sqrt();
         let value = five - six;
-        Estimate { value, low: value - half, high: value + half }
+        PointEstimate { value, low: value - half, high: value + half }
     }
 }
 
@@ -168,7 +168,7 @@ fn separation_figure(
     let dots: Vec<_> =
         separations.iter().map(|each| (2.0 * each.queries as f64, each.difference())).collect();
     let (queries, last) =
-        dots.last().copied().unwrap_or((0.0, Estimate { value: 0.0, low: 0.0, high: 0.0 }));
+        dots.last().copied().unwrap_or((0.0, PointEstimate { value: 0.0, low: 0.0, high: 0.0 }));
     let far = queries.max(needed) * 1.2;
     let near = dots.first().map_or(1.0, |point| point.0);
     let apart = last.low > 0.0 || last.high < 0.0;

@@ -16,7 +16,9 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion, proportion_of_samples};
+use crate::statistics::{
+    CONFIDENCE, FALSE_ALARM, PointEstimate, proportion, proportion_of_samples,
+};
 
 /// The rate that all filters are sized for.
 const TARGET: f64 = 1e-4;
@@ -120,9 +122,9 @@ struct SizeGroup {
     queries: u64,
     false_positives: u64,
     theory: f64,
-    observed: Estimate,
+    observed: PointEstimate,
     /// The same at the confidence level of the test.
-    tested: Estimate,
+    tested: PointEstimate,
 }
 
 fn groups(runs: &[FilterRun]) -> Result<Vec<SizeGroup>, StudyError> {

@@ -12,7 +12,9 @@ use crate::plot::{Axis, Chart, Format, Hue, Panel, Series};
 use crate::random::RandomStrings;
 use crate::section::Finding;
 use crate::seeded::SeededBloom;
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion, proportion_of_samples};
+use crate::statistics::{
+    CONFIDENCE, FALSE_ALARM, PointEstimate, proportion, proportion_of_samples,
+};
 
 /// False positives among queries of absent keys, and the rate in theory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,13 +43,13 @@ pub(super) struct ObservedFpr {
 
 impl ObservedFpr {
     /// The observed rate with its exact 95% interval.
-    pub(super) fn observed(&self) -> Result<Estimate, StudyError> {
+    pub(super) fn observed(&self) -> Result<PointEstimate, StudyError> {
         Ok(proportion(self.false_positives, self.queries, CONFIDENCE)?)
     }
 
     /// The observed rate with the interval for the test against theory: filters of the same size
     /// have different rates, which may vary more than independent queries would.
-    pub(super) fn tested(&self, confidence: f64) -> Result<Estimate, StudyError> {
+    pub(super) fn tested(&self, confidence: f64) -> Result<PointEstimate, StudyError> {
         let false_positives = (self.false_positives, self.false_positive_squares);
         Ok(proportion_of_samples(self.filters, self.queries, false_positives, confidence)?)
     }

@@ -14,7 +14,7 @@ use crate::sim::similarity::{
     CandidateRate, EstimateAccuracy, PairPlan, candidate_rates, estimate_accuracy,
 };
 use crate::statistics::{
-    CONFIDENCE, Estimate, FALSE_ALARM, deviation_interval, normal_interval, proportion,
+    CONFIDENCE, FALSE_ALARM, PointEstimate, deviation_interval, normal_interval, proportion,
 };
 
 /// MinHash and banding, compared with theory.
@@ -248,13 +248,13 @@ fn candidate_figure(rates: &[CandidateRate], curves: &[Curve]) -> Result<Figure,
 }
 
 /// The bias: the mean estimate minus the similarity.
-fn bias(row: &EstimateAccuracy, confidence: f64) -> Estimate {
+fn bias(row: &EstimateAccuracy, confidence: f64) -> PointEstimate {
     let error = row.deviation / (row.pairs as f64).sqrt();
     normal_interval(row.mean - row.similarity, error, confidence)
 }
 
 /// The standard deviation of the estimates: the number of agreeing values is binomial.
-fn error(row: &EstimateAccuracy, confidence: f64) -> Estimate {
+fn error(row: &EstimateAccuracy, confidence: f64) -> PointEstimate {
     let variance = row.agreement * (1.0 - row.agreement);
     let kurtosis = (1.0 - 6.0 * variance) / (f64::from(row.values) * variance);
     deviation_interval(row.deviation, row.pairs, kurtosis, confidence)

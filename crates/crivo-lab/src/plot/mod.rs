@@ -23,7 +23,7 @@ pub(crate) use svg::escape;
 pub use theme::Hue;
 pub(crate) use theme::css_variables;
 
-use crate::statistics::Estimate;
+use crate::statistics::PointEstimate;
 
 /// A chart, a heat map, or a map of an area.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ impl Series {
     pub fn dots(
         label: impl Into<String>,
         hue: Hue,
-        points: impl IntoIterator<Item = (f64, Estimate)>,
+        points: impl IntoIterator<Item = (f64, PointEstimate)>,
     ) -> Self {
         Self::new(label, hue, Look::Dots, measured(points))
     }
@@ -117,7 +117,7 @@ impl Series {
     pub fn trace(
         label: impl Into<String>,
         hue: Hue,
-        points: impl IntoIterator<Item = (f64, Estimate)>,
+        points: impl IntoIterator<Item = (f64, PointEstimate)>,
     ) -> Self {
         Self::new(label, hue, Look::Trace, measured(points))
     }
@@ -136,8 +136,8 @@ fn exact(points: impl IntoIterator<Item = (f64, f64)>) -> Vec<Point> {
     points.into_iter().map(|(x, y)| Point { x, y, interval: None }).collect()
 }
 
-fn measured(points: impl IntoIterator<Item = (f64, Estimate)>) -> Vec<Point> {
-    let point = |(x, estimate): (f64, Estimate)| Point {
+fn measured(points: impl IntoIterator<Item = (f64, PointEstimate)>) -> Vec<Point> {
+    let point = |(x, estimate): (f64, PointEstimate)| Point {
         x,
         y: estimate.value,
         interval: Some((estimate.low, estimate.high)),

@@ -18,7 +18,7 @@ use crivo::codec::{
 use crivo::{KeyHasher, ParameterError};
 
 /// The parameters of a file.
-pub struct Layout {
+pub struct IndexLayout {
     form: Form,
     length: u32,
     bits: SignatureBits,
@@ -28,7 +28,7 @@ pub struct Layout {
     stride: usize,
 }
 
-impl Layout {
+impl IndexLayout {
     /// An empty index.
     fn index(&self, hasher: KeyHasher) -> Result<SimilarityIndex, ParameterError> {
         let sketcher = Sketcher::with_hasher(self.form, self.length, hasher)?;
@@ -37,7 +37,7 @@ impl Layout {
 }
 
 impl Persist for SimilarityIndex {
-    type Layout = Layout;
+    type Layout = IndexLayout;
 
     fn parts(&self) -> Parts<'_> {
         let numbers =
@@ -62,7 +62,7 @@ impl Persist for SimilarityIndex {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<IndexLayout, DecodeError> {
         Self::FILE_KIND.expect(kind)?;
         let &[form, length, bits, bands, rows, entries] = parameters else {
             return Err(DecodeError::Inconsistent("a similarity index has six parameters"));
@@ -75,7 +75,7 @@ impl Persist for SimilarityIndex {
         let [length, bits, bands, rows] =
             [length, bits, bands, rows].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let (bits, banding) = (SignatureBits::new(bits)?, Banding::new(bands, rows)?);
-        let mut layout = Layout { form, length, bits, banding, entries, stride: 0 };
+        let mut layout = IndexLayout { form, length, bits, banding, entries, stride: 0 };
         // The words of an entry do not depend on the hash function, which is not known yet.
         layout.stride = layout.index(KeyHasher::default())?.stride();
         if entries.checked_mul(layout.stride as u64).is_none() {
@@ -85,11 +85,11 @@ impl Persist for SimilarityIndex {
         Ok(layout)
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
+    fn payload_length(layout: &IndexLayout) -> u64 {
         layout.entries * layout.stride as u64
     }
 
-    fn from_content(layout: Layout, content: Content) -> Result<Self, DecodeError> {
+    fn from_content(layout: IndexLayout, content: Content) -> Result<Self, DecodeError> {
         let Content { hasher, key_count, metadata, payload, .. } = content;
         let mut index = layout.index(hasher)?;
         index.metadata = metadata;

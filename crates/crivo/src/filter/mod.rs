@@ -44,6 +44,7 @@ pub mod fuse;
 pub mod growing;
 mod kind;
 mod methods;
+mod occupancy;
 mod pointers;
 pub mod quotient;
 pub mod spec;
@@ -63,6 +64,7 @@ pub use fuse::{Fuse, FuseError, FuseOptions, FuseSpec};
 pub use growing::{Growing, GrowingBlocked, GrowingChain, GrowingSpec};
 pub use kind::Kind;
 pub(crate) use kind::for_each_kind;
+pub use occupancy::{Cells, Occupancy};
 pub use quotient::{Quotient, QuotientSpec};
 pub use spec::{Bytes, FilterSpec, Spec, SpecError};
 

@@ -202,7 +202,7 @@ pub fn bits_per_key(block: Block, fpr: f64) -> Result<f64, ParameterError> {
 /// A filter's dimensions, as [`size`] finds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Size {
+pub struct BlockedSize {
     /// The number of blocks.
     pub blocks: u64,
     /// The number of probes per key, k.
@@ -216,11 +216,12 @@ pub struct Size {
 /// # Errors
 /// If n is 0, the FPR is not between 0 and 1, the block size is out of range, or the filter
 /// would exceed 2^64 bits.
-pub fn size(block: Block, n: u64, fpr: f64) -> Result<Size, ParameterError> {
+pub fn size(block: Block, n: u64, fpr: f64) -> Result<BlockedSize, ParameterError> {
     check_fpr(fpr)?;
     block.check(1)?;
     let classic = block.classic_probes(fpr);
-    let mut best = Size { blocks: blocks_for_probes(block, n, fpr, classic)?, probes: classic };
+    let mut best =
+        BlockedSize { blocks: blocks_for_probes(block, n, fpr, classic)?, probes: classic };
     // Crowding lowers the best k. Below it the blocks become more again, and nothing better comes.
     for probes in (1..classic).rev() {
         let mut inside = InBlock::new(block, probes);
@@ -230,7 +231,7 @@ pub fn size(block: Block, n: u64, fpr: f64) -> Result<Size, ParameterError> {
         }
         // No more than the best so far, hence never none.
         let blocks = least(best.blocks, best.blocks, keeps).unwrap_or(best.blocks);
-        best = Size { blocks, probes };
+        best = BlockedSize { blocks, probes };
     }
     Ok(best)
 }

@@ -227,7 +227,7 @@ fn limit_bits(n: f64, fpr: f64, k: u32) -> f64 {
 /// A filter's dimensions, as [`size`] finds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Size {
+pub struct BloomSize {
     /// The number of bits, m.
     pub bits: u64,
     /// The number of probes per key, k.
@@ -252,7 +252,7 @@ pub struct Size {
 ///
 /// # Errors
 /// If n is 0, the FPR is not between 2^−65 and 1, or the size exceeds 64 bits.
-pub fn size(n: u64, fpr: f64) -> Result<Size, ParameterError> {
+pub fn size(n: u64, fpr: f64) -> Result<BloomSize, ParameterError> {
     check_keys(n)?;
     check_sized_fpr(fpr)?;
     // log2(1/FPR) is the best k in the limit, and needs next to the fewest bits: if it does not
@@ -272,7 +272,7 @@ pub fn size(n: u64, fpr: f64) -> Result<Size, ParameterError> {
 }
 
 /// The least m for k probes each.
-fn size_for_probes(n: u64, fpr: f64, k: u32) -> Result<Size, ParameterError> {
+fn size_for_probes(n: u64, fpr: f64, k: u32) -> Result<BloomSize, ParameterError> {
     /// A fraction of a millisecond.
     const QUICK: f64 = 2e5;
     // The truth lies between the limit and the bound, which are half a key and a bit apart.
@@ -284,7 +284,7 @@ fn size_for_probes(n: u64, fpr: f64, k: u32) -> Result<Size, ParameterError> {
     } else {
         upper
     };
-    Ok(Size { bits, probes: k })
+    Ok(BloomSize { bits, probes: k })
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn width(fpr: f64) -> Result<u32, ParameterError> {
 /// The dimensions of the array, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Layout {
+pub struct FuseArray {
     /// The cells of a segment, a power of two. A key's cells lie in consecutive segments.
     pub segment_length: u64,
     /// The segments in which a key's first cell may lie.
@@ -90,7 +90,7 @@ const MAX_SEGMENT_EXPONENT: f64 = 18.0;
 ///
 /// # Errors
 /// If n is 0 or above 2^56.
-pub fn layout(n: u64, arity: Arity) -> Result<Layout, ParameterError> {
+pub fn layout(n: u64, arity: Arity) -> Result<FuseArray, ParameterError> {
     check_keys(n)?;
     if n > 1 << 56 {
         return Err(ParameterError::new("n", n, "at most 2^56"));
@@ -104,7 +104,7 @@ pub fn layout(n: u64, arity: Arity) -> Result<Layout, ParameterError> {
     let segment_length = 1u64 << (exponent.clamp(0.0, MAX_SEGMENT_EXPONENT) as u32);
     let wanted = if n == 1 { 0 } else { (keys * size_factor(n, arity)).round() as u64 };
     let segment_count = wanted.div_ceil(segment_length).saturating_sub(arity - 1).max(1);
-    Ok(Layout {
+    Ok(FuseArray {
         segment_length,
         segment_count,
         array_length: (segment_count + arity - 1) * segment_length,
@@ -157,7 +157,7 @@ mod tests {
     fn a_few_keys_get_a_valid_array() {
         assert_eq!(
             layout(1, Arity::Three),
-            Ok(Layout { segment_length: 4, segment_count: 1, array_length: 12 })
+            Ok(FuseArray { segment_length: 4, segment_count: 1, array_length: 12 })
         );
         for arity in [Arity::Three, Arity::Four] {
             for n in 1..2_000 {

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean_interval};
 
 /// The insertions of one table within one percent of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,7 +175,7 @@ impl Measured {
         search: &str,
         load_percent: u32,
         confidence: f64,
-    ) -> Option<Estimate> {
+    ) -> Option<PointEstimate> {
         let means: Vec<f64> = self
             .of(shape, search)
             .filter(|row| row.load_percent == load_percent && row.insertions > 0)

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, percent, points, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean_interval};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean_interval};
 
 /// One table, filled until an insertion failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ pub(super) fn measure(context: &Context<'_>, data: &mut Dataset) -> Result<(), S
 
 pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
     let rows: Vec<FilledTable> = data.rows("thresholds")?;
-    let estimate = |shape: (u32, u32, u32), slots: u64, confidence: f64| -> Estimate {
+    let estimate = |shape: (u32, u32, u32), slots: u64, confidence: f64| -> PointEstimate {
         let loads: Vec<f64> = rows
             .iter()
             .filter(|row| (row.choices, row.bucket_size, row.stash) == shape && row.slots == slots)

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, mean, mean_interval};
+use crate::statistics::{CONFIDENCE, PointEstimate, mean, mean_interval};
 
 /// One join.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,7 +149,7 @@ struct JoinGroup<'a> {
 
 impl JoinGroup<'_> {
     /// The mean of a column, relative to the bytes of all rows.
-    fn of_everything(&self, column: fn(&Joined) -> f64) -> Estimate {
+    fn of_everything(&self, column: fn(&Joined) -> f64) -> PointEstimate {
         let sample: Vec<f64> =
             self.joins.iter().map(|join| column(join) / join.everything_bytes as f64).collect();
         mean_interval(&sample, CONFIDENCE)
@@ -159,7 +159,7 @@ impl JoinGroup<'_> {
         mean(&self.joins.iter().map(|join| column(join)).collect::<Vec<f64>>())
     }
 
-    fn bytes(&self) -> Estimate {
+    fn bytes(&self) -> PointEstimate {
         self.of_everything(|join| join.bytes as f64)
     }
 

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, mean, mean_interval};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean, mean_interval};
 
 /// One exchange.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -164,7 +164,7 @@ impl DifferenceGroup<'_> {
     }
 
     /// The mean of the bytes per item of a set.
-    fn bytes_per_item(&self, protocol: &str) -> Estimate {
+    fn bytes_per_item(&self, protocol: &str) -> PointEstimate {
         let sample: Vec<f64> =
             self.bytes(protocol).iter().map(|bytes| bytes / self.items as f64).collect();
         mean_interval(&sample, CONFIDENCE)
@@ -186,7 +186,7 @@ impl DifferenceGroup<'_> {
     }
 
     /// Bytes of a protocol over the mean of the best.
-    fn ratio(&self, protocol: &str, confidence: f64) -> Estimate {
+    fn ratio(&self, protocol: &str, confidence: f64) -> PointEstimate {
         let best = self.best().1;
         let sample: Vec<f64> = self.bytes(protocol).iter().map(|bytes| bytes / best).collect();
         mean_interval(&sample, confidence)

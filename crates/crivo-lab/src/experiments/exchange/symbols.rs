@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Hue, Panel, Series, decimal, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, normal_interval};
 
 /// Many exchanges with differences of one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,12 +36,12 @@ const PUBLISHED: (f64, f64) = (1.35, 1.72);
 const MAX_IDEAL: u64 = 256;
 
 impl Symbols {
-    fn interval(&self, confidence: f64) -> Estimate {
+    fn interval(&self, confidence: f64) -> PointEstimate {
         normal_interval(self.mean, self.deviation / (self.exchanges as f64).sqrt(), confidence)
     }
 
     /// The excess over ideal random coding.
-    fn beyond_ideal(&self, confidence: f64) -> Option<Estimate> {
+    fn beyond_ideal(&self, confidence: f64) -> Option<PointEstimate> {
         let deviation = self.deviation.hypot(self.ideal_deviation?);
         let error = deviation / (self.exchanges as f64).sqrt();
         Some(normal_interval(self.mean - self.ideal?, error, confidence))

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, proportion};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, proportion};
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons, suffices};
 
 /// A cuckoo filter with fingerprints of a given width, filled to its capacity.
@@ -79,10 +79,10 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
         let ratio = |fpr: f64| -> Result<f64, StudyError> {
             Ok(ours * row.keys as f64 / bloom::size(row.keys, fpr)?.bits as f64)
         };
-        let ends = |observed: Estimate| -> Result<Estimate, StudyError> {
+        let ends = |observed: PointEstimate| -> Result<PointEstimate, StudyError> {
             // The higher the rate, the smaller the Bloom filter, the larger the ratio.
             let (low, high) = (ratio(observed.low.max(1e-9))?, ratio(observed.high)?);
-            Ok(Estimate { value: ratio(observed.value)?, low, high })
+            Ok(PointEstimate { value: ratio(observed.value)?, low, high })
         };
         let estimate = ends(observed)?;
         if observed.value < 0.03 {

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate, FALSE_ALARM, normal_interval};
+use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, normal_interval};
 use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
 
 const PROBES: u32 = 7;
@@ -35,7 +35,7 @@ struct Probes {
 
 impl Probes {
     /// The mean with its normal interval.
-    fn mean(&self, confidence: f64) -> Estimate {
+    fn mean(&self, confidence: f64) -> PointEstimate {
         let queries = self.queries as f64;
         let value = self.sum as f64 / queries;
         let variance = self.sum_of_squares as f64 / queries - value * value;

@@ -15,7 +15,7 @@ use crate::plot::{
 };
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{
-    CONFIDENCE, Estimate, FALSE_ALARM, Line, mean_interval, proportion, regression,
+    CONFIDENCE, FALSE_ALARM, Line, PointEstimate, mean_interval, proportion, regression,
 };
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
 
@@ -29,7 +29,7 @@ fn mean_ratio(
     task: &str,
     contender: &str,
     baseline: &str,
-) -> Option<Estimate> {
+) -> Option<PointEstimate> {
     let times = samples.times(task, 0.0, contender);
     let baselines = samples.times(task, 0.0, baseline);
     let ratios: Vec<f64> = times.iter().zip(&baselines).map(|(a, b)| a / b).collect();
@@ -42,8 +42,8 @@ fn by_fpr(
     task: &str,
     kind: Kind,
     baseline: &str,
-) -> (Vec<(f64, Estimate)>, Line) {
-    let points: Vec<(f64, Estimate)> = PERCENTS
+) -> (Vec<(f64, PointEstimate)>, Line) {
+    let points: Vec<(f64, PointEstimate)> = PERCENTS
         .filter_map(|percent| {
             Some((fpr(percent), mean_ratio(samples, task, &name(kind, percent), baseline)?))
         })
@@ -52,7 +52,10 @@ fn by_fpr(
     (points, regression(&means, 1.0 - FALSE_ALARM / 2.0))
 }
 
-fn nudge(points: Vec<(f64, Estimate)>, kind: Kind) -> impl Iterator<Item = (f64, Estimate)> {
+fn nudge(
+    points: Vec<(f64, PointEstimate)>,
+    kind: Kind,
+) -> impl Iterator<Item = (f64, PointEstimate)> {
     points.into_iter().map(move |(x, y)| (nudged(x, kind), y))
 }
 

@@ -8,7 +8,7 @@ use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::{CONFIDENCE, Estimate};
+use crate::statistics::{CONFIDENCE, PointEstimate};
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
 
 /// The costs of lookups.
@@ -16,10 +16,10 @@ pub(super) struct Costs<'a> {
     samples: Samples<'a>,
     guarded: &'a [Guarded],
     /// Nanoseconds of an unguarded lookup of an absent word.
-    pub(super) memory: Estimate,
-    pub(super) stored: Estimate,
+    pub(super) memory: PointEstimate,
+    pub(super) stored: PointEstimate,
     /// Nanoseconds of the rules, per word.
-    rules: Estimate,
+    rules: PointEstimate,
     /// The fraction of the list's words that are exceptions.
     listed: f64,
 }
@@ -61,11 +61,11 @@ impl<'a> Costs<'a> {
 
     /// The time that the filter itself takes for a word: that of a guarded lookup in memory, less
     /// the lookups that the filter lets through.
-    pub(super) fn filter(&self, kind: crivo::filter::Kind, percent: u32) -> Option<Estimate> {
+    pub(super) fn filter(&self, kind: crivo::filter::Kind, percent: u32) -> Option<PointEstimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
         let behind = row.fpr() * self.memory.value;
         let time = self.samples.median(LOOKUP, 0.0, &name(kind, percent))?;
-        Some(Estimate {
+        Some(PointEstimate {
             value: time.value - behind,
             low: time.low - behind,
             high: time.high - behind,
@@ -76,7 +76,7 @@ impl<'a> Costs<'a> {
     ///
     /// A word costs L without a filter; with one F + (p + (1 − p)·ε)·L, where p is the fraction
     /// of listed words. Equal at L = F / ((1 − p)(1 − ε)).
-    fn break_even(&self, kind: crivo::filter::Kind, percent: u32) -> Option<Estimate> {
+    fn break_even(&self, kind: crivo::filter::Kind, percent: u32) -> Option<PointEstimate> {
         let row = Guarded::of(self.guarded, kind, percent, MEMORY)?;
         let saved = (1.0 - self.listed) * (1.0 - row.fpr());
         Some(self.filter(kind, percent)?.scaled(1.0 / saved))
@@ -113,7 +113,7 @@ pub(super) fn figure(
                 .ratio(task, 0.0, &name(kind, 1), NO_FILTER, CONFIDENCE)
                 .map_or("–".to_string(), |ratio| format!("{}×", decimal(ratio.value, 3)))
         };
-        let text = |estimate: Option<Estimate>| {
+        let text = |estimate: Option<PointEstimate>| {
             estimate.map_or("–".to_string(), |each| decimal(each.value, 3))
         };
         table.row([
@@ -131,7 +131,7 @@ pub(super) fn figure(
     let model = (0..=60)
         .map(|i| 3.0 * 10f64.powf(f64::from(i) / 60.0 * 4.0))
         .map(|lookup| (lookup, (bloom.value + admitted * lookup) / lookup));
-    let measured = |guarded: &str, plain: &str, cost: &Estimate| {
+    let measured = |guarded: &str, plain: &str, cost: &PointEstimate| {
         Some((cost.value, samples.ratio(LOOKUP, 0.0, guarded, plain, CONFIDENCE)?))
     };
     let measured = [

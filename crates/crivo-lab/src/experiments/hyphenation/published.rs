@@ -8,10 +8,10 @@ use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
-use crate::statistics::Estimate;
+use crate::statistics::PointEstimate;
 use crate::timing::{Sample, Samples};
 
-/// Words of the Norwegian list over which the published times were taken.
+/// WordList of the Norwegian list over which the published times were taken.
 const WORDS: f64 = 143_177.0;
 
 /// Milliseconds for the whole list, mean and half width of the 95% interval over 30 runs, for
@@ -40,9 +40,9 @@ const TIMES: [[(f64, f64); 2]; 20] = [
 ];
 
 /// Microseconds per word.
-fn per_word((mean, half): (f64, f64)) -> Estimate {
+fn per_word((mean, half): (f64, f64)) -> PointEstimate {
     let scale = 1e3 / WORDS;
-    Estimate { value: mean * scale, low: (mean - half) * scale, high: (mean + half) * scale }
+    PointEstimate { value: mean * scale, low: (mean - half) * scale, high: (mean + half) * scale }
 }
 
 pub(super) fn figure(
@@ -76,7 +76,7 @@ pub(super) fn figure(
     let mut table =
         Table::new(&["ε", "published Bloom", "published cuckoo", "Bloom here", "cuckoo here"]);
     for (requested, times) in PERCENTS.zip(TIMES) {
-        let text = |time: Option<Estimate>| {
+        let text = |time: Option<PointEstimate>| {
             time.map_or("–".to_string(), |time| format!("{} µs", decimal(time.value, 3)))
         };
         table.row([

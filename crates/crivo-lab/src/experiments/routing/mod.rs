@@ -9,7 +9,7 @@ use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
 use crate::section::{Section, Source};
-use crate::statistics::{Estimate, mean_interval};
+use crate::statistics::{PointEstimate, mean_interval};
 
 /// Requests through a tree, and packets to moving devices.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Experiment for Routing {
 }
 
 /// The mean of a column over independent networks, with its interval.
-fn mean_of<T>(rows: &[&T], column: impl Fn(&T) -> f64, confidence: f64) -> Estimate {
+fn mean_of<T>(rows: &[&T], column: impl Fn(&T) -> f64, confidence: f64) -> PointEstimate {
     let sample: Vec<f64> = rows.iter().map(|row| column(row)).collect();
     mean_interval(&sample, confidence)
 }

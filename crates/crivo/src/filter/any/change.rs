@@ -2,7 +2,8 @@
 
 use super::{AnyFilter, Operations};
 use crate::filter::{
-    Count, Incompatible, Operation, OperationError, RebuildError, RemovableFilter,
+    Count, DynamicFilter, Incompatible, Occupancy, Operation, OperationError, RebuildError,
+    RemovableFilter,
 };
 use crate::theory::estimate::Estimate;
 use crate::{Digest, Key};
@@ -222,6 +223,38 @@ impl AnyFilter {
     /// ```
     pub fn fill_fpr(&self) -> Option<f64> {
         self.any_fill_fpr()
+    }
+
+    /// How much of the table is used, where it is one table whose cells can be free.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Cuckoo, Fuse};
+    ///
+    /// let mut cuckoo = Cuckoo::new(100, 0.01)?;
+    /// cuckoo.insert("ana")?;
+    /// assert_eq!(AnyFilter::from(cuckoo).occupancy().unwrap().used, 1);
+    /// assert_eq!(AnyFilter::from(Fuse::build(["ana"], 0.01)?).occupancy(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn occupancy(&self) -> Option<Occupancy> {
+        self.any_occupancy()
+    }
+
+    /// The stages of a filter that grows, the oldest first. A filter of another kind has none.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Growing};
+    ///
+    /// let mut growing = Growing::new(100, 0.01)?;
+    /// growing.extend(0..1_000u64);
+    /// let growing = AnyFilter::from(growing);
+    /// assert!(growing.stages().len() > 1);
+    /// assert_eq!(growing.stages()[0].capacity(), 100);
+    /// assert!(AnyFilter::from(Bloom::new(100, 0.01)?).stages().is_empty());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    pub fn stages(&self) -> Vec<&dyn DynamicFilter> {
+        self.any_stages()
     }
 }
 

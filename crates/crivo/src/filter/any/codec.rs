@@ -10,12 +10,12 @@ use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 macro_rules! persist {
     ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {
         /// The parameters of a file of any kind.
-        pub enum Layout {
+        pub enum AnyLayout {
             $($kind(<$filter as Persist>::Layout),)*
         }
 
         impl Persist for AnyFilter {
-            type Layout = Layout;
+            type Layout = AnyLayout;
 
             fn parts(&self) -> Parts<'_> {
                 match self { $(Self::$kind(filter) => filter.parts(),)* }
@@ -29,20 +29,20 @@ macro_rules! persist {
                 match self { $(Self::$kind(filter) => Persist::metadata_mut(filter),)* }
             }
 
-            fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+            fn parse(kind: FileKind, parameters: &[u64]) -> Result<AnyLayout, DecodeError> {
                 match Kind::from_id(kind.id()) {
-                    $(Some(Kind::$kind) => <$filter>::parse(kind, parameters).map(Layout::$kind),)*
+                    $(Some(Kind::$kind) => <$filter>::parse(kind, parameters).map(AnyLayout::$kind),)*
                     None => Err(DecodeError::NotAFilter(kind)),
                 }
             }
 
-            fn payload_length(layout: &Layout) -> u64 {
-                match layout { $(Layout::$kind(layout) => <$filter>::payload_length(layout),)* }
+            fn payload_length(layout: &AnyLayout) -> u64 {
+                match layout { $(AnyLayout::$kind(layout) => <$filter>::payload_length(layout),)* }
             }
 
-            fn from_content(layout: Layout, content: Content) -> Result<Self, DecodeError> {
+            fn from_content(layout: AnyLayout, content: Content) -> Result<Self, DecodeError> {
                 match layout {
-                    $(Layout::$kind(layout) => {
+                    $(AnyLayout::$kind(layout) => {
                         <$filter>::from_content(layout, content).map(Self::$kind)
                     })*
                 }

@@ -2,7 +2,9 @@
 
 use super::AnyFilter;
 use crate::Digest;
-use crate::filter::{Count, Full, RebuildError, RemovableFilter, for_each_kind};
+use crate::filter::{
+    Count, DynamicFilter, Full, Occupancy, RebuildError, RemovableFilter, for_each_kind,
+};
 use crate::theory::estimate::Estimate;
 
 /// The operations of a kind, each as far as the kind can: every default says that it cannot. A kind
@@ -43,6 +45,14 @@ pub(in crate::filter) trait Operations: Sized {
     fn any_fill_fpr(&self) -> Option<f64> {
         None
     }
+
+    fn any_occupancy(&self) -> Option<Occupancy> {
+        None
+    }
+
+    fn any_stages(&self) -> Vec<&dyn DynamicFilter> {
+        Vec::new()
+    }
 }
 
 /// Implements [`Operations`] for a kind by methods that it has, named by what they are for:
@@ -53,7 +63,8 @@ pub(in crate::filter) trait Operations: Sized {
 /// | `try_insert` | the same, where `insert_batch` can |
 /// | `remove` | those of a [`RemovableFilter`], and `count_digest` |
 /// | `union`, `intersect` | `union_with`, `intersect_with` |
-/// | `estimate`, `fill` | `estimated_key_count`, `fill_fpr` |
+/// | `estimate`, `fill`, `occupancy` | `estimated_key_count`, `fill_fpr`, `occupancy` |
+/// | `stages` | `stages` |
 macro_rules! operations {
     ($filter:ty: $($operation:ident),*) => {
         impl $crate::filter::any::Operations for $filter {
@@ -124,6 +135,17 @@ macro_rules! operations {
             Some(self.fill_fpr())
         }
     };
+    (@ occupancy) => {
+        fn any_occupancy(&self) -> Option<$crate::filter::Occupancy> {
+            Some(self.occupancy())
+        }
+    };
+    (@ stages) => {
+        fn any_stages(&self) -> Vec<&dyn $crate::filter::DynamicFilter> {
+            let stages = self.stages().iter();
+            stages.map(|stage| stage as &dyn $crate::filter::DynamicFilter).collect()
+        }
+    };
 }
 pub(in crate::filter) use operations;
 
@@ -173,6 +195,14 @@ macro_rules! delegate {
 
             fn any_fill_fpr(&self) -> Option<f64> {
                 match self { $(Self::$kind(filter) => filter.any_fill_fpr(),)* }
+            }
+
+            fn any_occupancy(&self) -> Option<Occupancy> {
+                match self { $(Self::$kind(filter) => filter.any_occupancy(),)* }
+            }
+
+            fn any_stages(&self) -> Vec<&dyn DynamicFilter> {
+                match self { $(Self::$kind(filter) => filter.any_stages(),)* }
             }
         }
     };

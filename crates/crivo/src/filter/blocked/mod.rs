@@ -29,6 +29,7 @@ pub use spec::BlockedSpec;
 
 use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods};
+use super::occupancy::{Cells, Occupancy};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
 use crate::theory::blocked::Block;
@@ -171,6 +172,15 @@ impl Blocked {
         self.lines().iter().map(|line| u64::from(line::set_bits(line))).sum()
     }
 
+    /// The share of the table that is used: the set bits. It reads the whole table.
+    pub fn occupancy(&self) -> Occupancy {
+        Occupancy::of(
+            self.count_set_bits(),
+            self.size_in_bits(),
+            Cells::Bits { probes: self.probes },
+        )
+    }
+
     /// The false-positive rate that the bits themselves give: the mean of (set bits/512)^k over
     /// the lines. It reads the whole table.
     pub fn fill_fpr(&self) -> f64 {
@@ -301,7 +311,7 @@ read_methods!(
 );
 insert_methods!(Blocked, example: "let mut filter = crivo::filter::Blocked::new(1_000, 0.01)?;");
 
-operations!(Blocked: insert, union, intersect, estimate, fill);
+operations!(Blocked: insert, union, intersect, estimate, fill, occupancy);
 
 impl fmt::Debug for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -59,6 +59,7 @@ use std::fmt;
 
 use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods};
+use super::occupancy::{Cells, Occupancy};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
 use crate::theory::estimate::{self, Estimate};
@@ -161,6 +162,15 @@ impl Bloom {
     /// How many bits are set. It reads the whole table.
     pub fn count_set_bits(&self) -> u64 {
         self.table.count_set_bits()
+    }
+
+    /// The share of the table that is used: the set bits. It reads the whole table.
+    pub fn occupancy(&self) -> Occupancy {
+        Occupancy::of(
+            self.count_set_bits(),
+            self.size_in_bits(),
+            Cells::Bits { probes: self.probes },
+        )
     }
 
     /// The number of different keys, estimated from the set bits: the whole table is read. `None`
@@ -280,7 +290,7 @@ read_methods!(
 );
 insert_methods!(Bloom, example: "let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;");
 
-operations!(Bloom: insert, union, intersect, estimate, fill);
+operations!(Bloom: insert, union, intersect, estimate, fill, occupancy);
 
 impl fmt::Debug for Bloom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -38,7 +38,10 @@ const FEW_KEYS: u64 = 32;
 
 /// Bits, or counters, and probes for `capacity` keys: enough for theory's FPR, and twice as good for
 /// few keys.
-pub(in crate::filter) fn size_for(capacity: u64, fpr: f64) -> Result<bloom::Size, ParameterError> {
+pub(in crate::filter) fn size_for(
+    capacity: u64,
+    fpr: f64,
+) -> Result<bloom::BloomSize, ParameterError> {
     let structure = digest::structure_fpr(capacity, fpr)?;
     bloom::size(capacity, if capacity <= FEW_KEYS { structure / 2.0 } else { structure })
 }
@@ -106,7 +109,7 @@ impl FilterSpec for BloomSpec {
     const SUMMARY: &'static str = "merge; accepts any number of keys, at a rising FPR";
 
     fn for_fpr(capacity: u64, fpr: f64) -> Result<Self, ParameterError> {
-        let bloom::Size { bits, probes, .. } = size_for(capacity, fpr)?;
+        let bloom::BloomSize { bits, probes, .. } = size_for(capacity, fpr)?;
         Self::from_parts(bits.div_ceil(64), probes, capacity)
     }
 

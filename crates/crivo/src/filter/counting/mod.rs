@@ -12,6 +12,7 @@ use std::fmt;
 use self::counters::{Counters, Step};
 use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods, remove_methods};
+use super::occupancy::{Cells, Occupancy};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
     RemovableFilter,
@@ -267,6 +268,12 @@ impl CountingBloom {
         self.counters.values().filter(|&value| value > 0).count() as u64
     }
 
+    /// The share of the table that is used: the counters above 0. It reads the whole table.
+    pub fn occupancy(&self) -> Occupancy {
+        let cells = Cells::Counters { probes: self.probes() };
+        Occupancy::of(self.count_set_counters(), self.counter_count(), cells)
+    }
+
     /// The number of different keys, estimated from the counters above 0: the whole table is read.
     /// `None` if all are, which says nothing about how many keys made them so.
     ///
@@ -405,7 +412,7 @@ insert_methods!(
 );
 remove_methods!(CountingBloom, insert: "filter.insert(\"ana\");");
 
-operations!(CountingBloom: insert, remove, union, estimate, fill);
+operations!(CountingBloom: insert, remove, union, estimate, fill, occupancy);
 
 impl fmt::Debug for CountingBloom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

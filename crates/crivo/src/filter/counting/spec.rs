@@ -112,7 +112,7 @@ impl FilterSpec for CountingSpec {
 
     /// The counters have four bits.
     fn for_fpr(capacity: u64, fpr: f64) -> Result<Self, ParameterError> {
-        let bloom::Size { bits, probes, .. } = size_for(capacity, fpr)?;
+        let bloom::BloomSize { bits, probes, .. } = size_for(capacity, fpr)?;
         Self::from_parts(bits, probes, CounterWidth::default(), capacity)
     }
 

@@ -117,6 +117,7 @@ pub use self::spec::CuckooSpec;
 use self::table::{Load, Place, Table};
 use super::any::operations;
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
+use super::occupancy::{Cells, Occupancy};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
     RemovableFilter,
@@ -205,7 +206,13 @@ impl Cuckoo {
 
     /// The share of the slots that is taken.
     pub fn load_factor(&self) -> f64 {
-        self.key_count as f64 / self.slot_count() as f64
+        self.occupancy().share()
+    }
+
+    /// The share of the table that is used: the slots that are taken.
+    pub fn occupancy(&self) -> Occupancy {
+        let cells = Cells::Slots { bits: self.fingerprint_bits() };
+        Occupancy::of(self.key_count, self.slot_count(), cells)
     }
 
     /// [`count`](Self::count) for a digest: from 0 to 8, the slots of a key.
@@ -357,7 +364,7 @@ read_methods!(
 try_insert_methods!(Cuckoo);
 remove_methods!(Cuckoo, insert: "filter.insert(\"ana\")?;");
 
-operations!(Cuckoo: try_insert, remove, union);
+operations!(Cuckoo: try_insert, remove, union, occupancy);
 
 impl fmt::Debug for Cuckoo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

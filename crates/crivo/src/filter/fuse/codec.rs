@@ -17,10 +17,10 @@ use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::theory::fuse::Arity;
 
 /// The parameters of a file.
-pub struct Layout(Geometry);
+pub struct FuseLayout(Geometry);
 
 impl Persist for Fuse {
-    type Layout = Layout;
+    type Layout = FuseLayout;
 
     fn parts(&self) -> Parts<'_> {
         let geometry = self.cells.geometry();
@@ -47,7 +47,7 @@ impl Persist for Fuse {
         &mut self.metadata
     }
 
-    fn parse(kind: FileKind, parameters: &[u64]) -> Result<Layout, DecodeError> {
+    fn parse(kind: FileKind, parameters: &[u64]) -> Result<FuseLayout, DecodeError> {
         Kind::Fuse.file_kind().expect(kind)?;
         let &[arity, width, segment_length, segment_count, seed] = parameters else {
             return Err(DecodeError::Inconsistent("a fuse filter has five parameters"));
@@ -63,15 +63,15 @@ impl Persist for Fuse {
         let first_cells = segment_count.saturating_mul(segment_length);
         let geometry = Geometry { arity, width, segment_length, first_cells, seed };
         geometry.check()?;
-        Ok(Layout(geometry))
+        Ok(FuseLayout(geometry))
     }
 
-    fn payload_length(layout: &Layout) -> u64 {
+    fn payload_length(layout: &FuseLayout) -> u64 {
         layout.0.word_count()
     }
 
-    fn from_content(layout: Layout, mut content: Content) -> Result<Self, DecodeError> {
-        let Layout(geometry) = layout;
+    fn from_content(layout: FuseLayout, mut content: Content) -> Result<Self, DecodeError> {
+        let FuseLayout(geometry) = layout;
         if content.payload.len() as u64 == geometry.word_count() {
             // At most 2^58 cells of 2^5 bits, and a few segments.
             let used = geometry.array_length() * u64::from(geometry.width);

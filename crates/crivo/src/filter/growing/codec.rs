@@ -29,7 +29,7 @@ fn padding_after(word_count: u64) -> usize {
 }
 
 /// The parameters of a file.
-pub struct Layout<L> {
+pub struct GrowingLayout<L> {
     first_capacity: u64,
     fpr: f64,
     stages: Vec<Stage<L>>,
@@ -42,7 +42,7 @@ struct Stage<L> {
 }
 
 impl<F: ChainStage> Persist for GrowingChain<F> {
-    type Layout = Layout<F::Layout>;
+    type Layout = GrowingLayout<F::Layout>;
 
     fn parts(&self) -> Parts<'_> {
         let shape = |stage: &F| stage.word_count() << PROBES_BITS | u64::from(stage.probes());
@@ -98,7 +98,7 @@ impl<F: ChainStage> Persist for GrowingChain<F> {
             Ok(Stage { layout, word_count, key_count })
         };
         let stages = stages.iter().enumerate().map(stage).collect::<Result<_, _>>()?;
-        Ok(Layout { first_capacity, fpr, stages })
+        Ok(GrowingLayout { first_capacity, fpr, stages })
     }
 
     fn payload_length(layout: &Self::Layout) -> u64 {
@@ -111,7 +111,7 @@ impl<F: ChainStage> Persist for GrowingChain<F> {
             return Err(DecodeError::Inconsistent("the number of words is not that of the stages"));
         }
         let Content { version, hasher, key_count, metadata, payload } = content;
-        let Layout { first_capacity, fpr, stages } = layout;
+        let GrowingLayout { first_capacity, fpr, stages } = layout;
         let mut filter =
             Self { stages: Vec::with_capacity(stages.len()), first_capacity, fpr, metadata };
         // The stages of a mapped file stay in it; those of one that was read get their own memory.

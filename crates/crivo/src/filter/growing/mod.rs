@@ -328,8 +328,8 @@ insert_methods!(
     example: "let mut filter = crivo::filter::Growing::new(1_000, 0.01)?;",
 );
 
-operations!(Growing: insert, fill);
-operations!(GrowingBlocked: insert, fill);
+operations!(Growing: insert, fill, stages);
+operations!(GrowingBlocked: insert, fill, stages);
 
 impl<F: Stage> fmt::Debug for GrowingChain<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -20,6 +20,7 @@ pub use self::spec::QuotientSpec;
 use self::table::{NoPlace, NoSuch, Table};
 use super::any::operations;
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
+use super::occupancy::{Cells, Occupancy};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
     RemovableFilter,
@@ -165,7 +166,13 @@ impl Quotient {
 
     /// The share of the slots that is taken.
     pub fn load_factor(&self) -> f64 {
-        self.key_count as f64 / self.slot_count() as f64
+        self.occupancy().share()
+    }
+
+    /// The share of the table that is used: the slots that are taken.
+    pub fn occupancy(&self) -> Occupancy {
+        let cells = Cells::Slots { bits: self.remainder_bits() };
+        Occupancy::of(self.key_count, self.slot_count(), cells)
     }
 
     /// How many bits of a key are stored, besides its place.
@@ -356,7 +363,7 @@ read_methods!(
 try_insert_methods!(Quotient);
 remove_methods!(Quotient, insert: "filter.insert(\"ana\")?;");
 
-operations!(Quotient: try_insert, remove, union);
+operations!(Quotient: try_insert, remove, union, occupancy);
 
 impl fmt::Debug for Quotient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

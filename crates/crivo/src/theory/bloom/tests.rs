@@ -111,7 +111,7 @@ fn no_smaller_filter_would_do() {
 fn extreme_sizes_keep_the_fpr() {
     for n in [1, 2, 33, 1_000, 1_000_000_000, 1_000_000_000_000, 1 << 56] {
         for fpr in [2.8e-20, 1e-15, 1e-10, 0.5, 0.999] {
-            if let Ok(Size { bits, probes }) = size(n, fpr) {
+            if let Ok(BloomSize { bits, probes }) = size(n, fpr) {
                 assert!(mean_fpr(bits, n, probes) <= fpr * (1.0 + 1e-9), "{n} {fpr}");
             }
         }
