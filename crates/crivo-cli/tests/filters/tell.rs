@@ -97,7 +97,7 @@ fn the_recommendation_is_a_row_of_the_table() {
     let dir = TestDir::new();
     for keys in [1, 8, 1_000] {
         dir.numbers("keys", 0..keys);
-        for needs in ["", "--remove", "--fpr 0.0001", "--fpr 1e-9 --remove"] {
+        for needs in ["--fpr 1%", "--remove", "--fpr 0.0001", "--fpr 1e-9 --remove"] {
             let table = dir.ok(&format!("size --keys {keys} --json {needs}")).json();
             let rows = table["kinds"].as_array().unwrap();
             let choices = table["choose"].as_object().unwrap();
