@@ -195,8 +195,11 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         if let Some(index) = self.find(&key, digest) {
-            let present = &mut self.nodes[index].value;
-            return Ok(Some(std::mem::replace(present, value)));
+            let previous = std::mem::replace(&mut self.nodes[index].value, value);
+            // Here and not at the end: a value that is being returned would be leaked if the drop
+            // of the key panicked.
+            drop(key);
+            return Ok(Some(previous));
         }
         self.make_room_for_one()?;
         let head = self.head_of(digest);
@@ -242,13 +245,15 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     {
         let digest = self.hasher.digest(key);
         let gap = self.find(key, digest)?;
-        self.redirect(gap as u32, digest, self.nodes[gap].next);
         let last = self.nodes.len() - 1;
-        if gap != last {
-            let digest = self.hasher.digest(&self.nodes[last].key);
-            self.redirect(last as u32, digest, gap as u32);
+        // A hash function may panic: it is called before anything changes.
+        let moves = (gap != last).then(|| self.hasher.digest(&self.nodes[last].key));
+        self.redirect(gap as u32, digest, self.nodes[gap].next);
+        if let Some(digest_of_last) = moves {
+            self.redirect(last as u32, digest_of_last, gap as u32);
         }
-        Some(self.nodes.swap_remove(gap).value)
+        let Node { value, .. } = self.nodes.swap_remove(gap);
+        Some(value)
     }
 
     fn find<Q>(&self, key: &Q, digest: Digest) -> Option<usize>
@@ -278,20 +283,27 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
         let out_of_memory = |bytes| InsertError::OutOfMemory { bytes };
         self.reserve_nodes(1).map_err(out_of_memory)?;
         if entries >= self.heads.len() {
-            let heads = entries.saturating_mul(2).max(MIN_HEADS);
-            let heads = empty_heads(heads).map_err(out_of_memory)?;
-            self.relink_to(heads);
+            self.grow_heads(entries.saturating_mul(2).max(MIN_HEADS)).map_err(out_of_memory)?;
         }
         Ok(())
     }
 
-    /// Puts every node into its chain under new heads.
-    fn relink_to(&mut self, mut heads: Vec<u32>) {
-        for (index, node) in self.nodes.iter_mut().enumerate() {
+    /// Puts every node into its chain under new heads. The error is the number of bytes that could
+    /// not be allocated.
+    fn grow_heads(&mut self, count: usize) -> Result<(), usize> {
+        let mut heads = empty_heads(count)?;
+        // A hash function may panic: the links change when all of them are known.
+        let mut links = Vec::new();
+        links.try_reserve_exact(self.nodes.len()).map_err(|_| 4 * self.nodes.len())?;
+        links.extend(self.nodes.iter().enumerate().map(|(index, node)| {
             let head = head_among(heads.len(), self.hasher.digest(&node.key));
-            node.next = std::mem::replace(&mut heads[head], index as u32);
+            std::mem::replace(&mut heads[head], index as u32)
+        }));
+        for (node, link) in self.nodes.iter_mut().zip(links) {
+            node.next = link;
         }
         self.heads = heads;
+        Ok(())
     }
 }
 

@@ -418,7 +418,11 @@ impl<K: Key, V> Dictionary<K, V> for CompactedMap<K, V> {
     const EXACT: bool = false;
 
     fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
-        Self::insert(self, &key, value).map(Inserted::replaced)
+        let previous = Self::insert(self, &key, value).map(Inserted::replaced);
+        // Here and not at the end: a value that is being returned would be leaked if the drop of
+        // the key panicked.
+        drop(key);
+        previous
     }
 
     fn get(&self, key: &K) -> Option<&V> {

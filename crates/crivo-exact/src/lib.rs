@@ -31,6 +31,12 @@
 //! # Ok::<(), InsertError>(())
 //! ```
 
+//! # Panics in keys and values
+//!
+//! If a key's hash function or comparison, or the `Clone` or `Drop` of a key or a value panics, the map
+//! stays consistent, whatever the operation. No entry is lost that the operation does not remove, and
+//! none is leaked. As with `Vec`, a `Drop` that panics while another panic unwinds aborts the process.
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
@@ -44,6 +50,7 @@ mod group;
 mod linear;
 mod load;
 mod slots;
+mod unwind;
 
 pub use chained::ChainedMap;
 pub use compacted::{CompactedMap, Inserted, Lookup};

@@ -6,7 +6,7 @@ use super::InsertError;
 use super::dictionary::complete_exact_map;
 use super::error::capacity_error;
 use super::load::{MIN_SLOTS, entry_limit, slots_for};
-use super::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, tag_of};
+use super::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer, tag_of};
 use crivo::hash::reduce;
 use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
 
@@ -152,7 +152,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
 
     #[inline]
     fn home(&self, digest: Digest) -> usize {
-        reduce(digest.get(), self.slots.slot_count() as u64) as usize
+        home_among(self.slots.slot_count(), digest)
     }
 
     /// The entry of `key` and its slot, or the first empty slot behind its home.
@@ -177,25 +177,20 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         let mut empty = match self.find(&key, digest) {
             Ok((slot, _)) => {
                 let entry = self.slots.entry_mut(slot);
-                return Ok(entry.map(|entry| std::mem::replace(&mut entry.1, value)));
+                let previous = entry.map(|entry| std::mem::replace(&mut entry.1, value));
+                // Here and not at the end: a value that is being returned would be leaked if the
+                // drop of the key panicked.
+                drop(key);
+                return Ok(previous);
             }
             Err(empty) => empty,
         };
         if self.len() == self.entry_limit {
             self.grow()?;
-            empty = self.first_empty(digest);
+            empty = self.slots.tags().first_empty(self.home(digest));
         }
         self.slots.put(empty, tag_of(digest), (key, value));
         Ok(None)
-    }
-
-    /// The first empty slot from the digest's home on.
-    fn first_empty(&self, digest: Digest) -> usize {
-        let mut slot = self.home(digest);
-        while !self.slots.is_empty(slot) {
-            slot = self.after(slot);
-        }
-        slot
     }
 
     #[inline]
@@ -207,14 +202,16 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         let slots = self.slots.slot_count().saturating_mul(2).max(MIN_SLOTS);
         let larger =
             TaggedSlots::try_new(slots).map_err(|bytes| InsertError::OutOfMemory { bytes })?;
-        let mut smaller = std::mem::replace(&mut self.slots, larger);
-        self.entry_limit = entry_limit(slots, self.max_load);
-        for slot in 0..smaller.slot_count() {
-            if let Some((tag, entry)) = smaller.take(slot) {
-                let empty = self.first_empty(self.hasher.digest(&entry.0));
-                self.slots.put(empty, tag, entry);
+        let mut transfer = Transfer::begin(&mut self.slots, larger);
+        for slot in 0..transfer.from().slot_count() {
+            if let Some((key, _)) = transfer.from().entry(slot) {
+                let digest = self.hasher.digest(key);
+                let empty = transfer.to().first_empty(home_among(slots, digest));
+                transfer.put(slot, empty, tag_of(digest));
             }
         }
+        transfer.commit();
+        self.entry_limit = entry_limit(slots, self.max_load);
         Ok(())
     }
 
@@ -224,20 +221,20 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        let (mut gap, _) = self.find(key, self.hasher.digest(key)).ok()?;
-        let (_, (_, value)) = self.slots.take(gap)?;
-        // Close the gap: an entry behind it that may lie in it moves there.
-        let mut slot = self.after(gap);
+        let (mut leaving, _) = self.find(key, self.hasher.digest(key)).ok()?;
+        // The entry changes places with each one behind it that may lie in its slot, and is taken
+        // out where no other needs the slot. After each step every entry can be found, so that a
+        // hash function may panic.
+        let mut slot = self.after(leaving);
         while let Some((key, _)) = self.slots.entry(slot) {
             let home = self.home(self.hasher.digest(key));
-            if self.distance(home, slot) >= self.distance(gap, slot) {
-                if let Some((tag, entry)) = self.slots.take(slot) {
-                    self.slots.put(gap, tag, entry);
-                }
-                gap = slot;
+            if self.distance(home, slot) >= self.distance(leaving, slot) {
+                self.slots.swap(leaving, slot);
+                leaving = slot;
             }
             slot = self.after(slot);
         }
+        let (_, (_, value)) = self.slots.take(leaving)?;
         Some(value)
     }
 
@@ -250,6 +247,11 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     pub fn clear(&mut self) {
         self.slots.clear();
     }
+}
+
+#[inline]
+fn home_among(slot_count: usize, digest: Digest) -> usize {
+    reduce(digest.get(), slot_count as u64) as usize
 }
 
 impl<K, V> LinearMap<K, V> {

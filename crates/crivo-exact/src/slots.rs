@@ -21,6 +21,7 @@ use std::mem::MaybeUninit;
 use std::slice;
 
 use super::group::Group;
+use super::unwind::repeat_to_end;
 use crivo::Digest;
 use crivo_core::memory::reserved;
 
@@ -92,27 +93,9 @@ impl<K, V> TaggedSlots<K, V> {
         self.tags[slot] == EMPTY
     }
 
-    /// The tags of eight neighbours, the first in the lowest byte.
     #[inline]
-    pub(super) fn eight_tags(&self, slot: usize) -> u64 {
-        // SAFETY: eight bytes can be read wherever sixteen can.
-        u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
-    }
-
-    /// The tags of sixteen neighbours; past the end they go on at the first slot.
-    #[inline]
-    fn sixteen_tags(&self, slot: usize) -> Group {
-        // SAFETY: `sixteen_at` points to sixteen readable bytes.
-        let tags = u128::from_le(unsafe { self.sixteen_at(slot).cast::<u128>().read_unaligned() });
-        Group::new(tags as u64, (tags >> 64) as u64)
-    }
-
-    /// Where the tags from `slot` on are, of which sixteen can be read.
-    #[inline]
-    fn sixteen_at(&self, slot: usize) -> *const u8 {
-        assert!(slot <= self.slot_count());
-        // SAFETY: there are `MIRROR` = 16 tags more than slots, and `slot` is not beyond the end.
-        unsafe { self.tags.as_ptr().add(slot) }
+    pub(super) fn tags(&self) -> Tags<'_> {
+        Tags(&self.tags)
     }
 
     /// The entry whose key `is_wanted`, and its slot, among the eight slots from `first` on and
@@ -130,7 +113,7 @@ impl<K, V> TaggedSlots<K, V> {
         is_wanted: impl Fn(&K) -> bool,
     ) -> Option<(usize, &(K, V))> {
         debug_assert!(tag != EMPTY);
-        let group = Group::new(self.eight_tags(first), self.eight_tags(second));
+        let group = Group::new(self.tags().eight(first), self.tags().eight(second));
         let mut candidates = group.matches(tag) & lanes;
         while candidates != 0 {
             let lane = candidates.trailing_zeros() as usize;
@@ -160,7 +143,7 @@ impl<K, V> TaggedSlots<K, V> {
         let count = self.slot_count();
         let round_the_end = |slot| if slot < count { slot } else { slot - count };
         loop {
-            let group = self.sixteen_tags(start);
+            let group = self.tags().sixteen(start);
             let mut candidates = group.matches(tag);
             while candidates != 0 {
                 let slot = round_the_end(start + candidates.trailing_zeros() as usize);
@@ -219,8 +202,14 @@ impl<K, V> TaggedSlots<K, V> {
     /// Puts an entry into an empty slot.
     #[inline]
     pub(super) fn put(&mut self, slot: usize, tag: u8, entry: (K, V)) {
+        self.put_raw(slot, tag, MaybeUninit::new(entry));
+    }
+
+    /// Puts an entry, which must be initialised, into an empty slot.
+    #[inline]
+    fn put_raw(&mut self, slot: usize, tag: u8, entry: MaybeUninit<(K, V)>) {
         assert!(tag != EMPTY && self.is_empty(slot), "an entry goes into an empty slot");
-        self.entries[slot].write(entry);
+        self.entries[slot] = entry;
         self.set_tag(slot, tag);
         self.taken += 1;
     }
@@ -238,6 +227,16 @@ impl<K, V> TaggedSlots<K, V> {
         // SAFETY: the tag was set, so that the entry was initialised; now that the tag is gone,
         // nothing else will read or drop it.
         Some((tag, unsafe { entry.cast::<(K, V)>().read() }))
+    }
+
+    /// Exchanges two entries, with their tags.
+    #[inline]
+    pub(super) fn swap(&mut self, one: usize, other: usize) {
+        let (one_tag, other_tag) = (self.tags[one], self.tags[other]);
+        assert!(one_tag != EMPTY && other_tag != EMPTY, "only entries are exchanged");
+        self.entries.swap(one, other);
+        self.set_tag(one, other_tag);
+        self.set_tag(other, one_tag);
     }
 
     /// Puts an entry into `path[0]`, what was there into `path[1]`, and so on to the last slot of
@@ -291,12 +290,12 @@ impl<K, V> TaggedSlots<K, V> {
         IntoEntries { slots: self, next: 0, rest: rest.into_iter() }
     }
 
-    /// Drops every entry and keeps the slots.
+    /// Drops every entry and keeps the slots. If the drop of an entry panics, the others are dropped
+    /// all the same: between an entry and its home there must never be a gap.
     pub(super) fn clear(&mut self) {
         if std::mem::needs_drop::<(K, V)>() {
-            for slot in 0..self.slot_count() {
-                drop(self.take(slot));
-            }
+            let mut slots = 0..self.slot_count();
+            repeat_to_end(|| slots.next().map(|slot| drop(self.take(slot))).is_some());
         } else {
             self.forget_all();
         }
@@ -306,6 +305,59 @@ impl<K, V> TaggedSlots<K, V> {
     fn forget_all(&mut self) {
         self.tags.fill(EMPTY);
         self.taken = 0;
+    }
+}
+
+/// The tags of a table, without its entries.
+#[derive(Clone, Copy)]
+pub(super) struct Tags<'a>(&'a [u8]);
+
+impl Tags<'_> {
+    #[inline]
+    fn slot_count(self) -> usize {
+        self.0.len() - MIRROR
+    }
+
+    /// The tags of eight neighbours, the first in the lowest byte.
+    #[inline]
+    pub(super) fn eight(self, slot: usize) -> u64 {
+        // SAFETY: eight bytes can be read wherever sixteen can.
+        u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
+    }
+
+    /// The first empty slot from `start` on, round the end. There must be one, and no fewer than
+    /// sixteen slots.
+    #[inline]
+    pub(super) fn first_empty(self, mut start: usize) -> usize {
+        // In a table that has just grown it is most often the first.
+        if self.0[start] == EMPTY {
+            return start;
+        }
+        let count = self.slot_count();
+        let round_the_end = |slot| if slot < count { slot } else { slot - count };
+        loop {
+            let empty = self.sixteen(start).matches(EMPTY);
+            if empty != 0 {
+                return round_the_end(start + empty.trailing_zeros() as usize);
+            }
+            start = round_the_end(start + 16);
+        }
+    }
+
+    /// The tags of sixteen neighbours; past the end they go on at the first slot.
+    #[inline]
+    fn sixteen(self, slot: usize) -> Group {
+        // SAFETY: `sixteen_at` points to sixteen readable bytes.
+        let tags = u128::from_le(unsafe { self.sixteen_at(slot).cast::<u128>().read_unaligned() });
+        Group::new(tags as u64, (tags >> 64) as u64)
+    }
+
+    /// Where the tags from `slot` on are, of which sixteen can be read.
+    #[inline]
+    fn sixteen_at(self, slot: usize) -> *const u8 {
+        assert!(slot <= self.slot_count());
+        // SAFETY: there are `MIRROR` = 16 tags more than slots, and `slot` is not beyond the end.
+        unsafe { self.0.as_ptr().add(slot) }
     }
 }
 
@@ -457,7 +509,8 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for IntoEntries<K, V> {
 ///
 /// While it lasts, the entries in `to` are copies, bit for bit, of those in `from`, and belong to
 /// `from`. [`commit`](Self::commit) hands them over; a transfer that is dropped instead leaves
-/// `from` as it was.
+/// `from` as it was. Until then nothing reads a copy: a key may change inside while it is hashed,
+/// and free what the original still points to.
 pub(super) struct Transfer<'a, K, V> {
     from: &'a mut TaggedSlots<K, V>,
     to: TaggedSlots<K, V>,
@@ -469,18 +522,30 @@ impl<'a, K, V> Transfer<'a, K, V> {
         Self { from, to }
     }
 
-    /// The table that is being filled.
-    pub(super) fn to(&self) -> &TaggedSlots<K, V> {
-        &self.to
+    /// The tags of the table that is being filled.
+    pub(super) fn to(&self) -> Tags<'_> {
+        self.to.tags()
     }
 
-    /// Copies the entry of `from`'s slot to `to`, along `path` as in [`TaggedSlots::put_along`].
+    /// Copies the entry of `from`'s slot into an empty slot of `to`.
+    #[inline]
+    pub(super) fn put(&mut self, from: usize, to: usize, tag: u8) {
+        let entry = self.copy(from);
+        self.to.put_raw(to, tag, entry);
+    }
+
+    /// The same, along `path` as in [`TaggedSlots::put_along`].
     pub(super) fn put_along(&mut self, from: usize, path: &[usize], tag: u8) {
+        let entry = self.copy(from);
+        self.to.pass_along(path, tag, entry);
+    }
+
+    #[inline]
+    fn copy(&self, from: usize) -> MaybeUninit<(K, V)> {
         assert!(!self.from.is_empty(from), "only entries are transferred");
         // SAFETY: copying the bytes of a `MaybeUninit` is always allowed. Of the two tables that
         // now hold the entry only one will own it: `commit` and `drop` see to that.
-        let entry = unsafe { std::ptr::read(&raw const self.from.entries[from]) };
-        self.to.pass_along(path, tag, entry);
+        unsafe { std::ptr::read(&raw const self.from.entries[from]) }
     }
 
     /// The table that the entries come from.

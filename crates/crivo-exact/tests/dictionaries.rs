@@ -1,6 +1,7 @@
 //! One suite for every dictionary, with the standard library's `HashMap` as the oracle, and what
 //! goes beyond it: keys chosen by an adversary, impossible sizes, and the error of hash compaction.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -472,6 +473,77 @@ fn equal_digests_end_in_an_error_for_cuckoo_hashing() {
     let mut map = CuckooMap::with_capacity_and_hasher(keys.len(), hasher).unwrap();
     map.try_extend(keys.into_iter().map(|key| (key, ()))).unwrap();
     assert_eq!(map.reseed_count(), 0);
+}
+
+/// The stash takes keys that find no place also where the table has reached its load: no key is
+/// refused before the stash is full.
+#[test]
+fn no_key_is_refused_while_the_stash_has_room() {
+    let keys: Vec<Vec<u8>> = murmur3_multicollision(7).collect();
+    for (choices, bucket_size, stash) in [(2, 8, 64), (2, 1, 3), (3, 2, 20), (4, 4, 64)] {
+        for capacity in [1, 10, 100] {
+            let hasher = KeyHasher::murmur3(7);
+            let options =
+                CuckooOptions { choices, bucket_size, stash, hasher, ..CuckooOptions::default() };
+            let mut map = options.build(capacity).unwrap();
+            let mut stored = 0;
+            while let Ok(previous) = map.insert(keys[stored].clone(), stored) {
+                assert_eq!(previous, None);
+                stored += 1;
+            }
+            assert_eq!(map.stash_count(), stash, "{options:?} for {capacity}");
+            assert_eq!(map.len(), stored);
+            for (value, key) in keys.iter().enumerate() {
+                assert_eq!(map.get(key), (value < stored).then_some(&value));
+            }
+            // Other keys still come in, however full the stash is.
+            for other in 0..200usize {
+                assert_eq!(map.insert(other.to_le_bytes().to_vec(), other), Ok(None));
+            }
+            assert_eq!(map.len(), stored + 200);
+        }
+    }
+}
+
+/// A key may change inside while it is hashed. A table that is being filled reads no key before it
+/// owns it: a copy that let go of its memory would leave the original without.
+#[test]
+fn keys_may_change_inside_while_they_are_hashed() {
+    struct Restless(u64, RefCell<Box<u64>>);
+
+    impl Key for Restless {
+        fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+            drop(self.1.replace(Box::new(self.0)));
+            self.0.with_bytes(use_bytes)
+        }
+    }
+
+    impl PartialEq for Restless {
+        fn eq(&self, other: &Self) -> bool {
+            assert_eq!((**self.1.borrow(), **other.1.borrow()), (self.0, other.0));
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Restless {}
+
+    fn check<D: Dictionary<Restless, u64>>(mut map: D) {
+        let key = |number| Restless(number, RefCell::new(Box::new(number)));
+        for number in 0..60 {
+            assert_eq!(map.insert(key(number), number), Ok(None));
+        }
+        for number in 0..60 {
+            assert_eq!(map.remove(&key(number)), Some(number));
+        }
+    }
+    check(ChainedMap::new());
+    check(LinearMap::new());
+    check(CuckooMap::new());
+    // Searches that give up early, and rebuilds that are given up with them.
+    let eviction = Eviction::BreadthFirst { max_buckets: 4 };
+    let options =
+        CuckooOptions { bucket_size: 1, eviction, max_load: Some(0.5), ..CuckooOptions::default() };
+    check(options.build(4).unwrap());
 }
 
 #[test]

@@ -18,6 +18,7 @@
 use std::mem::{MaybeUninit, needs_drop};
 use std::slice;
 
+use crate::unwind::repeat_to_end;
 use crivo_core::memory::reserved;
 
 /// Slots for values, each taken or free.
@@ -127,13 +128,16 @@ impl<V> Values<V> {
         self.take(slot).map(|value| (slot, value))
     }
 
-    /// Drops every value and keeps the slots.
+    /// Drops every value and keeps the slots. If the drop of a value panics, the others are dropped
+    /// all the same.
     pub(super) fn clear(&mut self) {
         if needs_drop::<V>() {
             let mut next = 0;
-            while let Some((slot, _)) = self.take_first(next) {
-                next = slot + 1;
-            }
+            repeat_to_end(|| {
+                let first = self.take_first(next);
+                next = first.as_ref().map_or(next, |(slot, _)| slot + 1);
+                first.is_some()
+            });
         } else {
             self.taken.fill(0);
             self.count = 0;

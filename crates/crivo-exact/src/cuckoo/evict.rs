@@ -63,7 +63,7 @@ pub(super) trait Buckets {
 
 impl Eviction {
     /// A path from one of the `start` buckets to an empty slot, if the search finds one within
-    /// its limit. `randomness` drives the random walk.
+    /// its limit and the memory that there is. `randomness` drives the random walk.
     pub(super) fn find_path(
         self,
         table: &impl Buckets,
@@ -95,9 +95,9 @@ fn breadth_first(table: &impl Buckets, start: &Choices, max_buckets: usize) -> O
     let mut seen: Vec<Seen> = Vec::new();
     for &bucket in start.as_slice() {
         if let Some(slot) = table.empty_slot(bucket) {
-            return Some(vec![slot]);
+            return path_back(&seen, None, slot);
         }
-        seen.push(Seen { bucket, from: None });
+        try_push(&mut seen, Seen { bucket, from: None })?;
     }
     let bucket_size = table.bucket_size();
     let mut next = 0;
@@ -109,10 +109,10 @@ fn breadth_first(table: &impl Buckets, start: &Choices, max_buckets: usize) -> O
             let step = Step { seen: next, slot };
             for other in table.choices_of(slot).others(bucket) {
                 if let Some(empty) = table.empty_slot(other) {
-                    return Some(path_back(&seen, step, empty));
+                    return path_back(&seen, Some(step), empty);
                 }
                 if seen.len() < max_buckets {
-                    seen.push(Seen { bucket: other, from: Some(step) });
+                    try_push(&mut seen, Seen { bucket: other, from: Some(step) })?;
                 }
             }
         }
@@ -121,15 +121,22 @@ fn breadth_first(table: &impl Buckets, start: &Choices, max_buckets: usize) -> O
     None
 }
 
-fn path_back(seen: &[Seen], last: Step, empty: usize) -> Vec<usize> {
-    let mut path = vec![empty];
-    let mut step = Some(last);
+fn path_back(seen: &[Seen], mut step: Option<Step>, empty: usize) -> Option<Vec<usize>> {
+    let mut path = Vec::new();
+    try_push(&mut path, empty)?;
     while let Some(Step { seen: number, slot }) = step {
-        path.push(slot);
+        try_push(&mut path, slot)?;
         step = seen[number].from;
     }
     path.reverse();
-    path
+    Some(path)
+}
+
+/// `None` if there is no memory.
+fn try_push<T>(vector: &mut Vec<T>, element: T) -> Option<()> {
+    vector.try_reserve(1).ok()?;
+    vector.push(element);
+    Some(())
 }
 
 /// The textbook's walk, except that nothing moves yet: which key is in a slot by now follows from
@@ -143,22 +150,24 @@ fn random_walk(
     // `displaced[i]` goes to `path[i]`: the new key (`None`), or the key that was in that slot at
     // the start.
     let mut path: Vec<usize> = Vec::new();
-    let mut displaced: Vec<Option<usize>> = vec![None];
+    let mut displaced: Vec<Option<usize>> = Vec::new();
+    try_push(&mut displaced, None)?;
     let mut last_visit: HashMap<usize, usize> = HashMap::new();
     let mut bucket = start.as_slice()[0];
     let bucket_size = table.bucket_size();
     while path.len() < max_moves {
         if let Some(slot) = table.empty_slot(bucket) {
-            path.push(slot);
+            try_push(&mut path, slot)?;
             return Some(path);
         }
         let slot = bucket * bucket_size + randomness.below(bucket_size);
+        last_visit.try_reserve(1).ok()?;
         let evicted = match last_visit.insert(slot, path.len()) {
             Some(visit) => displaced[visit],
             None => Some(slot),
         };
-        path.push(slot);
-        displaced.push(evicted);
+        try_push(&mut path, slot)?;
+        try_push(&mut displaced, evicted)?;
         let choices = evicted.map_or(*start, |slot| table.choices_of(slot));
         let others = choices.others(bucket).count();
         // A key whose choices all coincide can only try the same bucket again.

@@ -5,11 +5,11 @@ use std::borrow::Borrow;
 use super::CuckooOptions;
 use super::evict::Randomness;
 use super::geometry::Geometry;
-use super::table::{Path, Table};
+use super::table::{Path, Table, empty_slot_for};
 use crate::InsertError;
 use crate::dictionary::complete_exact_map;
 use crate::error::capacity_error;
-use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer, tag_of};
+use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Tags, Transfer, tag_of};
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
 /// How many tables are tried, with other seeds and larger, before an insertion fails.
@@ -185,15 +185,22 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
     /// # Errors
-    /// If there is no memory to grow, or if too many keys share their digests. The map is then
-    /// unchanged.
+    /// If there is no memory to grow, or if too many keys share their digests and the stash is full.
+    /// The map is then unchanged.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         match self.find(&key, digest).map(|(place, _)| place) {
-            Some(Place::Slot(slot)) => {
-                Ok(self.slots.entry_mut(slot).map(|entry| std::mem::replace(&mut entry.1, value)))
+            Some(place) => {
+                let previous = match place {
+                    Place::Slot(slot) => self.slots.entry_mut(slot).map(|(_, value)| value),
+                    Place::Stash(i) => Some(&mut self.stash[i].1),
+                };
+                let previous = previous.map(|previous| std::mem::replace(previous, value));
+                // Here and not at the end: a value that is being returned would be leaked if the
+                // drop of the key panicked.
+                drop(key);
+                Ok(previous)
             }
-            Some(Place::Stash(i)) => Ok(Some(std::mem::replace(&mut self.stash[i].1, value))),
             None => {
                 self.insert_new(key, value, digest)?;
                 Ok(None)
@@ -202,23 +209,39 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     fn insert_new(&mut self, key: K, value: V, digest: Digest) -> Result<(), InsertError> {
+        let has_room = self.len() < self.geometry.entry_limit(self.max_load);
         let mut path = None;
-        if self.len() < self.geometry.entry_limit(self.max_load) {
-            let table = Table::new(&self.slots, self.geometry, self.hasher);
+        if has_room {
+            let (hasher, slots) = (self.hasher, &self.slots);
+            let digest_in = |slot| slots.entry(slot).map_or(digest, |(key, _)| hasher.digest(key));
+            let table = Table::new(slots.tags(), self.geometry, digest_in);
             path = table.path_for(digest, self.options.eviction, &mut self.randomness);
-            if path.is_none() && self.stash.len() < self.options.stash {
+            if path.is_none() && self.can_stash() {
                 self.stash.push((key, value));
                 return Ok(());
             }
         }
         let path = match path {
             Some(path) => path,
-            None => self.rebuild_with_room_for(&key)?,
+            None => match self.rebuild_with_room_for(&key) {
+                Ok(path) => path,
+                // No table has a place for this key, so that it is one for the stash.
+                Err(InsertError::TooManyCollisions { .. }) if self.can_stash() => {
+                    self.stash.push((key, value));
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            },
         };
         let tag = tag_of(self.hasher.digest(&key));
         self.slots.put_along(path.as_slice(), tag, (key, value));
         self.settle_stash();
         Ok(())
+    }
+
+    /// Whether the stash takes one more entry, for which memory is then reserved.
+    fn can_stash(&mut self) -> bool {
+        self.stash.len() < self.options.stash && self.stash.try_reserve(1).is_ok()
     }
 
     /// Rebuilds the table, larger or with another seed, so that there is a path for `key` too.
@@ -288,21 +311,33 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     ) -> Result<Option<Path>, InsertError> {
         let slots = TaggedSlots::try_new(geometry.slot_count())
             .map_err(|bytes| InsertError::OutOfMemory { bytes })?;
+        // The digest of what is in each slot of the new table: its keys must not be read before the
+        // old ones are gone.
+        let mut digests = Vec::new();
+        digests.try_reserve_exact(geometry.slot_count()).map_err(|_| InsertError::OutOfMemory {
+            bytes: geometry.slot_count().saturating_mul(size_of::<Digest>()),
+        })?;
+        digests.resize(geometry.slot_count(), Digest::new(0));
         let (eviction, randomness) = (self.options.eviction, &mut self.randomness);
         let mut transfer = Transfer::begin(&mut self.slots, slots);
+        let mut path_for = |tags: Tags<'_>, digests: &[Digest], digest| {
+            let table = Table::new(tags, geometry, |slot| digests[slot]);
+            table.path_for(digest, eviction, randomness)
+        };
         for slot in 0..transfer.from().slot_count() {
             let Some((key, _)) = transfer.from().entry(slot) else {
                 continue;
             };
-            let digest = hasher.digest(key);
-            let table = Table::new(transfer.to(), geometry, hasher);
-            let Some(path) = table.path_for(digest, eviction, randomness) else {
+            let mut digest = hasher.digest(key);
+            let Some(path) = path_for(transfer.to(), &digests, digest) else {
                 return Ok(None);
             };
             transfer.put_along(slot, path.as_slice(), tag_of(digest));
+            for &slot in path.as_slice() {
+                std::mem::swap(&mut digests[slot], &mut digest);
+            }
         }
-        let table = Table::new(transfer.to(), geometry, hasher);
-        let path = table.path_for(hasher.digest(key), eviction, randomness);
+        let path = path_for(transfer.to(), &digests, hasher.digest(key));
         if path.is_some() {
             transfer.commit();
         }
@@ -313,8 +348,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     fn settle_stash(&mut self) {
         for i in (0..self.stash.len()).rev() {
             let digest = self.hasher.digest(&self.stash[i].0);
-            let table = Table::new(&self.slots, self.geometry, self.hasher);
-            if let Some(slot) = table.empty_slot_for(digest) {
+            if let Some(slot) = empty_slot_for(self.slots.tags(), &self.geometry, digest) {
                 let entry = self.stash.swap_remove(i);
                 self.slots.put(slot, tag_of(digest), entry);
             }
@@ -337,8 +371,11 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
 
     /// Removes every entry and keeps the memory.
     pub fn clear(&mut self) {
+        // Taken out first, so that both are empty whichever drop panics.
+        let mut stash = std::mem::take(&mut self.stash);
         self.slots.clear();
-        self.stash.clear();
+        stash.clear();
+        self.stash = stash;
     }
 }
 

@@ -20,10 +20,10 @@
 //!
 //! # What happens when no path is found
 //!
-//! The key goes to the stash, if there is one with room; else the table is rebuilt with another
-//! seed, or larger, or both; and if that fails too, although the table is far from full, too many
-//! keys share their digests and the insertion ends in an error. In every case each entry stays
-//! where it can be found: searches only look, and a rebuilt table replaces the old one only when
+//! The key goes to the stash, if there is one with room and the table is not full; else the table is
+//! rebuilt with another seed, or larger, or both. If that fails too, although the table is far from
+//! full, too many keys share their digests: the key goes to the stash, or, if that is full, the
+//! insertion ends in an error. In every case each entry stays where it can be found: searches only look, and a rebuilt table replaces the old one only when
 //! it holds every entry.
 //!
 //! # When not to use it

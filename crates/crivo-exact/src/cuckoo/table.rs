@@ -4,14 +4,14 @@ use super::Eviction;
 use super::evict::{Buckets, Choices, Randomness};
 use super::geometry::Geometry;
 use crate::group::Group;
-use crate::slots::{EMPTY, TaggedSlots};
-use crivo::{Digest, Key, KeyHasher};
+use crate::slots::{EMPTY, Tags};
+use crivo::Digest;
 
-/// Slots, and the rule that says which of them a key may take.
-pub(super) struct Table<'a, K, V> {
-    slots: &'a TaggedSlots<K, V>,
+/// Which slots are taken, which of them a key may take, and the digest of the key in a slot.
+pub(super) struct Table<'a, D> {
+    tags: Tags<'a>,
     geometry: Geometry,
-    hasher: KeyHasher,
+    digest_in: D,
 }
 
 /// The slots over which a new entry finds its place; most often just one.
@@ -30,10 +30,11 @@ impl Path {
     }
 }
 
-impl<'a, K: Key, V> Table<'a, K, V> {
+impl<'a, D: Fn(usize) -> Digest> Table<'a, D> {
+    /// `digest_in` is only asked about slots that are taken.
     #[inline]
-    pub(super) fn new(slots: &'a TaggedSlots<K, V>, geometry: Geometry, hasher: KeyHasher) -> Self {
-        Self { slots, geometry, hasher }
+    pub(super) fn new(tags: Tags<'a>, geometry: Geometry, digest_in: D) -> Self {
+        Self { tags, geometry, digest_in }
     }
 
     /// A path for a new key with this digest.
@@ -43,55 +44,51 @@ impl<'a, K: Key, V> Table<'a, K, V> {
         eviction: Eviction,
         randomness: &mut Randomness,
     ) -> Option<Path> {
-        if let Some(slot) = self.empty_slot_for(digest) {
+        if let Some(slot) = empty_slot_for(self.tags, &self.geometry, digest) {
             return Some(Path::Direct([slot]));
         }
         let start = self.geometry.choices(digest);
         eviction.find_path(self, &start, randomness).map(Path::Chain)
     }
-
-    /// An empty slot in the emptiest of the digest's buckets: keeping them level makes for fewer
-    /// evictions later.
-    #[inline]
-    pub(super) fn empty_slot_for(&self, digest: Digest) -> Option<usize> {
-        // Which bucket is emptier is a coin toss: a maximum of numbers that carry the slot with
-        // them needs no branch to be guessed wrong.
-        let mut best = 0;
-        for i in 0..self.geometry.choices {
-            let bucket = self.geometry.bucket(digest, i);
-            let empty = self.empty_lanes(bucket);
-            let slot = bucket * self.geometry.bucket_size + empty.trailing_zeros() as usize;
-            best = best.max(u64::from(empty.count_ones()) << 56 | slot as u64);
-        }
-        (best >> 56 > 0).then_some((best & (u64::MAX >> 8)) as usize)
-    }
-
-    /// A bit for every empty slot of a bucket.
-    #[inline]
-    fn empty_lanes(&self, bucket: usize) -> u32 {
-        let tags = self.slots.eight_tags(bucket * self.geometry.bucket_size);
-        Group::new(tags, 0).matches(EMPTY) & self.geometry.lanes()
-    }
 }
 
-impl<K: Key, V> Buckets for Table<'_, K, V> {
+/// An empty slot in the emptiest of the digest's buckets: keeping them level makes for fewer
+/// evictions later.
+#[inline(always)]
+pub(super) fn empty_slot_for(tags: Tags<'_>, geometry: &Geometry, digest: Digest) -> Option<usize> {
+    // Which bucket is emptier is a coin toss: a maximum of numbers that carry the slot with
+    // them needs no branch to be guessed wrong.
+    let mut best = 0;
+    for i in 0..geometry.choices {
+        let bucket = geometry.bucket(digest, i);
+        let empty = empty_lanes(tags, geometry, bucket);
+        let slot = bucket * geometry.bucket_size + empty.trailing_zeros() as usize;
+        best = best.max(u64::from(empty.count_ones()) << 56 | slot as u64);
+    }
+    (best >> 56 > 0).then_some((best & (u64::MAX >> 8)) as usize)
+}
+
+/// A bit for every empty slot of a bucket.
+#[inline]
+fn empty_lanes(tags: Tags<'_>, geometry: &Geometry, bucket: usize) -> u32 {
+    let tags = tags.eight(bucket * geometry.bucket_size);
+    Group::new(tags, 0).matches(EMPTY) & geometry.lanes()
+}
+
+impl<D: Fn(usize) -> Digest> Buckets for Table<'_, D> {
     fn bucket_size(&self) -> usize {
         self.geometry.bucket_size
     }
 
     #[inline]
     fn empty_slot(&self, bucket: usize) -> Option<usize> {
-        let empty = self.empty_lanes(bucket);
+        let empty = empty_lanes(self.tags, &self.geometry, bucket);
         let slot = bucket * self.geometry.bucket_size + empty.trailing_zeros() as usize;
         (empty != 0).then_some(slot)
     }
 
     #[inline]
     fn choices_of(&self, slot: usize) -> Choices {
-        match self.slots.entry(slot) {
-            Some((key, _)) => self.geometry.choices(self.hasher.digest(key)),
-            // Searches only ask about slots that they found taken.
-            None => Choices::new(0, |_| 0),
-        }
+        self.geometry.choices((self.digest_in)(slot))
     }
 }
