@@ -50,6 +50,7 @@ mod group;
 mod linear;
 mod load;
 mod slots;
+mod tags;
 mod unwind;
 
 pub use chained::ChainedMap;

@@ -6,7 +6,8 @@ use super::InsertError;
 use super::dictionary::complete_exact_map;
 use super::error::capacity_error;
 use super::load::{MIN_SLOTS, entry_limit, slots_for};
-use super::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer, tag_of};
+use super::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer};
+use super::tags::tag_of;
 use crivo::hash::reduce;
 use crivo::{BuildError, Digest, Key, KeyHasher, ParameterError};
 

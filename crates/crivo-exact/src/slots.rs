@@ -21,22 +21,9 @@ use std::mem::MaybeUninit;
 use std::slice;
 
 use super::group::Group;
+use super::tags::{EMPTY, MIRROR, Tags};
 use super::unwind::repeat_to_end;
-use crivo::Digest;
 use crivo_core::memory::reserved;
-
-/// The tag of an empty slot.
-pub(super) const EMPTY: u8 = 0;
-
-/// The tag of a digest: its low eight bits, of which 0 and 1 are one. Slots are chosen by the high
-/// bits.
-#[inline]
-pub(super) fn tag_of(digest: Digest) -> u8 {
-    (digest.get() as u8).max(1)
-}
-
-/// Tags beyond the last slot, so that a group of 16 can be read from any slot.
-const MIRROR: usize = 16;
 
 /// Slots for entries `(K, V)`, each with a tag.
 pub(super) struct TaggedSlots<K, V> {
@@ -95,7 +82,7 @@ impl<K, V> TaggedSlots<K, V> {
 
     #[inline]
     pub(super) fn tags(&self) -> Tags<'_> {
-        Tags(&self.tags)
+        Tags::new(&self.tags)
     }
 
     /// The entry whose key `is_wanted`, and its slot, among the eight slots from `first` on and
@@ -305,59 +292,6 @@ impl<K, V> TaggedSlots<K, V> {
     fn forget_all(&mut self) {
         self.tags.fill(EMPTY);
         self.taken = 0;
-    }
-}
-
-/// The tags of a table, without its entries.
-#[derive(Clone, Copy)]
-pub(super) struct Tags<'a>(&'a [u8]);
-
-impl Tags<'_> {
-    #[inline]
-    fn slot_count(self) -> usize {
-        self.0.len() - MIRROR
-    }
-
-    /// The tags of eight neighbours, the first in the lowest byte.
-    #[inline]
-    pub(super) fn eight(self, slot: usize) -> u64 {
-        // SAFETY: eight bytes can be read wherever sixteen can.
-        u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
-    }
-
-    /// The first empty slot from `start` on, round the end. There must be one, and no fewer than
-    /// sixteen slots.
-    #[inline]
-    pub(super) fn first_empty(self, mut start: usize) -> usize {
-        // In a table that has just grown it is most often the first.
-        if self.0[start] == EMPTY {
-            return start;
-        }
-        let count = self.slot_count();
-        let round_the_end = |slot| if slot < count { slot } else { slot - count };
-        loop {
-            let empty = self.sixteen(start).matches(EMPTY);
-            if empty != 0 {
-                return round_the_end(start + empty.trailing_zeros() as usize);
-            }
-            start = round_the_end(start + 16);
-        }
-    }
-
-    /// The tags of sixteen neighbours; past the end they go on at the first slot.
-    #[inline]
-    fn sixteen(self, slot: usize) -> Group {
-        // SAFETY: `sixteen_at` points to sixteen readable bytes.
-        let tags = u128::from_le(unsafe { self.sixteen_at(slot).cast::<u128>().read_unaligned() });
-        Group::new(tags as u64, (tags >> 64) as u64)
-    }
-
-    /// Where the tags from `slot` on are, of which sixteen can be read.
-    #[inline]
-    fn sixteen_at(self, slot: usize) -> *const u8 {
-        assert!(slot <= self.slot_count());
-        // SAFETY: there are `MIRROR` = 16 tags more than slots, and `slot` is not beyond the end.
-        unsafe { self.0.as_ptr().add(slot) }
     }
 }
 

@@ -9,7 +9,8 @@ use super::table::{Path, Table, empty_slot_for};
 use crate::InsertError;
 use crate::dictionary::complete_exact_map;
 use crate::error::capacity_error;
-use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Tags, Transfer, tag_of};
+use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer};
+use crate::tags::{Tags, tag_of};
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
 /// How many tables are tried, with other seeds and larger, before an insertion fails.

@@ -4,7 +4,7 @@ use super::Eviction;
 use super::evict::{Buckets, Choices, Randomness};
 use super::geometry::Geometry;
 use crate::group::Group;
-use crate::slots::{EMPTY, Tags};
+use crate::tags::{EMPTY, Tags};
 use crivo::Digest;
 
 /// Which slots are taken, which of them a key may take, and the digest of the key in a slot.
