@@ -7,12 +7,19 @@
 //!
 //! A stage's shape is 256 times its number of words, plus its probes. Both are written, although
 //! they follow from capacity and FPR: a reader need not know how the writer rounds.
+//!
+//! What follows is checked all the same. The next stage will be made for the file's FPR and for twice
+//! the last capacity; only because the last stage keeps that FPR itself is the next one not much more
+//! than twice as large, whatever the file claims.
 
 use std::sync::Arc;
 
+use super::spec::stage_target;
 use super::{GrowingChain, MAX_STAGES, Stage as ChainStage, stage_capacity};
+use crate::ParameterError;
 use crate::filter::FilterSpec;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
+use crate::theory::digest;
 use crivo_core::Words;
 use crivo_core::check::{check_fpr, check_keys};
 
@@ -23,26 +30,30 @@ const PADDING: [u64; WORDS_PER_LINE as usize] = [0; WORDS_PER_LINE as usize];
 
 const PROBES_BITS: u32 = 8;
 
+/// The FPR of a stage may be this many times what the file's FPR leaves it: other writers may round,
+/// or count, otherwise.
+const TOLERANCE: f64 = 2.0;
+
 /// How many words of zeros follow a table of `word_count` words.
 fn padding_after(word_count: u64) -> usize {
     (word_count.wrapping_neg() % WORDS_PER_LINE) as usize
 }
 
 /// The parameters of a file.
-pub struct GrowingLayout<L> {
+pub struct GrowingLayout<S> {
     first_capacity: u64,
     fpr: f64,
-    stages: Vec<Stage<L>>,
+    stages: Vec<Stage<S>>,
 }
 
-struct Stage<L> {
-    layout: L,
+struct Stage<S> {
+    layout: S,
     word_count: u64,
     key_count: u64,
 }
 
 impl<F: ChainStage> Persist for GrowingChain<F> {
-    type Layout = GrowingLayout<F::Layout>;
+    type Layout = GrowingLayout<F::Spec>;
 
     fn parts(&self) -> Parts<'_> {
         let shape = |stage: &F| stage.word_count() << PROBES_BITS | u64::from(stage.probes());
@@ -78,6 +89,10 @@ impl<F: ChainStage> Persist for GrowingChain<F> {
         let fpr = f64::from_bits(fpr);
         check_keys(first_capacity)?;
         check_fpr(fpr)?;
+        if fpr < digest::floor(first_capacity) {
+            let allowed = "at least n/2^64 for n keys, because digests have only 64 bits";
+            return Err(ParameterError::of_real("fpr", fpr, allowed).into());
+        }
         let (stages, rest) = stages.as_chunks::<2>();
         if !rest.is_empty() || !(1..=MAX_STAGES).contains(&stages.len()) {
             return Err(DecodeError::Inconsistent("a growing filter has from 1 to 31 stages"));
@@ -85,15 +100,15 @@ impl<F: ChainStage> Persist for GrowingChain<F> {
         let stage = |(index, &[shape, key_count]): (usize, &[u64; 2])| {
             let (word_count, probes) = (shape >> PROBES_BITS, shape % (1 << PROBES_BITS));
             let capacity = stage_capacity(first_capacity, index);
-            // No stage has less than a bit for a key. The next one is made for twice as many keys,
-            // so that a file can ask for memory only in proportion to what it brings.
-            if word_count.saturating_mul(64) < capacity {
-                return Err(DecodeError::Inconsistent("a stage is too small for its capacity"));
-            }
             let parameters = [word_count / F::WORDS_PER_UNIT, probes, capacity];
             let layout = F::parse(F::Spec::KIND.file_kind(), &parameters)?;
             if F::payload_length(&layout) != word_count {
                 return Err(DecodeError::Inconsistent("a stage is no whole number of blocks"));
+            }
+            let limit = TOLERANCE * stage_target(fpr, index, capacity);
+            let keeps_fpr = layout.fpr_when_full() <= limit;
+            if !keeps_fpr {
+                return Err(DecodeError::Inconsistent("a stage is too small for its FPR"));
             }
             Ok(Stage { layout, word_count, key_count })
         };

@@ -181,6 +181,25 @@ impl<F: Stage> GrowingChain<F> {
         self.fpr
     }
 
+    /// Whether a stage holds more keys than it is made for, because no other could be added when it
+    /// was full: there was no memory, or there were 31 stages already.
+    ///
+    /// Every key is still found, but [`expected_fpr`](Self::expected_fpr) may exceed
+    /// [`fpr`](Self::fpr). After each eighth of its capacity that such a stage takes too many, the
+    /// filter tries again to add another.
+    ///
+    /// ```
+    /// use crivo::filter::Growing;
+    ///
+    /// let mut seen = Growing::new(1_024, 0.01)?;
+    /// seen.extend(0..10_000u64);
+    /// assert!(!seen.is_overfull()); // there was memory for all stages
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    pub fn is_overfull(&self) -> bool {
+        self.stages.iter().any(|stage| stage.key_count() > stage.capacity())
+    }
+
     /// The false-positive rate that the bits of all stages give. It reads all tables.
     pub fn fill_fpr(&self) -> f64 {
         any_of(self.stages.iter().map(stage::Sealed::fill_fpr))
@@ -230,12 +249,21 @@ impl<F: Stage> GrowingChain<F> {
     #[cold]
     fn grow(&mut self) {
         let index = self.stages.len();
-        if index < MAX_STAGES {
+        let newest = self.newest();
+        if index < MAX_STAGES && is_time_to_grow(newest.key_count(), newest.capacity()) {
             let hasher = self.hasher();
             let stage = self.spec().stage(index).map_err(BuildError::from);
             self.stages.extend(stage.and_then(|stage| stage.build(hasher)));
         }
     }
+}
+
+/// Whether a stage with at least as many keys as its capacity asks for another one. It does so when
+/// it is full, and if there was no memory then, after every eighth of its capacity more: finding the
+/// size of a stage takes far longer than an insertion.
+fn is_time_to_grow(key_count: u64, capacity: u64) -> bool {
+    let step = (capacity / 8).max(MIN_CAPACITY / 8);
+    key_count.saturating_sub(capacity).is_multiple_of(step)
 }
 
 /// The chance that any of independent things happens: 1 − (1 − a)(1 − b)…
@@ -299,8 +327,9 @@ impl<F: Stage> Filter for GrowingChain<F> {
 impl<F: Stage> DynamicFilter for GrowingChain<F> {
     /// Makes the key with this digest a member. It never fails.
     ///
-    /// If there is no memory for another stage, the last takes more keys than it is made for: then,
-    /// and only then, [`expected_fpr`](Filter::expected_fpr) rises above [`fpr`](Growing::fpr).
+    /// If there is no memory for another stage, the last takes more keys than it is made for:
+    /// then [`is_overfull`](GrowingChain::is_overfull) says so, and
+    /// [`expected_fpr`](Filter::expected_fpr) may rise above [`fpr`](GrowingChain::fpr).
     #[inline(always)]
     fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
         Ok(self.put(key))

@@ -45,10 +45,14 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> GrowingSpec<S> {
             return Ok(self.first);
         }
         let capacity = stage_capacity(self.first.capacity(), index);
-        // A stage of very many keys gets as low an FPR as their digests allow.
-        let floor = 2.01 * digest::floor(capacity);
-        S::for_fpr(capacity, stage_fpr(self.fpr, index).max(floor))
+        S::for_fpr(capacity, stage_target(self.fpr, index, capacity))
     }
+}
+
+/// The FPR that stage `index` is made for: a stage of very many keys gets as low a one as their
+/// digests allow.
+pub(super) fn stage_target(fpr: f64, index: usize, capacity: u64) -> f64 {
+    stage_fpr(fpr, index).max(2.01 * digest::floor(capacity))
 }
 
 /// The FPR of stage `index`: over all indices they add up to `fpr`.

@@ -9,8 +9,8 @@ use crate::persist::Persist;
 ///
 /// Nothing else implements it: a file must say what its chain is made of.
 #[expect(private_bounds, reason = "what is private here keeps others from implementing it")]
-pub trait Stage: DynamicFilter + Sealed {
-    /// The specification of a stage.
+pub trait Stage: DynamicFilter + Sealed + Persist<Layout = Self::Spec> {
+    /// The specification of a stage. Its file says the same of it.
     type Spec: FilterSpec<Filter = Self>;
 
     /// The kind of the chain.
@@ -44,7 +44,7 @@ impl Stage for Blocked {
 }
 
 /// What the chain must know of its stages.
-pub(super) trait Sealed: Sized + Persist + PartialEq {
+pub(super) trait Sealed: Sized + PartialEq {
     /// The unit of a table: it has whole ones.
     const WORDS_PER_UNIT: u64;
 
