@@ -5,7 +5,7 @@
 
 use crivo_core::wire::Reader;
 
-use crate::FormatError;
+use crate::{FormatError, TypedKey};
 
 /// A reader of headers, and of the table behind them.
 pub(crate) struct Header<'a> {
@@ -30,6 +30,10 @@ macro_rules! numbers {
 numbers! {
     u8 put_u8 u8, from_le_bytes to_le_bytes;
     be_u32 put_be_u32 u32, from_be_bytes to_be_bytes;
+    le_u16 put_le_u16 u16, from_le_bytes to_le_bytes;
+    le_u32 put_le_u32 u32, from_le_bytes to_le_bytes;
+    le_u64 put_le_u64 u64, from_le_bytes to_le_bytes;
+    le_f64 put_le_f64 f64, from_le_bytes to_le_bytes;
 }
 
 impl<'a> Header<'a> {
@@ -56,4 +60,41 @@ pub(crate) fn be_words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> {
 
 pub(crate) fn put_be_words(bytes: &mut Vec<u8>, words: &[u64]) {
     bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+}
+
+/// Words of 64 bits, little-endian. The length of the bytes is a multiple of eight.
+pub(crate) fn le_words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> {
+    bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
+}
+
+pub(crate) fn put_le_words(bytes: &mut Vec<u8>, words: &[u64]) {
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+}
+
+/// The bytes of a signed or real number, big-endian: four or eight. `None` for other keys.
+pub(crate) fn be_bytes_of(key: &TypedKey<'_>) -> Option<NumberBytes> {
+    let of_four = |bytes: [u8; 4]| {
+        let mut eight = [0; 8];
+        eight[..4].copy_from_slice(&bytes);
+        NumberBytes { bytes: eight, length: 4 }
+    };
+    Some(match key {
+        TypedKey::Int32(key) => of_four(key.to_be_bytes()),
+        TypedKey::Float(key) => of_four(key.to_be_bytes()),
+        TypedKey::Int64(key) => NumberBytes { bytes: key.to_be_bytes(), length: 8 },
+        TypedKey::Double(key) => NumberBytes { bytes: key.to_be_bytes(), length: 8 },
+        _ => return None,
+    })
+}
+
+/// Up to eight bytes.
+pub(crate) struct NumberBytes {
+    bytes: [u8; 8],
+    length: usize,
+}
+
+impl AsRef<[u8]> for NumberBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
 }

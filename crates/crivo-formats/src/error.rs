@@ -126,6 +126,9 @@ pub enum ChangeError {
     /// The key to be removed is certainly not in the filter.
     #[error(transparent)]
     NotPresent(#[from] NotPresent),
+    /// A parameter is out of range, or there is no memory for a larger table.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// The filters differ in a parameter.
     #[error(transparent)]
     Incompatible(#[from] Incompatible),

@@ -86,6 +86,16 @@ pub static FORMATS: &[Format] = &[
     crate::guava::MITZ64_FORMAT,
     #[cfg(feature = "guava")]
     crate::guava::MITZ32_FORMAT,
+    #[cfg(feature = "cassandra")]
+    crate::cassandra::V4_FORMAT,
+    #[cfg(feature = "cassandra")]
+    crate::cassandra::V3_FORMAT,
+    #[cfg(feature = "cassandra")]
+    crate::cassandra::V2_FORMAT,
+    #[cfg(feature = "redis")]
+    crate::redis::BLOOM_FORMAT,
+    #[cfg(feature = "redis")]
+    crate::redis::CUCKOO_FORMAT,
 ];
 
 /// The format with this name.

@@ -78,6 +78,28 @@ impl GuavaBloom {
         Ok(Self { strategy, table })
     }
 
+    /// Reads a filter from what `writeTo` wrote.
+    ///
+    /// # Errors
+    /// If the bytes are not such a filter, whole and with nothing behind it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut header = Header::new(bytes);
+        let strategy = match header.u8()? {
+            0 => GuavaStrategy::Mitz32,
+            1 => GuavaStrategy::Mitz64,
+            _ => {
+                return Err(FormatError::NotThisFormat {
+                    expected: "a filter of Guava",
+                    reason: "its strategy is neither 0 nor 1",
+                });
+            }
+        };
+        let probes = u32::from(header.u8()?);
+        let word_count = u64::from(header.be_u32()?);
+        let words = be_words(header.table(word_count, 8)?);
+        Ok(Self { strategy, table: Table::new(Bits::from_words(words, 64 * word_count)?, probes)? })
+    }
+
     /// How it makes bits of a hash.
     pub fn strategy(&self) -> GuavaStrategy {
         self.strategy
@@ -135,24 +157,6 @@ impl BloomFormat for GuavaBloom {
 
     fn own_parameters(&self) -> Vec<(&'static str, String)> {
         Vec::new()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
-        let mut header = Header::new(bytes);
-        let strategy = match header.u8()? {
-            0 => GuavaStrategy::Mitz32,
-            1 => GuavaStrategy::Mitz64,
-            _ => {
-                return Err(FormatError::NotThisFormat {
-                    expected: "a filter of Guava",
-                    reason: "its strategy is neither 0 nor 1",
-                });
-            }
-        };
-        let probes = u32::from(header.u8()?);
-        let word_count = u64::from(header.be_u32()?);
-        let words = be_words(header.table(word_count, 8)?);
-        Ok(Self { strategy, table: Table::new(Bits::from_words(words, 64 * word_count)?, probes)? })
     }
 
     fn encode(&self) -> Vec<u8> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crivo::ParameterError;
 
-use crate::ParseKeyError;
+use crate::{KeyTypeError, ParseKeyError};
 
 /// The types of keys that other systems have, and how a text is read as one.
 ///
@@ -171,7 +171,27 @@ pub trait AsKey {
 }
 
 /// Keys that filters of type `F` take: what its system takes, and nothing else.
+///
+/// An implementation for a type of your own must give a key of a type that the system has. The methods
+/// that take it panic otherwise.
 pub trait KeyOf<F: ?Sized>: AsKey {}
+
+/// The bytes of a key, in a system that knows nothing else.
+pub(crate) fn bytes_of<'a>(
+    key: &'a TypedKey<'_>,
+    format: &'static str,
+) -> Result<&'a [u8], KeyTypeError> {
+    match key {
+        TypedKey::Text(key) => Ok(key.as_bytes()),
+        TypedKey::Bytes(key) => Ok(key),
+        _ => Err(KeyTypeError::new(format, key.key_type())),
+    }
+}
+
+/// The result for a key that has a type of the system, because it is a [`KeyOf`] its filter.
+pub(crate) fn of_this_system<T>(result: Result<T, KeyTypeError>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
 
 /// A text that is hashed in UTF-16, as systems that are written in Java may do.
 ///

@@ -32,8 +32,12 @@ mod format;
 mod key;
 mod methods;
 
+#[cfg(feature = "cassandra")]
+pub mod cassandra;
 #[cfg(feature = "guava")]
 pub mod guava;
+#[cfg(feature = "redis")]
+pub mod redis;
 #[cfg(feature = "spark")]
 pub mod spark;
 

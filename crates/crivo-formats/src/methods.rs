@@ -3,7 +3,7 @@
 use crivo::filter::Incompatible;
 
 use crate::bits::Table;
-use crate::{ChangeError, ForeignFilter, FormatError, KeyTypeError, TypedKey};
+use crate::{ChangeError, ForeignFilter, KeyTypeError, TypedKey};
 
 /// A format that is a table of bits. What differs between formats is here; the methods that users
 /// call are made of it by [`bloom_methods`].
@@ -34,8 +34,6 @@ pub(crate) trait BloomFormat: Sized {
 
     /// What describes the filter besides its table.
     fn own_parameters(&self) -> Vec<(&'static str, String)>;
-
-    fn decode(bytes: &[u8]) -> Result<Self, FormatError>;
 
     fn encode(&self) -> Vec<u8>;
 }
@@ -98,23 +96,7 @@ macro_rules! bloom_methods {
         $(impl $crate::KeyOf<$filter> for $key {})*
 
         impl $filter {
-            /// Reads a filter from the bytes that its system stores.
-            ///
-            /// # Errors
-            /// If they are not such a filter, whole and with nothing behind it.
-            pub fn from_bytes(bytes: &[u8]) -> Result<Self, $crate::FormatError> {
-                <Self as $crate::methods::BloomFormat>::decode(bytes)
-            }
-
             /// The filter as its system stores it.
-            ///
-            /// ```
-            #[doc = $example]
-            /// filter.insert("ana");
-            /// let bytes = filter.to_bytes();
-            #[doc = concat!("assert_eq!(", stringify!($filter), "::from_bytes(&bytes)?, filter);")]
-            /// # Ok::<(), Box<dyn std::error::Error>>(())
-            /// ```
             pub fn to_bytes(&self) -> Vec<u8> {
                 $crate::methods::BloomFormat::encode(self)
             }
@@ -130,7 +112,7 @@ macro_rules! bloom_methods {
             /// ```
             #[inline]
             pub fn contains<K: $crate::KeyOf<Self> + ?Sized>(&self, key: &K) -> bool {
-                $crate::methods::contains(self, &key.as_key()).expect("a key of this system")
+                $crate::key::of_this_system($crate::methods::contains(self, &key.as_key()))
             }
 
             /// Makes `key` a member: `true` if it was certainly new.
@@ -143,7 +125,7 @@ macro_rules! bloom_methods {
             /// ```
             #[inline]
             pub fn insert<K: $crate::KeyOf<Self> + ?Sized>(&mut self, key: &K) -> bool {
-                $crate::methods::insert(self, &key.as_key()).expect("a key of this system")
+                $crate::key::of_this_system($crate::methods::insert(self, &key.as_key()))
             }
 
             /// Takes in the keys of another filter.

@@ -90,6 +90,29 @@ impl SparkBloom {
         Ok(Self { version, table: Table::zeroed(bits.next_multiple_of(64), probes)? })
     }
 
+    /// Reads a filter from what `writeTo` wrote.
+    ///
+    /// # Errors
+    /// If the bytes are not such a filter, whole and with nothing behind it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut header = Header::new(bytes);
+        let version = header.be_u32()?;
+        let probes = header.be_u32()?;
+        let version = match version {
+            1 => SparkVersion::V1,
+            2 => SparkVersion::V2 { seed: header.be_u32()? as i32 },
+            _ => {
+                return Err(FormatError::NotThisFormat {
+                    expected: "a filter of Spark",
+                    reason: "its version is neither 1 nor 2",
+                });
+            }
+        };
+        let word_count = u64::from(header.be_u32()?);
+        let words = be_words(header.table(word_count, 8)?);
+        Ok(Self { version, table: Table::new(Bits::from_words(words, 64 * word_count)?, probes)? })
+    }
+
     /// The version of the format.
     pub fn version(&self) -> SparkVersion {
         self.version
@@ -146,25 +169,6 @@ impl BloomFormat for SparkBloom {
             SparkVersion::V1 => Vec::new(),
             SparkVersion::V2 { seed } => vec![("seed", seed.to_string())],
         }
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
-        let mut header = Header::new(bytes);
-        let version = header.be_u32()?;
-        let probes = header.be_u32()?;
-        let version = match version {
-            1 => SparkVersion::V1,
-            2 => SparkVersion::V2 { seed: header.be_u32()? as i32 },
-            _ => {
-                return Err(FormatError::NotThisFormat {
-                    expected: "a filter of Spark",
-                    reason: "its version is neither 1 nor 2",
-                });
-            }
-        };
-        let word_count = u64::from(header.be_u32()?);
-        let words = be_words(header.table(word_count, 8)?);
-        Ok(Self { version, table: Table::new(Bits::from_words(words, 64 * word_count)?, probes)? })
     }
 
     fn encode(&self) -> Vec<u8> {
