@@ -31,8 +31,8 @@ pub type ReadFunction = fn(&[u8], &ReadOptions) -> Result<Box<dyn ForeignFilter>
 /// How a file of a format can be told from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recognition {
-    /// It begins with bytes that no other format has.
-    Magic(&'static [u8]),
+    /// It begins with one of these, as no file of another format does.
+    Magic(&'static [&'static [u8]]),
     /// Its length follows from its header, which few other files satisfy by chance.
     Structure,
     /// Nearly any bytes could be a file of this format.
@@ -96,6 +96,8 @@ pub static FORMATS: &[Format] = &[
     crate::redis::BLOOM_FORMAT,
     #[cfg(feature = "redis")]
     crate::redis::CUCKOO_FORMAT,
+    #[cfg(feature = "datasketches")]
+    crate::datasketches::FORMAT,
 ];
 
 /// The format with this name.
@@ -109,7 +111,7 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 /// reader takes them, but for those that take nearly anything.
 pub fn recognise(bytes: &[u8]) -> Vec<&'static Format> {
     let has_magic = |format: &&Format| match format.recognition {
-        Recognition::Magic(magic) => bytes.starts_with(magic),
+        Recognition::Magic(magics) => magics.iter().any(|magic| bytes.starts_with(magic)),
         _ => false,
     };
     if let Some(format) = FORMATS.iter().find(has_magic) {

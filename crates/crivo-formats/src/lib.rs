@@ -34,6 +34,8 @@ mod methods;
 
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
+#[cfg(feature = "datasketches")]
+pub mod datasketches;
 #[cfg(feature = "guava")]
 pub mod guava;
 #[cfg(feature = "redis")]

@@ -21,10 +21,15 @@ pub(crate) trait BloomFormat: Sized {
     /// An error if the filters differ in something else than their tables' sizes.
     fn check_mergeable(&self, other: &Self) -> Result<(), Incompatible>;
 
-    /// Follows an insertion into the table, which changed it if `is_new`.
-    fn inserted(&mut self, _is_new: bool) {}
+    /// Whether the system does not insert this key, and answers that it is not there.
+    fn leaves_out(&self, _key: &TypedKey<'_>) -> bool {
+        false
+    }
 
-    /// Follows a union of the tables.
+    /// Follows every insertion.
+    fn inserted(&mut self) {}
+
+    /// Follows every union.
     fn united(&mut self, _other: &Self) {}
 
     /// How many keys there are, if the file tells.
@@ -50,7 +55,8 @@ pub(crate) fn contains<F: BloomFormat>(
     filter: &F,
     key: &TypedKey<'_>,
 ) -> Result<bool, KeyTypeError> {
-    Ok(filter.table().contains(positions(filter, key)?))
+    let positions = positions(filter, key)?;
+    Ok(!filter.leaves_out(key) && filter.table().contains(positions))
 }
 
 #[inline]
@@ -59,8 +65,11 @@ pub(crate) fn insert<F: BloomFormat>(
     key: &TypedKey<'_>,
 ) -> Result<bool, KeyTypeError> {
     let positions = positions(filter, key)?;
+    if filter.leaves_out(key) {
+        return Ok(false);
+    }
     let is_new = filter.table_mut().insert(positions);
-    filter.inserted(is_new);
+    filter.inserted();
     Ok(is_new)
 }
 

@@ -11,6 +11,10 @@ final class Keys {
         return number * 7919000003L - 3000000;
     }
 
+    static long uint64(long number) {
+        return number * 0x9e3779b97f4a7c15L;
+    }
+
     static float float32(long number) {
         return number * 0.5f - 100.0f;
     }
