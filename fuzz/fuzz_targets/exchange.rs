@@ -1,4 +1,5 @@
-//! Hostile peers: whatever messages come, in whatever order, the answer is an error or a step.
+//! Hostile peers: whatever messages come, in whatever order, the answer is an error or a step, and a
+//! session sends no more than its documentation allows.
 //!
 //! The input is cut into messages: two bytes of length, then the bytes. The first byte of the input
 //! chooses who is attacked. Version and key check are made right, which a fuzzer would never guess.
@@ -86,6 +87,9 @@ fn attack(mut session: Session, summary: Vec<u8>, messages: &[Vec<u8>]) {
         let _ = session.receive(message, |_| {});
         say(&mut session, &items);
     }
+    let everything: u64 = ITEMS.iter().map(|item| item.len() as u64 + 10).sum();
+    let traffic = session.traffic();
+    assert!(traffic.sent <= 4 * everything + (32 << 10) + traffic.received);
 }
 
 /// What a session has to say before it needs a message.

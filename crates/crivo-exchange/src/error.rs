@@ -58,6 +58,9 @@ pub enum ExchangeError {
     /// The filter in a message cannot be read.
     #[error("the peer's filter cannot be read")]
     Filter(#[from] DecodeError),
+    /// An earlier message was an error.
+    #[error("the exchange has failed before")]
+    Failed,
     /// A filter could not be built.
     #[error(transparent)]
     Build(#[from] FuseError),

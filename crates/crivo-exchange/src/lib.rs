@@ -56,7 +56,9 @@
 //! # What can be trusted
 //!
 //! A message is checked before it is used: hostile or truncated bytes are an [`ExchangeError`], and
-//! cause allocations only in proportion to what was received. But a peer that lies about its own set
+//! cause allocations only in proportion to what was received and to the set here. A session sends at
+//! most four times what its whole set takes ([`Session`] has the numbers), and a join its rows once,
+//! whatever the peer requests. But a peer that lies about its own set
 //! is believed, and nothing here is encrypted or signed.
 //!
 //! # References

@@ -20,7 +20,7 @@
 
 use super::wire;
 use super::{ExchangeError, ExchangeKey, Id, IdSet};
-use crivo::filter::{AnyFilter, FilterSpec, Fuse, FuseOptions, FuseSpec};
+use crivo::filter::{FilterSpec, Fuse, FuseOptions, FuseSpec};
 use crivo::hash::reduce;
 use crivo::theory::fuse::Arity;
 use crivo::{KeyHasher, ParameterError};
@@ -167,7 +167,8 @@ impl Sieve {
     /// Queries the next message of the offer for the ids of `set`, which is the same for all messages.
     ///
     /// # Errors
-    /// If it is not the next message, not a filter, or a filter made under another key.
+    /// If it is not the next message, not a fuse filter, which answers in the same time whatever it
+    /// contains, or a filter made under another key.
     pub fn receive(&mut self, message: &[u8], set: &IdSet) -> Result<(), ExchangeError> {
         let (tag, mut reader) = wire::open(message)?;
         if tag != TAG {
@@ -186,7 +187,7 @@ impl Sieve {
         if bytes.is_empty() {
             self.missing.extend(ids);
         } else {
-            let filter = AnyFilter::from_bytes(bytes)?;
+            let filter = Fuse::from_bytes(bytes)?;
             if filter.hasher() != self.hasher {
                 return Err(ExchangeError::SeedMismatch);
             }
@@ -200,7 +201,7 @@ impl Sieve {
         Ok(())
     }
 
-    fn sift(&mut self, filter: &AnyFilter, ids: &[Id]) {
+    fn sift(&mut self, filter: &Fuse, ids: &[Id]) {
         const BATCH: usize = 1024;
         let mut digests = Vec::with_capacity(BATCH);
         let mut hits = [false; BATCH];

@@ -56,6 +56,7 @@ enum Asking {
     Survey,
     Rows,
     Finished,
+    Failed,
 }
 
 impl Asker {
@@ -97,13 +98,25 @@ impl Asker {
     /// partner: only the caller can compare keys by their bytes instead of their digests.
     ///
     /// # Errors
-    /// If the message is not what the other side would send now.
+    /// If the message is not what the other side would send now. The join has then failed.
     pub fn receive(
+        &mut self,
+        message: &[u8],
+        on_row: impl FnMut(&[u8]) -> bool,
+    ) -> Result<(), ExchangeError> {
+        self.report.bytes += message.len() as u64;
+        let result = self.process(message, on_row);
+        if result.is_err() {
+            self.state = Asking::Failed;
+        }
+        result
+    }
+
+    fn process(
         &mut self,
         message: &[u8],
         mut on_row: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), ExchangeError> {
-        self.report.bytes += message.len() as u64;
         match (self.state, JoinMessage::from_bytes(message)?) {
             (Asking::Survey, JoinMessage::Survey { rows, row_bytes, check, sample }) => {
                 if check != check_value(self.hasher) {
@@ -118,6 +131,7 @@ impl Asker {
                 let report = &mut self.report;
                 self.reader.read(piece, |row| {
                     report.rows_sent += 1;
+                    check_limit("number of rows", report.rows_sent, report.rows)?;
                     if on_row(row) {
                         report.rows_matched += 1;
                         report.semi_join_bytes += ItemWriter::length_of(row.len());
@@ -133,6 +147,7 @@ impl Asker {
             (Asking::Survey, other) => return Err(other.instead_of("a survey")),
             (Asking::Rows, other) => return Err(other.instead_of("rows")),
             (Asking::Finished, other) => return Err(other.instead_of("nothing")),
+            (Asking::Failed, _) => return Err(ExchangeError::Failed),
         }
         Ok(())
     }
@@ -236,6 +251,7 @@ enum Answering {
     AwaitsFilter(Vec<u8>),
     Provides(Option<KeyFilter>),
     Finished,
+    Failed,
 }
 
 impl Answerer {
@@ -299,8 +315,16 @@ impl Answerer {
     ///
     /// # Errors
     /// If the message is not what that side would send now, the filter cannot be read, or it was
-    /// made with another seed.
+    /// made with another seed. The join has then failed.
     pub fn receive(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
+        let result = self.process(message);
+        if result.is_err() {
+            self.state = Answering::Failed;
+        }
+        result
+    }
+
+    fn process(&mut self, message: &[u8]) -> Result<(), ExchangeError> {
         // A filter that is longer than all rows would be no help.
         let limit = self.row_bytes.max(1 << 12);
         match (&mut self.state, JoinMessage::from_bytes(message)?) {
@@ -323,6 +347,7 @@ impl Answerer {
             (Answering::AwaitsFilter(_), other) => {
                 Err(other.instead_of("a filter or a request for all rows"))
             }
+            (Answering::Failed, _) => Err(ExchangeError::Failed),
             (_, other) => Err(other.instead_of("nothing")),
         }
     }

@@ -94,6 +94,9 @@ pub struct Decoder {
     /// What has been received less what is here, and less what was found.
     table: Table,
     received: usize,
+    /// How many of the symbols received have something left in them. To look at all of them after
+    /// each message would take time that grows with the square of what a peer sends.
+    filled: usize,
     found: Difference,
 }
 
@@ -101,7 +104,7 @@ impl Decoder {
     /// A decoder whose own set is this one; see [`Encoder::new`] for the round.
     pub fn new(set: IdSet, round: u64) -> Self {
         let table = Table::new(set.key(), round);
-        Self { set, table, received: 0, found: Difference::default() }
+        Self { set, table, received: 0, filled: 0, found: Difference::default() }
     }
 
     /// Processes the next symbols of the peer, from the number [`received`](Self::received) on.
@@ -119,6 +122,7 @@ impl Decoder {
         table.grow(end as u64, here.chain(only_here).chain(only_there));
         for (index, symbol) in (self.received..).zip(symbols) {
             table.symbol_mut(index).add_symbol(symbol);
+            self.filled += usize::from(!table.symbols()[index].is_empty());
         }
         let mut candidates: Vec<usize> = (self.received..end).collect();
         self.received = end;
@@ -129,9 +133,6 @@ impl Decoder {
     /// Removes ids that are alone in a symbol, until there are none.
     fn peel(&mut self, candidates: &mut Vec<usize>) -> Result<(), ExchangeError> {
         while let Some(index) = candidates.pop() {
-            if index >= self.received {
-                continue;
-            }
             let Some((id, count)) = self.table.only_id(index) else { continue };
             // Each id that is found empties a symbol for good.
             if self.found.size() >= self.received as u64 {
@@ -143,7 +144,13 @@ impl Decoder {
                 // Several ids that look like one: it cannot be there.
                 _ => continue,
             }
-            self.table.add(id, -count, candidates);
+            let (received, filled) = (self.received, &mut self.filled);
+            self.table.add(id, -count, |index, was_empty, is_empty| {
+                if index < received {
+                    *filled = *filled + usize::from(!is_empty) - usize::from(!was_empty);
+                    candidates.push(index);
+                }
+            });
         }
         Ok(())
     }
@@ -155,8 +162,7 @@ impl Decoder {
 
     /// The difference, if it is known: nothing is left in any symbol.
     pub fn difference(&self) -> Option<&Difference> {
-        let mut symbols = self.table.symbols()[..self.received].iter();
-        (self.received > 0 && symbols.all(CodedSymbol::is_empty)).then_some(&self.found)
+        (self.received > 0 && self.filled == 0).then_some(&self.found)
     }
 
     /// The estimated size of the difference, from the counts of the symbols received; `None` before

@@ -74,14 +74,22 @@ impl Table {
         }
     }
 
-    /// Adds an id to all symbols that take it in.
-    pub(super) fn add(&mut self, id: Id, weight: i64, touched: &mut Vec<usize>) {
+    /// Adds an id to all symbols that take it in. `on_change` is told which, and whether the symbol
+    /// was empty and whether it is.
+    pub(super) fn add(
+        &mut self,
+        id: Id,
+        weight: i64,
+        mut on_change: impl FnMut(usize, bool, bool),
+    ) {
         let check = self.mapping.check(id);
         let places = self.mapping.places(id);
         for block in 0..first_block_at(self.symbols.len() as u64) {
             places.for_each(block, |index| {
-                self.symbols[index].add(id, check, weight);
-                touched.push(index);
+                let symbol = &mut self.symbols[index];
+                let was_empty = symbol.is_empty();
+                symbol.add(id, check, weight);
+                on_change(index, was_empty, symbol.is_empty());
             });
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::limits::SymbolBudget;
 use super::message::{MAX_WANTED, SessionMessage};
 use super::transfer::{Transfer, Wanted};
 use super::{FIRST_ROUND, SECOND_ROUND, SyncPolicy};
@@ -29,6 +30,10 @@ pub(super) struct Initiator {
     decoder: Decoder,
     /// The peer's summary of its set.
     there: Option<There>,
+    /// The symbols that may still be requested.
+    budget: SymbolBudget,
+    /// The bytes of the symbols before the filters.
+    spent_before: f64,
     /// The number of items in the peer's symbols.
     coded_there: u64,
     awaits: Awaits,
@@ -69,6 +74,8 @@ impl Initiator {
             policy,
             decoder: Decoder::new(set, FIRST_ROUND),
             there: None,
+            budget: SymbolBudget::new(0, 0),
+            spent_before: 0.0,
             coded_there: 0,
             awaits: Awaits::Summary,
             outbox: VecDeque::from([summary.to_bytes()]),
@@ -104,7 +111,8 @@ impl Initiator {
         set.rejoin(&self.lacked_there);
         let mut lacked = self.lacked_there;
         lacked.extend(difference.only_here);
-        Transfer::initiator(set, self.wanted.unwrap_or(Wanted::Everything), lacked)
+        let items_there = self.there.map_or(0, |there| there.item_count);
+        Transfer::initiator(set, self.wanted.unwrap_or(Wanted::Everything), lacked, items_there)
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
@@ -115,6 +123,7 @@ impl Initiator {
                     return Err(ExchangeError::SeedMismatch);
                 }
                 self.there = Some(There { item_count, item_bytes });
+                self.budget = SymbolBudget::new(item_count, item_bytes);
                 self.coded_there = item_count;
                 self.begin()
             }
@@ -138,6 +147,12 @@ impl Initiator {
                 Ok(())
             }
             (Awaits::Residual, SessionMessage::Residual { item_count }) => {
+                if item_count > self.coded_there {
+                    return Err(ExchangeError::Inconsistent(
+                        "filters leave more items than before",
+                    ));
+                }
+                self.spent_before += self.spent_on_symbols();
                 self.coded_there = item_count;
                 let key = self.decoder.set().key();
                 let nothing = Decoder::new(IdSet::of_ids(key, Vec::new(), 0), SECOND_ROUND);
@@ -147,7 +162,7 @@ impl Initiator {
                 self.offer = None;
                 match self.second_filter() {
                     Some((here, there)) => self.exchange_filters(here, there)?,
-                    None => self.pull(FIRST_PULL),
+                    None => self.pull(FIRST_PULL)?,
                 }
                 Ok(())
             }
@@ -163,11 +178,13 @@ impl Initiator {
         match self.policy {
             SyncPolicy::Fixed(protocol) => self.follow(protocol),
             SyncPolicy::Cheapest if is_trivial => self.choose(situation.priced_everything()),
-            SyncPolicy::Cheapest => {
-                self.pull(FIRST_PULL);
-                Ok(())
-            }
+            SyncPolicy::Cheapest => self.pull(FIRST_PULL),
         }
+    }
+
+    /// The bytes of the symbols received since the filters.
+    fn spent_on_symbols(&self) -> f64 {
+        symbols_bytes(self.coded_there as f64, self.decoder.received() as f64)
     }
 
     /// What comes after symbols: the end, more of them, or another protocol.
@@ -179,7 +196,7 @@ impl Initiator {
         }
         let received = self.decoder.received();
         let cost_of = |symbols: u64| symbols_bytes(self.coded_there as f64, symbols as f64);
-        let spent = cost_of(received);
+        let spent = self.spent_on_symbols();
         let estimate = self.decoder.estimate();
         let size = estimate.map_or(0.0, |estimate| estimate.size);
         let situation = self.situation(size);
@@ -188,15 +205,14 @@ impl Initiator {
         // estimate is used.
         let cautious = self.situation((size - error).max(0.0));
         // Decoding never costs more than what it is meant to save: all items.
-        let limit = cautious.everything_cost().max(cost_of(FIRST_PULL));
+        let limit = cautious.everything_cost().max(cost_of(FIRST_PULL)) - self.spent_before;
         if spent >= limit {
             return self.follow(Protocol::Everything);
         }
         let affordable = (limit / (FIXED_BYTES + 1) as f64) as u64;
         let more = next_pull(received, size).min(affordable.max(received + MIN_PULL));
         if self.policy != SyncPolicy::Cheapest || self.filtered != (0, 0) {
-            self.pull(more);
-            return Ok(());
+            return self.pull(more);
         }
         let least = cost_of(more) - spent;
         let bytes = (situation.cost(Protocol::Rateless) - spent).max(least);
@@ -206,11 +222,9 @@ impl Initiator {
             self.plan = Some(rest);
             // Where the costs are close, decide again sooner.
             let is_close = rest.bytes > other.bytes / 2.0;
-            self.pull(if is_close { more.min(2 * received) } else { more });
-            Ok(())
+            self.pull(if is_close { more.min(2 * received) } else { more })
         } else if error > GOOD_ENOUGH * size && spent < PRICE_OF_KNOWING * other.bytes {
-            self.pull(2 * received);
-            Ok(())
+            self.pull(2 * received)
         } else {
             self.choose(other)
         }
@@ -224,17 +238,17 @@ impl Initiator {
     /// Starts a protocol.
     fn follow(&mut self, protocol: Protocol) -> Result<(), ExchangeError> {
         match protocol {
-            Protocol::Rateless => self.pull(FIRST_PULL),
+            Protocol::Rateless | Protocol::Filters { here: 0, there: 0 } => self.pull(FIRST_PULL),
             Protocol::Filters { here, there } => {
                 let (here, there) = self.first_filter(here, there);
-                self.exchange_filters(here, there)?;
+                self.exchange_filters(here, there)
             }
             Protocol::Everything => {
                 self.outbox.push_back(SessionMessage::WantAll.to_bytes());
                 self.finish(Wanted::Everything);
+                Ok(())
             }
         }
-        Ok(())
     }
 
     fn situation(&self, difference: f64) -> Situation {
@@ -248,9 +262,19 @@ impl Initiator {
         }
     }
 
-    fn pull(&mut self, up_to: u64) {
+    /// Requests symbols up to this number, or as many as the peer allows; everything, if it allows
+    /// no more.
+    fn pull(&mut self, up_to: u64) -> Result<(), ExchangeError> {
+        let received = self.decoder.received();
+        let count = up_to.saturating_sub(received).min(self.budget.left());
+        if count == 0 {
+            return self.follow(Protocol::Everything);
+        }
+        self.budget.spend(count)?;
+        let up_to = received + count;
         self.outbox.push_back(SessionMessage::Pull { up_to }.to_bytes());
         self.awaits = Awaits::Symbols { up_to };
+        Ok(())
     }
 
     /// Of two filters the smaller set's goes first: it shows how many items are on one side only, and so

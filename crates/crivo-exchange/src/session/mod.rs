@@ -20,6 +20,9 @@
 
 mod greeting;
 mod initiator;
+#[cfg(test)]
+mod limit_tests;
+mod limits;
 mod message;
 mod responder;
 #[cfg(test)]
@@ -87,6 +90,14 @@ pub struct Traffic {
 /// It holds the ids of the set (16 bytes each), 32 bytes per coded symbol, and the ids of the
 /// difference; where everything is sent, a bit per item here and 16 bytes per item there. See
 /// [the module](super) for how it is driven.
+///
+/// # Limits
+///
+/// Let E be the bytes of the set's items and 10 more for each. Whatever messages a peer sends, and in
+/// whatever order, a session sends no more than 4·E + 32 KiB, and an initiator not more than that and as
+/// many bytes as it received. It makes at most one filter of its set, sends each item at most once, and
+/// at most 4 coded symbols per item and 512 more, which take at most 256 bytes of memory per item and
+/// 32 KiB. A request beyond that is an error, and ends the session.
 #[derive(Debug)]
 pub struct Session {
     stage: Stage,
@@ -136,7 +147,7 @@ impl Session {
             Stage::Transfer(side) if side.needs_items() => return Ok(Action::Provide),
             Stage::Transfer(side) if side.is_finished() => return Ok(Action::Finished),
             Stage::Transfer(_) => false,
-            Stage::Failed => return Err(FAILED),
+            Stage::Failed => return Err(ExchangeError::Failed),
         };
         if is_concluded {
             self.stage = match std::mem::replace(&mut self.stage, Stage::Failed) {
@@ -162,7 +173,7 @@ impl Session {
             Stage::Initiator(side) => side.next_message(),
             Stage::Responder(side) => side.next_message(),
             Stage::Transfer(side) => Ok(side.next_message()),
-            Stage::Failed => Err(FAILED),
+            Stage::Failed => Err(ExchangeError::Failed),
         }?;
         self.traffic.sent += message.as_ref().map_or(0, |message| message.len() as u64);
         Ok(message)
@@ -184,7 +195,7 @@ impl Session {
             Stage::Initiator(side) => side.receive(message),
             Stage::Responder(side) => side.receive(message),
             Stage::Transfer(side) => side.receive(message, &mut self.traffic, on_new),
-            Stage::Failed => Err(FAILED),
+            Stage::Failed => Err(ExchangeError::Failed),
         };
         if result.is_err() {
             self.stage = Stage::Failed;
@@ -232,5 +243,3 @@ impl Session {
         }
     }
 }
-
-const FAILED: ExchangeError = ExchangeError::Inconsistent("the exchange has failed before");

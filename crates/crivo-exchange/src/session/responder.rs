@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use super::limits::SymbolBudget;
 use super::message::{MAX_SYMBOLS, SessionMessage};
 use super::transfer::Transfer;
 use super::{FIRST_ROUND, SECOND_ROUND};
 use crate::rateless::Encoder;
-use crate::rateless::codec::{FIXED_BYTES, with_surplus};
+use crate::rateless::codec::with_surplus;
 use crate::wire::check_limit;
 use crate::{ExchangeError, Id, IdSet, Offer, Sieve};
 
@@ -15,9 +16,11 @@ pub(super) struct Responder {
     encoder: Encoder,
     awaits: Awaits,
     outbox: VecDeque<Vec<u8>>,
-    /// The numbers of symbols sent and requested.
+    /// The numbers of symbols sent and requested, of the set as the filters left it.
     sent: u64,
     asked: u64,
+    /// The symbols that may still be requested, whatever the filters leave.
+    budget: SymbolBudget,
     /// Our filter, as long as it is being sent.
     offer: Option<Offer>,
     /// Whether the peer's filter and ours may still be announced: each is used once.
@@ -27,7 +30,11 @@ pub(super) struct Responder {
     owes_residual: bool,
     /// Ids that the peer certainly lacks, and that are no longer in the encoder's set.
     lacked_there: Vec<Id>,
+    /// Ids that the peer asked for; they are still in the encoder's set.
+    wanted: Vec<Id>,
     wants_all: bool,
+    /// The number of items that the peer says it has.
+    items_there: u64,
 }
 
 #[derive(Debug)]
@@ -42,6 +49,7 @@ enum Awaits {
 impl Responder {
     pub(super) fn new(set: IdSet) -> Self {
         Self {
+            budget: SymbolBudget::new(set.item_count(), set.item_bytes()),
             encoder: Encoder::new(set, FIRST_ROUND),
             awaits: Awaits::Summary,
             outbox: VecDeque::new(),
@@ -52,7 +60,9 @@ impl Responder {
             may_offer: true,
             owes_residual: false,
             lacked_there: Vec::new(),
+            wanted: Vec::new(),
             wants_all: false,
+            items_there: 0,
         }
     }
 
@@ -85,21 +95,21 @@ impl Responder {
 
     pub(super) fn into_transfer(self) -> Transfer {
         let mut set = self.encoder.into_set();
+        set.rejoin(&self.lacked_there);
         if self.wants_all {
             // The results of filters no longer matter.
-            set.rejoin(&self.lacked_there);
-            return Transfer::responder_of_everything(set);
+            return Transfer::responder_of_everything(set, self.items_there);
         }
-        let lacked = self.lacked_there;
-        let gone: Vec<Id> = lacked.iter().copied().filter(|&id| !set.contains(id)).collect();
-        set.rejoin(&gone);
-        Transfer::responder(set, lacked)
+        let mut lacked = self.lacked_there;
+        lacked.extend(self.wanted);
+        Transfer::responder(set, lacked, self.items_there)
     }
 
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Result<(), ExchangeError> {
         let message = SessionMessage::from_bytes(bytes)?;
         match (&mut self.awaits, message) {
-            (Awaits::Summary, SessionMessage::Summary { check, .. }) => {
+            (Awaits::Summary, SessionMessage::Summary { check, item_count, .. }) => {
+                self.items_there = item_count;
                 let set = self.encoder.set();
                 if check != set.key().check_value() {
                     return Err(ExchangeError::SeedMismatch);
@@ -114,10 +124,13 @@ impl Responder {
                 if up_to <= self.asked {
                     return Err(ExchangeError::Inconsistent("no new symbols are asked for"));
                 }
-                check_limit("number of wanted symbols", up_to, self.max_symbols())?;
+                self.budget.spend(up_to - self.asked)?;
                 self.asked = up_to;
             }
             (Awaits::Request, SessionMessage::Filters { here, there }) => {
+                if (here, there) == (0, 0) {
+                    return Err(ExchangeError::Inconsistent("no filter is announced"));
+                }
                 if (here > 0 && !self.may_sift) || (there > 0 && !self.may_offer) {
                     return Err(ExchangeError::Inconsistent("a filter is announced twice"));
                 }
@@ -139,13 +152,12 @@ impl Responder {
                 }
             }
             (Awaits::Request | Awaits::Wanted, SessionMessage::Wanted { halves, is_last }) => {
-                for half in halves {
-                    let [id] = *self.encoder.set().with_upper_half(half) else {
-                        return Err(ExchangeError::Inconsistent(
-                            "an item is wanted that is not here",
-                        ));
-                    };
-                    self.lacked_there.push(id);
+                self.want(&halves)?;
+                if is_last {
+                    self.wanted.sort_unstable();
+                    if self.wanted.windows(2).any(|pair| pair[0] == pair[1]) {
+                        return Err(ExchangeError::Inconsistent("an item is wanted twice"));
+                    }
                 }
                 self.awaits = if is_last { Awaits::Nothing } else { Awaits::Wanted };
             }
@@ -174,12 +186,18 @@ impl Responder {
         Ok(())
     }
 
-    /// An honest peer stops when symbols cost as much as all items.
-    fn max_symbols(&self) -> u64 {
-        const SPARE: u64 = 4096;
+    /// Adds the items whose ids begin so.
+    fn want(&mut self, halves: &[u64]) -> Result<(), ExchangeError> {
         let set = self.encoder.set();
-        // The items, with lengths before them that take ten bytes at most.
-        (set.item_bytes() + 10 * set.item_count()) / FIXED_BYTES as u64 + SPARE
+        let count = (self.wanted.len() + halves.len()) as u64;
+        check_limit("number of wanted items", count, set.item_count())?;
+        for &half in halves {
+            let [id] = *set.with_upper_half(half) else {
+                return Err(ExchangeError::Inconsistent("an item is wanted that is not here"));
+            };
+            self.wanted.push(id);
+        }
+        Ok(())
     }
 }
 

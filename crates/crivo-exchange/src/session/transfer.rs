@@ -46,6 +46,8 @@ pub(super) struct Transfer {
     seen: Marks,
     /// The ids that were received and are new here.
     new: HashSet<Id>,
+    /// The number of items that the peer may still send: no more than it said it has.
+    due_from_there: u64,
     /// Everything: how many known items came before each new one, and since the last.
     gaps: Vec<u64>,
     gap: u64,
@@ -63,22 +65,35 @@ enum Phase {
 }
 
 impl Transfer {
-    pub(super) fn initiator(set: IdSet, wanted: Wanted, lacked_there: Vec<Id>) -> Self {
+    pub(super) fn initiator(
+        set: IdSet,
+        wanted: Wanted,
+        lacked_there: Vec<Id>,
+        items_there: u64,
+    ) -> Self {
         let everything = wanted == Wanted::Everything;
         let lacked = if everything { Vec::new() } else { lacked_there };
-        Self { phase: Phase::ReceiveItems, ..Self::new(set, true, everything, lacked) }
+        let transfer = Self::new(set, true, everything, lacked, items_there);
+        Self { phase: Phase::ReceiveItems, ..transfer }
     }
 
-    pub(super) fn responder(set: IdSet, lacked_there: Vec<Id>) -> Self {
-        Self::new(set, false, false, lacked_there)
+    pub(super) fn responder(set: IdSet, lacked_there: Vec<Id>, items_there: u64) -> Self {
+        Self::new(set, false, false, lacked_there, items_there)
     }
 
-    pub(super) fn responder_of_everything(set: IdSet) -> Self {
-        Self::new(set, false, true, Vec::new())
+    pub(super) fn responder_of_everything(set: IdSet, items_there: u64) -> Self {
+        Self::new(set, false, true, Vec::new(), items_there)
     }
 
-    fn new(set: IdSet, is_initiator: bool, sends_everything: bool, lacked_there: Vec<Id>) -> Self {
+    fn new(
+        set: IdSet,
+        is_initiator: bool,
+        sends_everything: bool,
+        lacked_there: Vec<Id>,
+        items_there: u64,
+    ) -> Self {
         Self {
+            due_from_there: items_there,
             is_initiator,
             sends_everything,
             phase: Phase::Provide,
@@ -217,6 +232,7 @@ impl Transfer {
 
     /// Processes an item, and returns whether it is new.
     fn take(&mut self, item: &[u8]) -> Result<bool, ExchangeError> {
+        self.due_from_there = self.due_from_there.checked_sub(1).ok_or(NOT_ASKED_FOR)?;
         let id = self.set.key().id(item);
         if let Some(position) = self.set.position(id) {
             let is_welcome = self.sends_everything && self.is_initiator && self.seen.mark(position);
