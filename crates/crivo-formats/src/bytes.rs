@@ -41,6 +41,18 @@ impl<'a> Header<'a> {
         Self { whole: bytes, rest: Reader::new(bytes) }
     }
 
+    /// How many bytes are left.
+    pub(crate) fn remaining(&self) -> usize {
+        self.rest.remaining()
+    }
+
+    /// Leaves out the last bytes, which are there.
+    pub(crate) fn drop_last(&mut self, count: usize) {
+        let header = self.whole.len() - self.rest.remaining();
+        self.whole = &self.whole[..self.whole.len() - count];
+        self.rest = Reader::new(&self.whole[header..]);
+    }
+
     /// The bytes that are left, which must be `count` times `size`.
     pub(crate) fn table(mut self, count: u64, size: u64) -> Result<&'a [u8], FormatError> {
         let header = (self.whole.len() - self.rest.remaining()) as u64;

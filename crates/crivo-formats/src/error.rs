@@ -129,6 +129,9 @@ pub enum ChangeError {
     /// A parameter is out of range, or there is no memory for a larger table.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// No seed lets all keys be placed, which is as good as impossible.
+    #[error("no seed was found by which these keys can be placed")]
+    NoSeed,
     /// The filters differ in a parameter.
     #[error(transparent)]
     Incompatible(#[from] Incompatible),

@@ -98,6 +98,14 @@ pub static FORMATS: &[Format] = &[
     crate::redis::CUCKOO_FORMAT,
     #[cfg(feature = "datasketches")]
     crate::datasketches::FORMAT,
+    #[cfg(feature = "xor")]
+    crate::xor::XOR8_FORMAT,
+    #[cfg(feature = "xor")]
+    crate::xor::XOR16_FORMAT,
+    #[cfg(feature = "xor")]
+    crate::xor::FUSE8_FORMAT,
+    #[cfg(feature = "xor")]
+    crate::xor::FUSE16_FORMAT,
 ];
 
 /// The format with this name.

@@ -42,6 +42,8 @@ pub mod guava;
 pub mod redis;
 #[cfg(feature = "spark")]
 pub mod spark;
+#[cfg(feature = "xor")]
+pub mod xor;
 
 pub use error::{ChangeError, FormatError, KeyTypeError, ParseKeyError};
 pub use filter::ForeignFilter;
