@@ -13,8 +13,8 @@ use std::sync::Arc;
 use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
     AnyFilter, AtomicBloom, Blocked, Bloom, Count, CounterWidth, CountingBloom, Cuckoo,
-    DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, NotPresent, Operation,
-    OperationError, Quotient, RemovableFilter, WrongKind,
+    DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, Kind, NotPresent, Operation,
+    OperationError, Quotient, RemovableFilter, Spec, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -340,6 +340,21 @@ where
     assert!(F::try_from(any).is_ok_and(|any| any == filter));
 }
 
+/// What a constructor makes is what its specification says, and that of the kind for the same keys and
+/// FPR; but the width of counters is a choice of its own.
+fn constructors_build_what_specifications_say<F>(empty: impl Fn(u64, f64, KeyHasher) -> F)
+where
+    F: DynamicFilter + Into<AnyFilter>,
+{
+    let hasher = KeyHasher::xxh3(27);
+    for (keys, fpr) in [(1, 0.5), (100, 0.1), (5_000, 0.001)] {
+        let ours: AnyFilter = empty(keys, fpr, hasher).into();
+        assert_eq!(ours.spec().build(hasher).unwrap(), ours);
+        let spec = Spec::for_fpr(ours.kind(), keys, fpr).unwrap();
+        assert!(ours.spec() == spec || ours.kind() == Kind::Counting, "{spec:?}");
+    }
+}
+
 /// `clear` makes it empty, and as it was when it was new.
 fn is_empty_until_filled_and_when_cleared<F>(empty: impl Fn(u64, f64, KeyHasher) -> F)
 where
@@ -555,6 +570,11 @@ macro_rules! dynamic {
             #[test]
             fn insertions_say_what_is_new() {
                 super::insertions_say_what_is_new::<$filter>($empty);
+            }
+
+            #[test]
+            fn constructors_build_what_specifications_say() {
+                super::constructors_build_what_specifications_say::<$filter>($empty);
             }
 
             #[test]

@@ -5,14 +5,14 @@ use std::io::Write;
 use crivo::filter::AnyFilter;
 use crivo::hash::{Family, SecretKey};
 
-use crate::support::{TestDir, kind_names};
+use crate::support::{TestDir, kinds, kinds_that};
 
 #[test]
 fn every_kind_contains_its_keys_and_keeps_the_fpr() {
     let dir = TestDir::new();
     dir.numbers("keys", 0..20_000);
     dir.numbers("again", 10_000..20_000);
-    for kind in kind_names() {
+    for kind in kinds() {
         let built = dir.ok(&format!("build -o f --kind {kind} --fpr 0.02 --json keys again"));
         let facts = built.json();
         assert_eq!(facts["kind"], kind);
@@ -33,7 +33,7 @@ fn every_kind_contains_its_keys_and_keeps_the_fpr() {
 fn one_line_a_million_times_builds_in_every_kind() {
     let dir = TestDir::new();
     dir.write("same", "crivo\n".repeat(1_000_000));
-    for kind in kind_names() {
+    for kind in kinds() {
         let facts = dir.ok(&format!("build -o f --kind {kind} --json same")).json();
         assert_eq!((&facts["keys"], &facts["distinct_keys"]), (&1_000_000.into(), &1.into()));
         assert!(facts["expected_fpr"].as_f64().unwrap() <= 0.011, "{kind}: {facts}");
@@ -63,7 +63,7 @@ fn a_counting_filter_counts_copies() {
 fn an_empty_input_builds_an_empty_filter_of_every_kind() {
     let dir = TestDir::new();
     dir.write("empty", "");
-    for kind in kind_names() {
+    for kind in kinds() {
         dir.ok(&format!("build -o f --kind {kind} empty"));
         let filter = dir.load("f");
         assert_eq!(filter.key_count(), 0, "{kind}");
@@ -94,7 +94,7 @@ fn the_same_keys_give_the_same_bytes_in_any_order() {
     let dir = TestDir::new();
     dir.write("a", "ana\nrui\neva\nana\n");
     dir.write("b", "eva\nana\r\nrui");
-    for kind in kind_names().filter(|&kind| kind != "counting") {
+    for kind in kinds_that(|can| !can.free_copies) {
         dir.ok(&format!("build -o a.crivo --kind {kind} --seed 9 a"));
         dir.ok(&format!("build -o b.crivo --kind {kind} --seed 9 b"));
         assert_eq!(dir.read("a.crivo"), dir.read("b.crivo"), "{kind}");
@@ -105,7 +105,7 @@ fn the_same_keys_give_the_same_bytes_in_any_order() {
 fn keys_sets_the_capacity() {
     let dir = TestDir::new();
     dir.numbers("few", 0..10);
-    for kind in ["bloom", "blocked", "counting", "cuckoo", "quotient"] {
+    for kind in kinds_that(|can| can.insert && !can.unlimited) {
         dir.ok(&format!("build -o f --kind {kind} --keys 5k few"));
         assert!(dir.load("f").capacity().unwrap() >= 5_000, "{kind}");
     }
@@ -127,7 +127,7 @@ fn keys_sets_the_capacity() {
 fn a_size_is_kept_and_used() {
     let dir = TestDir::new();
     dir.numbers("keys", 0..10_000);
-    for kind in kind_names() {
+    for kind in kinds() {
         let facts = dir.ok(&format!("build -o f --kind {kind} --size 20kB --json keys"));
         if kind == "counting" {
             // Four counters per key: an FPR of 1 in 7.

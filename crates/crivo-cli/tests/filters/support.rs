@@ -5,12 +5,24 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crivo::filter::{AnyFilter, Kind};
+use crivo::filter::{AnyFilter, Capabilities, Kind};
 use tempfile::TempDir;
 
-/// Every kind, by its name.
-pub fn kind_names() -> impl Iterator<Item = &'static str> {
-    Kind::ALL.into_iter().map(Kind::name)
+/// The names of the kinds that can do something.
+pub fn kinds_that(can: impl Fn(Capabilities) -> bool) -> impl Iterator<Item = &'static str> {
+    Kind::ALL.into_iter().filter(move |kind| can(kind.capabilities())).map(Kind::name)
+}
+
+/// Their names as a message lists them.
+pub fn list_of_kinds_that(can: impl Fn(Capabilities) -> bool) -> String {
+    let names: Vec<_> = kinds_that(can).collect();
+    let (last, others) = names.split_last().expect("a kind that can");
+    format!("{} and {last} filters", others.join(", "))
+}
+
+/// The names of all kinds.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    kinds_that(|_| true)
 }
 
 /// A temporary directory in which commands run.

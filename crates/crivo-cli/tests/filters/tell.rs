@@ -2,13 +2,15 @@
 
 use std::process::Stdio;
 
-use crate::support::{TestDir, kind_names};
+use crivo::filter::{Capabilities, Spec};
+
+use crate::support::{TestDir, kinds, kinds_that};
 
 #[test]
 fn inspect_describes_every_kind() {
     let dir = TestDir::new();
     dir.numbers("keys", 0..600);
-    for kind in kind_names() {
+    for kind in kinds() {
         let keys = if kind == "fuse" { "" } else { " --keys 1000" };
         dir.ok(&format!("build -o f --kind {kind} --seed 7{keys} keys"));
         let finished = dir.ok("inspect f");
@@ -65,7 +67,7 @@ fn sizes_are_compared_with_the_limit() {
     {
         assert!(finished.out.contains(text), "{text:?}: {}", finished.out);
     }
-    for kind in kind_names() {
+    for kind in kinds() {
         assert!(finished.out.contains(kind), "{kind}: {}", finished.out);
     }
     assert!(finished.out.contains("Keys come one by one: blocked. "));
@@ -78,7 +80,7 @@ fn sizes_are_what_build_makes() {
     let dir = TestDir::new();
     dir.numbers("keys", 0..5_000);
     let table = dir.ok("size --keys 5000 --fpr 0.3% --json").json();
-    assert_eq!(table["kinds"].as_array().unwrap().len(), kind_names().count());
+    assert_eq!(table["kinds"].as_array().unwrap().len(), kinds().count());
     for row in table["kinds"].as_array().unwrap() {
         let kind = row["kind"].as_str().unwrap();
         let built = dir.ok(&format!("build -o f --kind {kind} --fpr 0.003 --json keys")).json();
@@ -129,16 +131,22 @@ fn extreme_sizes_are_found_or_refused() {
 #[test]
 fn required_abilities_narrow_the_choice() {
     let dir = TestDir::new();
-    for (needs, kinds, choice) in [
-        ("--remove", &["quotient", "cuckoo", "counting"][..], "cuckoo"),
-        ("--remove --merge", &["quotient", "counting"], "quotient"),
-        ("--count-copies", &["quotient", "counting"], "counting"),
-        ("--merge", &["bloom", "quotient", "blocked", "counting"], "blocked"),
+    type Can = fn(Capabilities) -> bool;
+    for (needs, can, choice) in [
+        ("--remove", (|can| can.remove) as Can, "cuckoo"),
+        ("--remove --merge", |can| can.remove && can.merge, "quotient"),
+        ("--count-copies", |can| can.count, "counting"),
+        ("--merge", |can| can.merge, "blocked"),
     ] {
         let table = dir.ok(&format!("size --keys 1M --json {needs}")).json();
         let rows = table["kinds"].as_array().unwrap();
-        let names: Vec<_> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
-        assert_eq!(names, kinds, "{needs}");
+        let mut names: Vec<_> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+        let spec = |name: &str| Spec::for_fpr(name.parse().unwrap(), 1_000_000, 0.01).unwrap();
+        assert!(names.is_sorted_by_key(|name| spec(name).size_in_bits()), "{names:?}");
+        names.sort_unstable();
+        let mut expected: Vec<_> = kinds_that(can).collect();
+        expected.sort_unstable();
+        assert_eq!(names, expected, "{needs}");
         assert_eq!(table["choose"]["keys_come_one_by_one"]["kind"], choice, "{needs}");
         assert!(table["choose"]["all_keys_at_once"].is_null());
         assert!(dir.ok(&format!("size --keys 1M {needs}")).out.contains("Choose: "));

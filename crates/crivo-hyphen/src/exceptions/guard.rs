@@ -10,8 +10,8 @@ use crivo::{Digest, KeyHasher, ParameterError};
 /// | kind | adding a word | removing a word |
 /// |---|---|---|
 /// | cuckoo, quotient, counting | inserts it | removes it |
-/// | bloom, blocked, growing, growing-blocked | inserts it | a false positive until the next rebuild |
 /// | fuse | rebuilds the filter | a false positive until the next rebuild |
+/// | any other | inserts it | a false positive until the next rebuild |
 ///
 /// A full filter is rebuilt with room for a quarter more words. A filter in which removed words
 /// remain is rebuilt once they outnumber a quarter of the others by more than 64. Choose fuse, the

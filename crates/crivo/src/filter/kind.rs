@@ -55,6 +55,15 @@ macro_rules! kinds {
 }
 for_each_kind!(kinds);
 
+macro_rules! names {
+    ($first:ident($($_first:tt)*): $_id:literal, $name:literal, $_what:literal;
+     $($kind:ident($($_types:tt)*): $id:literal, $more:literal, $what:literal;)*) => {
+        /// All names, for an error message.
+        const NAMES: &str = concat!("one of ", $name $(, ", ", $more)*);
+    };
+}
+for_each_kind!(names);
+
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_id(id: u8) -> Option<Self> {
@@ -85,11 +94,10 @@ impl std::str::FromStr for Kind {
     /// assert!("sieve".parse::<Kind>().is_err());
     /// ```
     fn from_str(name: &str) -> Result<Self, ParameterError> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            let allowed =
-                "bloom, blocked, counting, cuckoo, quotient, fuse, growing or growing-blocked";
-            ParameterError::new("kind", format_args!("{name:?}"), allowed)
-        })
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| ParameterError::new("kind", format_args!("{name:?}"), NAMES))
     }
 }
 

@@ -40,10 +40,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{
-    AnyFilter, BlockedSpec, BloomSpec, Capabilities, CountingSpec, CuckooSpec, DynamicFilter,
-    Filter, Full, FuseError, FuseSpec, GrowingSpec, Kind, QuotientSpec, for_each_kind,
-};
+use super::*;
 use crate::theory::digest::MAX_STRUCTURE_FPR;
 use crate::theory::limits;
 use crate::theory::search::least_by_steps;

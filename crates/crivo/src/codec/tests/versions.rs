@@ -1,11 +1,7 @@
 //! Metadata, and files of the first version.
 
 use super::*;
-use crate::filter::DynamicFilter;
-use crate::filter::{
-    Blocked, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked, OperationError, Quotient,
-    RebuildError,
-};
+use crate::filter::{OperationError, RebuildError, Spec};
 
 fn entries(metadata: &Metadata) -> Vec<(&str, &str)> {
     metadata.iter().collect()
@@ -86,19 +82,17 @@ fn an_unverified_copy_is_read_all_the_same() {
     assert_eq!(lenient.from_bytes::<Mock>(&bytes), Err(DecodeError::HeaderChecksum));
 }
 
-/// Filters that can be merged, each with the same two keys.
-fn mergeable() -> Vec<AnyFilter> {
-    fn filled<F: DynamicFilter + Into<AnyFilter>>(mut filter: F) -> AnyFilter {
-        ["ana", "rui"].iter().for_each(|key| _ = filter.insert(key).unwrap());
-        filter.into()
-    }
-    vec![
-        filled(Bloom::new(100, 0.01).unwrap()),
-        filled(Blocked::new(100, 0.01).unwrap()),
-        filled(CountingBloom::new(100, 0.01).unwrap()),
-        filled(Cuckoo::new(100, 0.01).unwrap()),
-        filled(Quotient::new(100, 0.01).unwrap()),
-    ]
+/// A filter of this kind with two keys.
+fn filter_of(kind: Kind) -> AnyFilter {
+    let hasher = KeyHasher::default();
+    let digests = ["ana", "rui"].map(|key| hasher.digest(key));
+    Spec::for_fpr(kind, 100, 0.01).unwrap().build_from(hasher, digests.to_vec()).unwrap()
+}
+
+/// Filters that can be merged.
+fn mergeable() -> impl Iterator<Item = AnyFilter> {
+    let is_mergeable = |kind: &Kind| kind.capabilities().merge || *kind == Kind::Cuckoo;
+    Kind::ALL.into_iter().filter(is_mergeable).map(filter_of)
 }
 
 #[test]
@@ -141,24 +135,19 @@ fn metadata_survives_every_change_of_a_filter() {
         filter.metadata_mut().set("a", "1").unwrap();
         AnyFilter::from_bytes(&filter.to_bytes()).unwrap()
     };
-    let mut filters = mergeable();
-    filters.push(Growing::new(1, 0.01).unwrap().into());
-    filters.push(GrowingBlocked::new(1, 0.01).unwrap().into());
-    for filter in filters {
-        let mut filter = with_entry(filter);
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.capabilities().insert) {
+        let mut filter = with_entry(filter_of(kind));
         filter.insert("eva").unwrap();
         let loaded = AnyFilter::from_bytes(&filter.to_bytes()).unwrap();
         assert!(loaded.contains("eva"));
         assert_eq!(loaded.metadata().get("a"), Some("1"), "{}", loaded.kind());
     }
-    let fuse = with_entry(Fuse::build(["ana"], 0.01).unwrap().into());
+    let fuse = with_entry(filter_of(Kind::Fuse));
     assert_eq!(fuse.metadata().get("a"), Some("1"));
-    let AnyFilter::Quotient(mut quotient) = with_entry(mergeable().pop().unwrap()) else {
-        panic!()
-    };
+    let AnyFilter::Quotient(mut quotient) = with_entry(filter_of(Kind::Quotient)) else { panic!() };
     quotient.expand().unwrap();
     assert_eq!(quotient.metadata().get("a"), Some("1"));
-    let AnyFilter::Bloom(bloom) = with_entry(mergeable().swap_remove(0)) else { panic!() };
+    let AnyFilter::Bloom(bloom) = with_entry(filter_of(Kind::Bloom)) else { panic!() };
     let shared = crate::filter::AtomicBloom::from(bloom.clone());
     assert_eq!(shared.into_bloom(), bloom);
 }
@@ -175,22 +164,21 @@ fn with_changed_payload(filter: &AnyFilter, version: u16, word: usize, bit: u32)
 
 #[test]
 fn padding_of_a_payload_is_zero() {
-    let filters = mergeable();
-    let fuse: AnyFilter = Fuse::build(["ana", "rui"], 0.01).unwrap().into();
+    let [counting, cuckoo, quotient, fuse] =
+        [Kind::Counting, Kind::Cuckoo, Kind::Quotient, Kind::Fuse].map(filter_of);
     let last = |filter: &AnyFilter| (filter.size_in_bits() / 64) as usize - 1;
-    let (counting, cuckoo, quotient) = (&filters[2], &filters[3], &filters[4]);
     // Its quotients end within the second of three blocks of 64 slots.
     let &[slots, remainder_bits] = quotient.header().parameters() else { panic!() };
     assert!((65..128).contains(&slots));
     let block = 2 + remainder_bits as usize;
     for (filter, word, bit, since) in [
-        (counting, last(counting), 63, 1),
-        (cuckoo, last(cuckoo), 0, 1),
-        (cuckoo, last(cuckoo) - 1, 63, 1),
+        (&counting, last(&counting), 63, 1),
+        (&cuckoo, last(&cuckoo), 0, 1),
+        (&cuckoo, last(&cuckoo) - 1, 63, 1),
         (&fuse, last(&fuse), 63, 2),
-        (quotient, last(quotient), 63, 2),
-        (quotient, block, slots as u32 % 64, 2),
-        (quotient, 2 * block, 0, 2),
+        (&quotient, last(&quotient), 63, 2),
+        (&quotient, block, slots as u32 % 64, 2),
+        (&quotient, 2 * block, 0, 2),
     ] {
         for version in [1, 2] {
             let read = AnyFilter::from_bytes(&with_changed_payload(filter, version, word, bit));

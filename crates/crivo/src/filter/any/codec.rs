@@ -1,10 +1,7 @@
 //! A filter of any kind as a file: whatever its own kind makes of it.
 
 use super::AnyFilter;
-use crate::filter::{
-    Blocked, Bloom, CountingBloom, Cuckoo, Fuse, Growing, GrowingBlocked, Kind, Quotient,
-    for_each_kind,
-};
+use crate::filter::*;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
 macro_rules! persist {

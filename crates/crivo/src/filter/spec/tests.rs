@@ -104,27 +104,6 @@ fn a_growing_filter_errs_as_its_specification_says_at_every_size() {
 }
 
 #[test]
-fn constructors_build_what_specifications_say() {
-    use crate::filter::{Blocked, Bloom, CountingBloom, Cuckoo, Growing, GrowingBlocked, Quotient};
-    let hasher = KeyHasher::default();
-    for (keys, fpr) in [(1, 0.5), (100, 0.1), (5_000, 0.001)] {
-        let built: [AnyFilter; 7] = [
-            Bloom::new(keys, fpr).unwrap().into(),
-            Blocked::new(keys, fpr).unwrap().into(),
-            CountingBloom::new(keys, fpr).unwrap().into(),
-            Cuckoo::new(keys, fpr).unwrap().into(),
-            Quotient::new(keys, fpr).unwrap().into(),
-            Growing::new(keys, fpr).unwrap().into(),
-            GrowingBlocked::new(keys, fpr).unwrap().into(),
-        ];
-        for ours in built {
-            let spec = Spec::for_fpr(ours.kind(), keys, fpr).unwrap();
-            assert_eq!(spec.build(hasher).unwrap().to_bytes(), ours.to_bytes());
-        }
-    }
-}
-
-#[test]
 fn a_fuse_filter_is_built_from_all_its_keys() {
     let spec = Spec::for_fpr(Kind::Fuse, 3, 0.01).unwrap();
     let error = spec.build(KeyHasher::default()).unwrap_err();
