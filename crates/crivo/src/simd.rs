@@ -1,6 +1,9 @@
-//! Which instructions filters use, forced from outside: for tests and benchmarks.
+//! Which vector instructions filters use.
 //!
-//! `CRIVO_SIMD=scalar`, `avx2`, `avx512` or `neon` in the environment makes every filter of the process
+//! The processor is asked when a filter is made, and the filter keeps the answer: in a loop over keys
+//! the compiler looks at it once.
+//!
+//! For tests and benchmarks, `CRIVO_SIMD=scalar`, `avx2`, `avx512` or `neon` in the environment makes every filter of the process
 //! use these instructions, and `scalar` none beyond what the program was compiled for. The variable is
 //! read once. The answers are the same for every value.
 
@@ -18,4 +21,76 @@ pub(crate) fn forced() -> Option<&'static str> {
             (!value.is_empty()).then_some(value)
         })
         .as_deref()
+}
+
+/// A set of instructions that this processor has. No other is ever made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// What every processor has.
+    Scalar,
+    /// AVX2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx2,
+    /// AVX-512F, AVX-512VL and BMI2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx512,
+    /// NEON, without which there is no 64-bit ARM processor under a standard library.
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+    Neon,
+}
+
+impl Level {
+    /// All that a processor of this kind may have, the best last.
+    const KNOWN: &'static [Self] = &[
+        Self::Scalar,
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        Self::Avx2,
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        Self::Avx512,
+        #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+        Self::Neon,
+    ];
+
+    /// The best that this processor has, unless another one is forced.
+    ///
+    /// # Panics
+    /// If one is forced that this processor does not have.
+    pub(crate) fn best() -> Self {
+        let all = Self::all();
+        match forced() {
+            None => all[all.len() - 1],
+            Some(forced) => *all.iter().find(|level| level.name() == forced).unwrap_or_else(|| {
+                let names: Vec<&str> = all.iter().map(|level| level.name()).collect();
+                panic!("{} is {forced:?}, but here it must be one of {names:?}", VARIABLE)
+            }),
+        }
+    }
+
+    /// What `CRIVO_SIMD` calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Self::Avx2 => "avx2",
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Self::Avx512 => "avx512",
+            #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
+            Self::Neon => "neon",
+        }
+    }
+
+    /// All that this processor has, the best last.
+    pub(crate) fn all() -> &'static [Self] {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            let has_avx2 = is_x86_feature_detected!("avx2");
+            let has_avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("bmi2");
+            if !(has_avx2 && has_avx512) {
+                return &Self::KNOWN[..if has_avx2 { 2 } else { 1 }];
+            }
+        }
+        Self::KNOWN
+    }
 }

@@ -35,7 +35,10 @@ fn levels() -> Vec<&'static str> {
     {
         if is_x86_feature_detected!("avx2") {
             levels.push("avx2");
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("bmi2") {
+            let has_avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("bmi2");
+            if has_avx512 {
                 levels.push("avx512");
             }
         }

@@ -32,6 +32,7 @@
 
 mod any;
 mod atomic;
+mod batch;
 pub mod blocked;
 pub mod bloom;
 mod capabilities;

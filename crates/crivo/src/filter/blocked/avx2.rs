@@ -9,9 +9,9 @@
 
 use std::arch::x86_64::*;
 
-use super::batch;
-use super::line::{self, Line, all_patterns, shift_of};
+use super::line::{self, Line, all_patterns, line_of, shift_of};
 use crate::Digest;
+use crate::filter::batch;
 
 /// By how much each of eight lanes shifts a pattern to the right, to bring its position to the low
 /// bits: in two halves, for 0 to 7 probes. Lanes without a probe repeat the first.
@@ -82,5 +82,5 @@ pub(super) fn insert(line: &mut Line, key: Digest, probes: u32) {
 /// [`batch::contains`].
 #[target_feature(enable = "avx2")]
 pub(super) fn contains_batch(lines: &[Line], probes: u32, keys: &[Digest], hits: &mut [bool]) {
-    batch::contains(lines, keys, hits, |line, key| contains(line, key, probes));
+    batch::contains(lines, keys, hits, line_of, |line, key| contains(line, key, probes));
 }

@@ -35,9 +35,9 @@
 use std::arch::asm;
 use std::mem::offset_of;
 
-use super::batch;
-use super::line::{LINE_WORDS, Line, PER_PATTERN, all_patterns, shift_of};
+use super::line::{LINE_WORDS, Line, PER_PATTERN, all_patterns, line_of, shift_of};
 use crate::Digest;
+use crate::filter::batch;
 
 /// What each of eight lanes does with a pattern.
 #[derive(Clone, Copy)]
@@ -220,5 +220,5 @@ pub(super) unsafe fn contains_batch(
     hits: &mut [bool],
 ) {
     // SAFETY: the caller's promise.
-    batch::contains(lines, keys, hits, |line, key| unsafe { contains(line, key, probes) });
+    batch::contains(lines, keys, hits, line_of, |line, key| unsafe { contains(line, key, probes) });
 }

@@ -1,9 +1,9 @@
 //! A blocked filter as a file: the words of its lines.
 
-use super::dispatch::Level;
 use super::{Blocked, BlockedSpec};
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
+use crate::simd::Level;
 
 impl Persist for Blocked {
     type Layout = BlockedSpec;

@@ -21,6 +21,7 @@
 //! bits, those that the choice of a line leaves free.
 
 use crate::Digest;
+use crate::hash::reduce;
 
 /// Words in a line: 64 bytes, the cache line of most processors.
 pub(super) const LINE_WORDS: usize = 8;
@@ -39,6 +40,12 @@ const FIELD_BITS: u32 = 9;
 
 /// An odd number whose bits show no pattern: 2^64 over 1.2207…, the root of x⁴ = x + 1.
 const MULTIPLIER: u64 = 0xd1b5_4a32_d192_ed03;
+
+/// Where the key's line is: below the number of lines, if there is any.
+#[inline(always)]
+pub(super) fn line_of(key: Digest, lines: &[Line]) -> usize {
+    reduce(key.get(), lines.len() as u64) as usize
+}
 
 /// The first seven positions of a key.
 #[inline(always)]

@@ -2,17 +2,15 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `line` | which bits of a line are a key's; the scalar code, by which all other is measured |
-//! | `batch` | many keys: which line is a key's, and fetching it ahead |
+//! | `line` | which line and which bits are a key's; the scalar code, by which all other is measured |
 //! | `avx512`, `avx2`, `neon` | the same answers by vector instructions |
-//! | `dispatch` | which of them this processor runs |
+//! | `dispatch` | which of them a filter uses |
 //! | `codec` | the filter as a file |
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
-mod batch;
 mod codec;
 mod dispatch;
 mod line;
@@ -22,9 +20,7 @@ mod spec;
 
 use std::fmt;
 
-use batch::line_of;
-use dispatch::Level;
-use line::{LINE_BITS, Line};
+use line::{LINE_BITS, Line, line_of};
 pub use spec::BlockedSpec;
 
 use super::any::operations;
@@ -32,6 +28,7 @@ use super::methods::{describe, insert_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
 use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
+use crate::simd::Level;
 use crate::theory::blocked::Block;
 use crate::theory::estimate::{self, Estimate};
 use crate::{BuildError, Digest, KeyHasher};
@@ -233,12 +230,12 @@ impl Filter for Blocked {
     fn contains_digest(&self, key: Digest) -> bool {
         let lines = self.lines();
         let line = &lines[line_of(key, lines)];
-        self.level.contains(line, key, self.probes)
+        dispatch::contains(self.level, line, key, self.probes)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        self.level.contains_batch(self.lines(), self.probes, keys, hits);
+        dispatch::contains_batch(self.level, self.lines(), self.probes, keys, hits);
     }
 
     fn key_count(&self) -> u64 {
@@ -282,8 +279,8 @@ impl Blocked {
         let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
         let index = line_of(key, lines);
         let line = &mut lines[index];
-        let is_new = !self.level.contains_inlined(line, key, self.probes);
-        self.level.insert(line, key, self.probes);
+        let is_new = !dispatch::contains_inlined(self.level, line, key, self.probes);
+        dispatch::insert(self.level, line, key, self.probes);
         self.key_count = self.key_count.saturating_add(1);
         is_new
     }
@@ -299,7 +296,7 @@ impl Blocked {
     #[inline(always)]
     pub(super) fn contains_inlined(&self, key: Digest) -> bool {
         let lines = self.lines();
-        let contains = |line| self.level.contains_inlined(line, key, self.probes);
+        let contains = |line| dispatch::contains_inlined(self.level, line, key, self.probes);
         lines.get(line_of(key, lines)).is_some_and(contains)
     }
 }

@@ -14,9 +14,9 @@
 
 use std::arch::aarch64::*;
 
-use super::batch;
-use super::line::{self, Line, PER_PATTERN, all_patterns, shift_of};
+use super::line::{self, Line, PER_PATTERN, all_patterns, line_of, shift_of};
 use crate::Digest;
+use crate::filter::batch;
 
 /// By how much each of eight lanes shifts a pattern to bring its position to the low bits: to the
 /// right is below 0. The eighth, which has no probe, is never asked.
@@ -74,5 +74,5 @@ pub(super) fn insert(line: &mut Line, key: Digest, probes: u32) {
 /// [`batch::contains`].
 #[target_feature(enable = "neon")]
 pub(super) fn contains_batch(lines: &[Line], probes: u32, keys: &[Digest], hits: &mut [bool]) {
-    batch::contains(lines, keys, hits, |line, key| contains(line, key, probes));
+    batch::contains(lines, keys, hits, line_of, |line, key| contains(line, key, probes));
 }

@@ -1,12 +1,12 @@
 //! The dimensions of a blocked Bloom filter.
 
-use super::dispatch::Level;
 use super::line::{LINE_BITS, LINE_WORDS};
 use super::{BLOCK, Blocked};
 use crate::filter::bloom::MAX_POSITIONS_PER_KEY;
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
+use crate::simd::Level;
 use crate::theory::{blocked, bloom, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 use crivo_core::Words;

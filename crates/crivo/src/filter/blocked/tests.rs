@@ -128,14 +128,14 @@ fn every_set_of_instructions_gives_the_scalar_answer() {
             oracle::insert(&mut line, member, probes);
             for &level in levels {
                 let mut copy = before;
-                level.insert(&mut copy, member, probes);
+                dispatch::insert(level, &mut copy, member, probes);
                 assert_eq!(copy, line, "{level:?} {probes}");
             }
         }
         for key in keys.take(2_000).chain(digests(probes.into()).take(20)) {
             let expected = oracle::contains(&line, key, probes);
             for &level in levels {
-                assert_eq!(level.contains(&line, key, probes), expected);
+                assert_eq!(dispatch::contains(level, &line, key, probes), expected);
             }
         }
     }
@@ -148,11 +148,11 @@ fn every_single_bit_decides() {
             let mut line = [0; LINE_WORDS];
             oracle::insert(&mut line, key, probes);
             for &level in Level::all() {
-                assert!(level.contains(&line, key, probes));
+                assert!(dispatch::contains(level, &line, key, probes));
                 for (word, bit) in oracle::places(key, probes) {
                     let mut without = line;
                     without[word] &= !(1 << bit);
-                    assert!(!level.contains(&without, key, probes));
+                    assert!(!dispatch::contains(level, &without, key, probes));
                 }
             }
         }
@@ -168,7 +168,7 @@ fn a_batch_answers_like_a_loop() {
             let single: Vec<_> = keys.iter().map(|key| filter.contains_digest(*key)).collect();
             for &level in Level::all() {
                 let mut hits = vec![false; keys.len()];
-                level.contains_batch(filter.lines(), filter.probes, &keys, &mut hits);
+                dispatch::contains_batch(level, filter.lines(), filter.probes, &keys, &mut hits);
                 assert_eq!(hits, single, "{level:?}");
             }
             let mut hits = vec![true; keys.len()];

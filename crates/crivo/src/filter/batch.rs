@@ -1,0 +1,25 @@
+//! Many queries at once: the block of each key is fetched before it is needed.
+
+use crate::Digest;
+use crivo_core::memory::prefetch;
+
+/// How many keys ahead a block is fetched: what a processor can have under way at a time, and some.
+const AHEAD: usize = 24;
+
+/// Answers `contains` for every key and the block that `block_of` gives; there are as many hits as
+/// keys.
+#[inline(always)]
+pub(super) fn contains<Block>(
+    blocks: &[Block],
+    keys: &[Digest],
+    hits: &mut [bool],
+    block_of: impl Fn(Digest, &[Block]) -> usize,
+    contains: impl Fn(&Block, Digest) -> bool,
+) {
+    let fetch = |&key: &Digest| prefetch(blocks.as_ptr().wrapping_add(block_of(key, blocks)));
+    keys.iter().take(AHEAD).for_each(fetch);
+    for (i, (&key, hit)) in keys.iter().zip(hits).enumerate() {
+        keys.get(i + AHEAD).into_iter().for_each(fetch);
+        *hit = contains(&blocks[block_of(key, blocks)], key);
+    }
+}
