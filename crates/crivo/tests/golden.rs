@@ -186,6 +186,7 @@ fn keys_of_every_length_have_the_digests_they_had() {
         (Family::Farm, 0xd217_8581_ef96_2a13),
         (Family::FarmFingerprint, 0x6ecd_679e_1122_278a),
         (Family::Murmur3, 0x810e_922a_f444_6f8f),
+        (Family::Xxh64, 0x5189_02f8_d6c4_417f),
     ] {
         let hasher = family.with_seed(42);
         let mut bytes = vec![0; 1_000];

@@ -28,12 +28,14 @@ pub enum Family {
     FarmFingerprint,
     /// MurmurHash3 x64-128; its low half is the digest.
     Murmur3,
+    /// XXH64, seeded: the predecessor of XXH3, in which Parquet's filters hash their values.
+    Xxh64,
 }
 
 impl Family {
     /// Every family, in the order of their numbers.
-    pub const ALL: [Self; 5] =
-        [Self::Xxh3, Self::Sip24, Self::Farm, Self::FarmFingerprint, Self::Murmur3];
+    pub const ALL: [Self; 6] =
+        [Self::Xxh3, Self::Sip24, Self::Farm, Self::FarmFingerprint, Self::Murmur3, Self::Xxh64];
 
     /// The number that stands for this family in files. It never changes.
     pub const fn id(self) -> u8 {
@@ -43,6 +45,7 @@ impl Family {
             Self::Farm => 3,
             Self::FarmFingerprint => 4,
             Self::Murmur3 => 5,
+            Self::Xxh64 => 6,
         }
     }
 
@@ -59,6 +62,7 @@ impl Family {
             Self::Farm => "farm",
             Self::FarmFingerprint => "farm-fingerprint",
             Self::Murmur3 => "murmur3",
+            Self::Xxh64 => "xxh64",
         }
     }
 
@@ -69,7 +73,7 @@ impl Family {
 
     /// The member of this family that a small number picks, for experiments over many families.
     ///
-    /// XXH3 and FarmHash take the seed as it is. Murmur3 takes its low 32 bits; SipHash a key
+    /// XXH3, XXH64 and FarmHash take the seed as it is. Murmur3 takes its low 32 bits; SipHash a key
     /// spread from the seed, which is no secret; `FarmFingerprint` ignores it.
     ///
     /// ```
@@ -88,6 +92,7 @@ impl Family {
             Self::Farm => KeyHasher::farm(seed),
             Self::FarmFingerprint => KeyHasher::farm_fingerprint(),
             Self::Murmur3 => KeyHasher::murmur3(seed as u32),
+            Self::Xxh64 => KeyHasher::xxh64(seed),
         }
     }
 }
@@ -106,7 +111,7 @@ impl std::str::FromStr for Family {
             ParameterError::new(
                 "hash family",
                 format_args!("{name:?}"),
-                "xxh3, sip24, farm, farm-fingerprint or murmur3",
+                "xxh3, sip24, farm, farm-fingerprint, murmur3 or xxh64",
             )
         })
     }
@@ -185,6 +190,7 @@ enum Function {
     Farm { seed: u64 },
     FarmFingerprint,
     Murmur3 { seed: u32 },
+    Xxh64 { seed: u64 },
 }
 
 impl Default for KeyHasher {
@@ -223,6 +229,11 @@ impl KeyHasher {
         Self { function: Function::Murmur3 { seed } }
     }
 
+    /// XXH64 with a public seed, for files of other systems. [XXH3](Self::xxh3) is faster.
+    pub const fn xxh64(seed: u64) -> Self {
+        Self { function: Function::Xxh64 { seed } }
+    }
+
     /// The digest of `key`.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
@@ -247,6 +258,7 @@ impl KeyHasher {
             Function::Farm { seed } => farm::hash64_with_seed(bytes, seed),
             Function::FarmFingerprint => farm::fingerprint64(bytes),
             Function::Murmur3 { seed } => mur3::murmurhash3_x64_128(bytes, seed).0,
+            Function::Xxh64 { seed } => xxhash_rust::xxh64::xxh64(bytes, seed),
         }
     }
 
@@ -258,6 +270,7 @@ impl KeyHasher {
             Function::Farm { .. } => Family::Farm,
             Function::FarmFingerprint => Family::FarmFingerprint,
             Function::Murmur3 { .. } => Family::Murmur3,
+            Function::Xxh64 { .. } => Family::Xxh64,
         }
     }
 
@@ -272,7 +285,9 @@ impl KeyHasher {
     /// ```
     pub const fn seed(&self) -> Option<u64> {
         match self.function {
-            Function::Xxh3 { seed } | Function::Farm { seed } => Some(seed),
+            Function::Xxh3 { seed } | Function::Farm { seed } | Function::Xxh64 { seed } => {
+                Some(seed)
+            }
             Function::Murmur3 { seed } => Some(seed as u64),
             Function::Sip24 { .. } | Function::FarmFingerprint => None,
         }
@@ -291,6 +306,7 @@ impl KeyHasher {
             Function::Xxh3 { seed } => Self::xxh3(next(seed)),
             Function::Farm { seed } => Self::farm(next(seed)),
             Function::Murmur3 { seed } => Self::murmur3(next(u64::from(seed)) as u32),
+            Function::Xxh64 { seed } => Self::xxh64(next(seed)),
             Function::Sip24 { key } => Self::sip24(key.derive(&attempt.to_le_bytes())),
             Function::FarmFingerprint => *self,
         }
@@ -299,7 +315,7 @@ impl KeyHasher {
     /// What a file says of this hasher.
     pub fn identity(&self) -> HashIdentity {
         let value = match self.function {
-            Function::Xxh3 { seed } | Function::Farm { seed } => seed,
+            Function::Xxh3 { seed } | Function::Farm { seed } | Function::Xxh64 { seed } => seed,
             Function::Murmur3 { seed } => u64::from(seed),
             Function::Sip24 { key } => key.check_value(),
             Function::FarmFingerprint => 0,
@@ -344,7 +360,9 @@ impl HashIdentity {
         let (largest, allowed) = match family {
             Family::Murmur3 => (u64::from(u32::MAX), "at most 4294967295 for murmur3"),
             Family::FarmFingerprint => (0, "0 for farm-fingerprint, which has no seed"),
-            Family::Xxh3 | Family::Sip24 | Family::Farm => (u64::MAX, "any 64-bit number"),
+            Family::Xxh3 | Family::Sip24 | Family::Farm | Family::Xxh64 => {
+                (u64::MAX, "any 64-bit number")
+            }
         };
         if value > largest {
             return Err(ParameterError::new("hash seed", value, allowed));

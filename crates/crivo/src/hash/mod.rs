@@ -33,7 +33,7 @@
 //! | [XXH3](KeyHasher::xxh3) (default) | 64 bits, public | everything else |
 //! | [SipHash-2-4](KeyHasher::sip24) | 128 bits, secret | keys that an adversary may choose |
 //! | [FarmHash](KeyHasher::farm) | 64 bits, public | repeating published experiments |
-//! | [Murmur3](KeyHasher::murmur3) | 32 bits, public | files of other systems |
+//! | [Murmur3](KeyHasher::murmur3), [XXH64](KeyHasher::xxh64) | 32 or 64 bits, public | files of other systems |
 //!
 //! All of them pass the statistical tests of the study (`crivo study hash-quality`).
 //!

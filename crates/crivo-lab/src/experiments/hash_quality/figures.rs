@@ -31,12 +31,13 @@ impl Judged {
 }
 
 /// The constructions that should pass, with their colours.
-const GOOD: [(&str, Hue); 6] = [
+const GOOD: [(&str, Hue); 7] = [
     ("xxh3", Hue::Bloom),
     ("sip24", Hue::Blocked),
     (SHOWN, Hue::Cuckoo),
     ("farm-fingerprint", Hue::Quotient),
     ("murmur3", Hue::Counting),
+    ("xxh64", Hue::Fuse),
     (STRETCHED, Hue::Growing),
 ];
 

@@ -2,19 +2,19 @@
 
 use super::*;
 
-/// `xxhsum`'s self-test: bytes from a multiplicative generator, seeds 0 and a 64-bit prime.
+const PRIME32: u64 = 2_654_435_761;
+const PRIME64: u64 = 11_400_714_785_074_694_797;
+
+/// The bytes of `xxhsum`'s self-test, from a multiplicative generator.
+fn xxhsum_bytes() -> Vec<u8> {
+    let generator = std::iter::successors(Some(PRIME32), |state| Some(state.wrapping_mul(PRIME64)));
+    generator.map(|state| (state >> 56) as u8).take(2048).collect()
+}
+
+/// `xxhsum`'s self-test with seeds 0 and a 64-bit prime.
 #[test]
 fn xxh3_gives_the_published_values() {
-    const PRIME32: u64 = 2_654_435_761;
-    const PRIME64: u64 = 11_400_714_785_074_694_797;
-    let mut generator = PRIME32;
-    let buffer: Vec<u8> = (0..2048)
-        .map(|_| {
-            let byte = (generator >> 56) as u8;
-            generator = generator.wrapping_mul(PRIME64);
-            byte
-        })
-        .collect();
+    let buffer = xxhsum_bytes();
     for (length, unseeded, seeded) in [
         (0, 0x2d06_8005_38d3_94c2, 0xa8a6_b918_b2f0_364a),
         (1, 0xc44b_dff4_074e_ecdb, 0x032b_e332_dd76_6ef8),
@@ -30,6 +30,22 @@ fn xxh3_gives_the_published_values() {
         let bytes = &buffer[..length];
         assert_eq!(KeyHasher::xxh3(0).digest(bytes).get(), unseeded, "{length} bytes");
         assert_eq!(KeyHasher::xxh3(PRIME64).digest(bytes).get(), seeded, "{length} bytes, seeded");
+    }
+}
+
+/// `xxhsum`'s self-test with seeds 0 and a 32-bit prime.
+#[test]
+fn xxh64_gives_the_published_values() {
+    let buffer = xxhsum_bytes();
+    for (length, unseeded, seeded) in [
+        (0, 0xef46_db37_51d8_e999, 0xac75_fda2_929b_17ef),
+        (1, 0xe934_a84a_db05_2768, 0x5014_6076_43a9_b4c3),
+        (14, 0x8282_dcc4_994e_35c8, 0xc3bd_6bf6_3deb_6df0),
+        (222, 0xb641_ae8c_b691_c174, 0x20cb_8ab7_ae10_c14a),
+    ] {
+        let bytes = &buffer[..length];
+        assert_eq!(KeyHasher::xxh64(0).digest(bytes).get(), unseeded, "{length} bytes");
+        assert_eq!(KeyHasher::xxh64(PRIME32).digest(bytes).get(), seeded, "{length} bytes, seeded");
     }
 }
 
@@ -161,7 +177,7 @@ fn identities_survive_being_written_and_read() {
         }
     }
     assert_eq!(Family::from_id(0), None);
-    assert_eq!(Family::from_id(6), None);
+    assert_eq!(Family::from_id(7), None);
 }
 
 #[test]
