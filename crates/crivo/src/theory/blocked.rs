@@ -256,7 +256,7 @@ pub fn blocks_for_probes(block: Block, n: u64, fpr: f64, k: u32) -> Result<u64, 
 
 /// The distribution of the number of keys in one block.
 #[derive(Debug, Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     /// The number of keys, infinite in the limit.
     keys: f64,
     /// The mean number of keys in a block.
@@ -269,6 +269,11 @@ impl Load {
     fn of_keys(n: u64, blocks: u64) -> Self {
         let (keys, blocks) = (n as f64, blocks as f64);
         Self { keys, mean: keys / blocks, odds: blocks / (blocks - 1.0) }
+    }
+
+    /// Of a block to which a key falls with this probability.
+    pub(super) fn of_share(n: u64, share: f64) -> Self {
+        Self { keys: n as f64, mean: n as f64 * share, odds: 1.0 / (1.0 - share) }
     }
 
     fn of_budget(block: Block, bits_per_key: f64) -> Self {
@@ -356,46 +361,51 @@ impl InBlock {
         self.fprs.push(fpr);
     }
 
-    /// Σ_j P(load = j)·g(j), from the most likely load outwards.
-    ///
-    /// The probabilities are taken relative to that of the most likely load and normalised at the
-    /// end: no factorial of 10^12 is ever needed.
+    /// Σ_j P(load = j)·g(j).
     fn mixture(&mut self, load: Load) -> f64 {
-        // Below this share of the sum a term no longer shows in it.
-        const NEGLIGIBLE: f64 = 1e-18;
-        if load.mean >= load.keys {
-            // A single block holds every key.
-            return self.fpr(load.keys as u64);
-        }
-        let mode = load.mean as u64;
-        if mode / 2 > self.full_from().max(200) {
-            // At a mean of 400 or more, half the mean or less has a chance below e^-60.
-            return 1.0;
-        }
-        let (mut total, mut sum) = (1.0, self.fpr(mode));
-        let mut weight = 1.0;
-        for j in mode.. {
-            let ratio = load.ratio(j);
-            weight *= ratio;
-            total += weight;
-            sum += weight * self.fpr(j + 1);
-            // g is at most 1, and the weights fall faster than geometrically: what follows is at most
-            // weight·ratio/(1 − ratio).
-            if ratio < 1.0 && weight * ratio <= NEGLIGIBLE * sum * (1.0 - ratio) {
-                break;
-            }
-        }
-        weight = 1.0;
-        for j in (0..mode).rev() {
-            weight /= load.ratio(j);
-            total += weight;
-            sum += weight * self.fpr(j);
-            if weight <= NEGLIGIBLE * total {
-                break;
-            }
-        }
-        sum / total
+        mixture(load, self.full_from(), |j| self.fpr(j))
     }
+}
+
+/// Σ_j P(load = j)·g(j), from the most likely load outwards, where g is 1 from the load `full_from` on.
+///
+/// The probabilities are taken relative to that of the most likely load and normalised at the
+/// end: no factorial of 10^12 is ever needed.
+pub(super) fn mixture(load: Load, full_from: u64, mut fpr: impl FnMut(u64) -> f64) -> f64 {
+    // Below this share of the sum a term no longer shows in it.
+    const NEGLIGIBLE: f64 = 1e-18;
+    if load.mean >= load.keys {
+        // A single block holds every key.
+        return fpr(load.keys as u64);
+    }
+    let mode = load.mean as u64;
+    if mode / 2 > full_from.max(200) {
+        // At a mean of 400 or more, half the mean or less has a chance below e^-60.
+        return 1.0;
+    }
+    let (mut total, mut sum) = (1.0, fpr(mode));
+    let mut weight = 1.0;
+    for j in mode.. {
+        let ratio = load.ratio(j);
+        weight *= ratio;
+        total += weight;
+        sum += weight * fpr(j + 1);
+        // g is at most 1, and the weights fall faster than geometrically: what follows is at most
+        // weight·ratio/(1 − ratio).
+        if ratio < 1.0 && weight * ratio <= NEGLIGIBLE * sum * (1.0 - ratio) {
+            break;
+        }
+    }
+    weight = 1.0;
+    for j in (0..mode).rev() {
+        weight /= load.ratio(j);
+        total += weight;
+        sum += weight * fpr(j);
+        if weight <= NEGLIGIBLE * total {
+            break;
+        }
+    }
+    sum / total
 }
 
 /// P(k different bits of `bits` contain exactly h of i given ones), for h = 0 … i.

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | [`bloom`] | the classic filter: three forms of its FPR, the best k, its size |
 //! | [`blocked`] | the same in blocks of one cache line |
+//! | [`split_block`] | the same in blocks of eight 32-bit words, as Parquet has them |
 //! | [`counting`] | do counters of c bits overflow? |
 //! | [`cuckoo`] | fingerprints in buckets; how full a cuckoo table can get |
 //! | [`quotient`] | remainders in runs |
@@ -63,6 +64,7 @@ pub mod limits;
 pub mod quotient;
 pub mod rejection;
 pub mod special;
+pub mod split_block;
 
 #[cfg(test)]
 mod tests;
