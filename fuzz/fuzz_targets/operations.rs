@@ -3,12 +3,13 @@
 
 #![no_main]
 
-use crivo::filter::{Blocked, Bloom, CountingBloom, Cuckoo, Growing, Quotient};
+use crivo::filter::{Blocked, Bloom, CountingBloom, Cuckoo, Growing, Quotient, SplitBlock};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     crivo_fuzz::insert(Bloom::new(30, 0.01).unwrap(), input);
     crivo_fuzz::insert(Blocked::new(30, 0.01).unwrap(), input);
+    crivo_fuzz::insert(SplitBlock::new(30, 0.01).unwrap(), input);
     crivo_fuzz::insert(Growing::new(30, 0.01).unwrap(), input);
     crivo_fuzz::insert_and_remove(CountingBloom::new(30, 0.01).unwrap(), input);
     crivo_fuzz::insert_and_remove(Cuckoo::new(30, 0.01).unwrap(), input);

@@ -27,7 +27,7 @@ pub fn envelope(input: &[u8], length: Option<usize>) -> Option<Vec<u8>> {
     let payload: Vec<u8> = pattern.iter().copied().cycle().take(length).collect();
 
     let mut bytes = b"\x89crivo\r\n".to_vec();
-    bytes.extend([version, 0, 1 + kind % 9, 1 + family % 6, count, 0, 0, 0]);
+    bytes.extend([version, 0, 1 + kind % 10, 1 + family % 6, count, 0, 0, 0]);
     bytes.extend(hash_and_keys);
     bytes.extend((payload.len() as u64).to_le_bytes());
     bytes.extend(xxh3_64(&payload).to_le_bytes());

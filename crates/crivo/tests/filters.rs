@@ -14,7 +14,7 @@ use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
     AnyFilter, AtomicBloom, Blocked, Bloom, Count, CounterWidth, CountingBloom, Cuckoo,
     DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, Kind, NotPresent, Operation,
-    OperationError, Quotient, RemovableFilter, Spec, WrongKind,
+    OperationError, Quotient, RemovableFilter, Spec, SplitBlock, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -630,6 +630,12 @@ dynamic!(
     blocked,
     Blocked,
     |n, rate, hasher| Blocked::with_hasher(n, rate, hasher).unwrap(),
+    union()
+);
+dynamic!(
+    split_block,
+    SplitBlock,
+    |n, rate, hasher| SplitBlock::with_hasher(n, rate, hasher).unwrap(),
     union()
 );
 dynamic!(counting_4, CountingBloom, counting(CounterWidth::Four), remove(), union());

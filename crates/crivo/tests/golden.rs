@@ -10,8 +10,8 @@
 //! stays even when its recipe no longer gives the same bytes, because a filter has learnt to be
 //! built better: then the recipe goes, and the file is still read.
 //!
-//! Files whose names begin with `v2-` are of version 2 of the format, the others of version 1. Each
-//! recipe has one of either, with the same filter in it.
+//! Files whose names begin with `v2-` are of version 2 of the format, the others of version 1. Kinds
+//! and hash families that are younger than version 2 have no file of version 1.
 
 use std::fmt::Write;
 use std::fs;
@@ -21,7 +21,7 @@ use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
     AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, FilterExt,
-    FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient,
+    FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient, SplitBlock,
 };
 use crivo::hash::{Family, SecretKey};
 use crivo::theory::fuse::Arity;
@@ -69,6 +69,12 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         ("bloom-farm-fingerprint.crivo", {
             filled(Bloom::with_hasher(100, 0.05, KeyHasher::farm_fingerprint()).unwrap(), 100)
                 .into()
+        }),
+        ("split-block.crivo", {
+            filled(SplitBlock::with_hasher(500, 0.01, seeded).unwrap(), 500).into()
+        }),
+        ("split-block-xxh64.crivo", {
+            filled(SplitBlock::with_size(16, KeyHasher::xxh64(0)).unwrap(), 300).into()
         }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
     ]

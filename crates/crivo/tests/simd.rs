@@ -6,7 +6,7 @@
 use std::process::{Command, Output};
 
 use crivo::Digest;
-use crivo::filter::{Blocked, Filter, GrowingBlocked, Quotient, blocked};
+use crivo::filter::{Blocked, Filter, GrowingBlocked, Quotient, SplitBlock, blocked};
 
 /// What the test below prints before its results.
 const MARK: &str = "result: ";
@@ -70,10 +70,13 @@ fn child() {
         let new_to_chain = (0..3_000u64).filter(|key| growing.insert(key)).count();
         let mut quotient = Quotient::new(3_000, fpr).unwrap();
         quotient.try_extend(0..3_000u64).unwrap();
-        results += &format!("{new} {new_to_chain}");
+        let mut split = SplitBlock::new(3_000, fpr).unwrap();
+        let new_to_split = (0..3_000u64).filter(|key| split.insert(key)).count();
+        results += &format!("{new} {new_to_chain} {new_to_split}");
         for (filter, bytes) in [
             (&blocked as &dyn Filter, blocked.to_bytes()),
             (&growing, growing.to_bytes()),
+            (&split, split.to_bytes()),
             (&quotient, quotient.to_bytes()),
         ] {
             let bytes = crivo::KeyHasher::default().digest(&bytes).get();

@@ -21,6 +21,8 @@ macro_rules! for_each_kind {
                 "A growing chain of Bloom filters.";
             GrowingBlocked(GrowingBlocked, GrowingSpec<BlockedSpec>): 9, "growing-blocked",
                 "A growing chain of blocked Bloom filters.";
+            SplitBlock(SplitBlock, SplitBlockSpec): 10, "split-block",
+                "The split-block Bloom filter of Parquet files.";
         }
     };
 }

@@ -15,13 +15,13 @@
 //! | method | answers | on which kinds |
 //! |---|---|---|
 //! | `contains`, `contains_batch`, `key_count`, `is_empty`, `size_in_bits`, `bits_per_key`, `expected_fpr`, `hasher` | | all |
-//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
+//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
 //! | `insert` | `Result<bool, Full>` | [`Cuckoo`], [`Quotient`] |
 //! | `remove`, `remove_batch`, `count` | `Result<(), NotPresent>`; `u64`; [`Count`] | [`CountingBloom`], [`Cuckoo`], [`Quotient`] |
 //! | `union_with` | `Result<(), RebuildError>` | all but [`Fuse`] and [`Growing`] |
-//! | `intersect_with` | `Result<(), RebuildError>` | [`Bloom`], [`Blocked`] |
-//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
-//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`CountingBloom`], [`AtomicBloom`] |
+//! | `intersect_with` | `Result<(), RebuildError>` | [`Bloom`], [`Blocked`], [`SplitBlock`] |
+//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
+//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`AtomicBloom`] |
 //! | `insert_batch`, `clear`, `capacity` | | all but [`Fuse`], which is built from all its keys |
 //!
 //! `contains`, `insert`, `remove` and `count` take a key; their twins `contains_digest` and so on
@@ -49,6 +49,7 @@ mod occupancy;
 mod pointers;
 pub mod quotient;
 pub mod spec;
+pub mod split_block;
 
 pub use any::AnyFilter;
 pub use atomic::AtomicBloom;
@@ -68,6 +69,7 @@ pub(crate) use kind::for_each_kind;
 pub use occupancy::{Cells, Occupancy};
 pub use quotient::{Quotient, QuotientSpec};
 pub use spec::{Bytes, FilterSpec, Spec, SpecError};
+pub use split_block::{SplitBlock, SplitBlockSpec};
 
 use crate::{Digest, Key, KeyHasher};
 
