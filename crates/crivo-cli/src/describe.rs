@@ -75,13 +75,15 @@ pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
     let capacity = filter.capacity()?;
     let is_past = filter.key_count() > capacity
         && (!filter.kind().capabilities().free_copies || exceeds(filter, capacity));
-    is_past.then(|| capacity_warning(filter, capacity, filter.key_count(), current_fpr(filter)))
+    is_past
+        .then(|| capacity_warning(filter, capacity, filter.key_count(), current_fpr(filter)))
+        .flatten()
 }
 
 /// As [`past_capacity`], with a known number of distinct keys.
 pub(crate) fn past_capacity_with(filter: &AnyFilter, distinct: u64) -> Option<String> {
     let capacity = filter.capacity().filter(|&capacity| capacity < distinct)?;
-    Some(capacity_warning(filter, capacity, distinct, fpr_with(filter, distinct)))
+    capacity_warning(filter, capacity, distinct, fpr_with(filter, distinct))
 }
 
 /// The false-positive rate with a known number of distinct keys: by theory, and past the capacity by
@@ -94,15 +96,18 @@ pub(crate) fn fpr_with(filter: &AnyFilter, distinct: u64) -> f64 {
     }
 }
 
-fn capacity_warning(filter: &AnyFilter, capacity: u64, keys: u64, fpr: f64) -> String {
-    format!(
+/// A warning if the false-positive rate is above the one that was promised, visibly.
+fn capacity_warning(filter: &AnyFilter, capacity: u64, keys: u64, fpr: f64) -> Option<String> {
+    let promised = filter.expected_fpr_when_full();
+    let (now, then) = (human::percentage(fpr), human::percentage(promised));
+    (fpr > promised && now != then).then(|| format!(
         "the filter is made for {} and holds {}: its false-positive rate is now {} instead of {}; \
          build a larger one with --keys",
         human::counted(capacity, "key"),
         human::count(keys),
-        human::percentage(fpr),
-        human::percentage(filter.expected_fpr_when_full()),
-    )
+        now,
+        then,
+    ))
 }
 
 /// Whether there are more distinct keys than the capacity, beyond statistical doubt. The key count

@@ -116,20 +116,49 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 /// Parses a number followed by a unit, ignoring the case of the unit.
 fn parse_scaled(text: &str, scales: &[(&str, u64)]) -> Option<u64> {
     let text = text.trim();
-    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
+    let (number, unit) = text.split_at(number_end(text));
+    let unit = unit.trim_start();
     let (_, scale) = scales.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name))?;
-    let number: String =
-        number.trim_end().chars().filter(|digit| !matches!(digit, '_' | ',')).collect();
+    let number = without_separators(number)?;
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(*scale);
     }
-    let (whole, fraction) = number.split_once('.')?;
-    let is_number = !fraction.is_empty() && fraction.bytes().all(|digit| digit.is_ascii_digit());
-    let value = is_number.then(|| number.parse::<f64>().ok()).flatten()? * *scale as f64;
+    let (mantissa, _) = number.split_once(['e', 'E']).unwrap_or((&number, ""));
+    let fraction = mantissa.split_once('.').map(|(_, fraction)| fraction);
+    if fraction == Some("") || mantissa.is_empty() {
+        return None;
+    }
+    let value = number.parse::<f64>().ok()? * *scale as f64;
     // A fraction of a byte or key is a mistake, and beyond 2^53 an f64 is not exact.
     let exact = value.fract() == 0.0 && value < (1u64 << 53) as f64;
-    (exact && whole.bytes().all(|digit| digit.is_ascii_digit())).then_some(value as u64)
+    exact.then_some(value as u64)
+}
+
+/// The length of the number before its unit: `1.5` in `1.5M`, `1e6` in `1e6`.
+fn number_end(text: &str) -> usize {
+    let digits = |from: usize, also: &str| {
+        let is_part = |c: char| c.is_ascii_digit() || also.contains(c);
+        text[from..].find(|c| !is_part(c)).map_or(text.len(), |length| from + length)
+    };
+    let mantissa = digits(0, "_,.");
+    match text[mantissa..].as_bytes() {
+        [b'e' | b'E', b'0'..=b'9', ..] => digits(mantissa + 1, ""),
+        [b'e' | b'E', b'+', b'0'..=b'9', ..] => digits(mantissa + 2, ""),
+        _ => mantissa,
+    }
+}
+
+/// A number without the underscores and commas between its digits. Commas separate groups of three:
+/// in `1,5` one stands for a decimal point, and the number is not what it seems.
+fn without_separators(number: &str) -> Option<String> {
+    if let Some((first, groups)) = number.split_once(',') {
+        let is_digits = |group: &str| group.bytes().all(|digit| digit.is_ascii_digit());
+        let groups_are_whole = groups.split(',').all(|group| group.len() == 3 && is_digits(group));
+        if !groups_are_whole || !(1..=3).contains(&first.len()) || !is_digits(first) {
+            return None;
+        }
+    }
+    Some(number.chars().filter(|digit| !matches!(digit, '_' | ',')).collect())
 }
 
 #[cfg(test)]
@@ -172,7 +201,7 @@ mod tests {
         ] {
             assert_eq!(parse_bytes(text), Ok(expected), "{text}");
         }
-        for bad in ["", "MB", "-1", "1.", "1.0001kB", "64XB", "1e6", "99999999TB", "1.5.2"] {
+        for bad in ["", "MB", "-1", "1.", "1.0001kB", "64XB", "1e", "99999999TB", "1.5.2"] {
             assert!(parse_bytes(bad).is_err(), "{bad}");
         }
     }
@@ -193,11 +222,17 @@ mod tests {
             ("1000000", 1_000_000),
             ("1_000_000", 1_000_000),
             ("1,000", 1_000),
+            ("1,000,000", 1_000_000),
             ("1.5M", 1_500_000),
+            ("1e6", 1_000_000),
+            ("1.5E+6", 1_500_000),
+            ("2e3k", 2_000_000),
         ] {
             assert_eq!(parse_count(text), Ok(expected), "{text}");
         }
-        assert!(parse_count("many").is_err());
-        assert!(parse_count("0").is_err());
+        for bad in ["many", "0", "1,5M", "1,5", "1,0000", ",100", "1,000.5", "1e", "1e-6", "1e400"]
+        {
+            assert!(parse_count(bad).is_err(), "{bad}");
+        }
     }
 }

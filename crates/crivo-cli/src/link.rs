@@ -47,11 +47,12 @@ fn seconds() -> RangedU64ValueParser {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct TransportArgs {
-    /// Wait for one peer at this address, such as 0.0.0.0:4000. Port 0 takes a free one
+    /// Wait for one peer at this address: localhost:4000, or just 4000 for this port on every network
+    /// of this host. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
-    listen: Option<SocketAddr>,
+    listen: Option<String>,
 
-    /// Connect to a peer that listens, such as host:4000
+    /// Connect to a peer that listens, such as host:4000, or just 4000 for this host
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<String>,
 
@@ -74,12 +75,24 @@ impl PeerArgs {
         let timeout = Duration::from_secs(self.timeout);
         match &self.transport {
             TransportArgs { listen: Some(address), .. } => {
-                Link::listen(*address, self.wait.map(Duration::from_secs), timeout)
+                let address = with_host(address, "0.0.0.0");
+                Link::listen(&address, self.wait.map(Duration::from_secs), timeout)
             }
-            TransportArgs { connect: Some(address), .. } => Link::connect(address, timeout),
+            TransportArgs { connect: Some(address), .. } => {
+                Link::connect(&with_host(address, "localhost"), timeout)
+            }
             TransportArgs { run: Some(command), .. } => Link::run(command, timeout),
             _ => Ok(Link::standard(timeout)),
         }
+    }
+}
+
+/// The address with this host if it is only a port: `4000` or `:4000`.
+fn with_host(address: &str, host: &str) -> String {
+    let port = address.strip_prefix(':').unwrap_or(address);
+    match port.parse::<u16>() {
+        Ok(_) => format!("{host}:{port}"),
+        Err(_) => address.to_owned(),
     }
 }
 
@@ -96,11 +109,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Waits for one peer, without limit if `wait` is `None`.
-    fn listen(
-        address: SocketAddr,
-        wait: Option<Duration>,
-        timeout: Duration,
-    ) -> Result<Self, Error> {
+    fn listen(address: &str, wait: Option<Duration>, timeout: Duration) -> Result<Self, Error> {
         let cannot = |error: io::Error| {
             Error::new(format_args!("cannot listen at {address}: {}", os_message(&error)))
         };

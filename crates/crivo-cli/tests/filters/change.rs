@@ -326,9 +326,13 @@ fn incompatible_filters_are_not_merged() {
     dir.fails("merge -o c q q", &["2000 keys", "made for 1000", "larger --keys"]);
     dir.fails("merge -o c a", &["2"]);
     assert!(!dir.names().contains(&"c".to_owned()));
-    // Past the capacity there is a warning.
+    // Past the capacity there is a warning, if the false-positive rate is above the promised one.
     dir.ok("build -o m many");
     let finished = dir.ok("merge -o c m m");
+    assert!(!finished.err.contains("warning"), "{finished:?}");
+    dir.numbers("others", 1_000..2_000);
+    dir.ok("build -o o others");
+    let finished = dir.ok("merge -o c m o");
     assert!(finished.err.contains("warning"), "{finished:?}");
     assert!(matches!(dir.load("c"), AnyFilter::Blocked(_)));
 }
