@@ -39,7 +39,6 @@ pub(crate) fn data() -> BufWriter<Data> {
     BufWriter::with_capacity(1 << 16, Data(io::stdout().lock()))
 }
 
-/// Prints text to standard output. Colours are stripped unless it is a terminal.
 /// The file `path` with what `write` writes: it replaces an old one when it is complete, or not at all.
 pub(crate) fn replace_file(
     path: &Path,
@@ -59,6 +58,7 @@ pub(crate) fn replace_file(
     failure.map_or_else(|| replaced.map_err(Error::writing(path)), Err)
 }
 
+/// Prints text to standard output. Colours are stripped unless it is a terminal.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     check_open()

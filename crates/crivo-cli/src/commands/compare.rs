@@ -110,7 +110,7 @@ impl CompareArgs {
         let b = Replay::of(&self.b)?;
         let comparison = FileComparison { format, hasher: RecordHasher::new(), selection };
         if self.approx {
-            let filter = comparison.filter_of(&b, self.fpr, None)?;
+            let (filter, _) = comparison.filter_of(&b, self.fpr, None)?;
             output::print_message(format_args!(
                 "crivo: not checked: {} of the records that are only in {} {}",
                 human::percentage(filter.expected_fpr()),
@@ -145,7 +145,12 @@ impl FileComparison {
     }
 
     /// A filter of all records with this FPR, or with a higher one in this memory.
-    fn filter_of(&self, b: &Replay, fpr: f64, memory: Option<u64>) -> Result<Blocked, Error> {
+    fn filter_of(
+        &self,
+        b: &Replay,
+        fpr: f64,
+        memory: Option<u64>,
+    ) -> Result<(Blocked, Fingerprint), Error> {
         let capacity = self.count(b)?.max(1);
         let mut filter = match memory.map(|memory| memory.max(MIN_FILTER_BYTES)) {
             Some(memory) if capacity.saturating_mul(CANDIDATE_BITS) / 8 > memory => {
@@ -154,17 +159,19 @@ impl FileComparison {
             _ => Blocked::new(capacity, fpr)?,
         };
         let hasher = self.hasher;
+        let mut fingerprint = Fingerprint::default();
         in_parallel(
             self.chunks(b)?,
             move |chunk, queried: &mut Queried| queried.hash(chunk, hasher),
             |_, queried| {
+                fingerprint.add(&queried.hashed.digests);
                 for digest in &queried.halves {
                     filter.insert_digest(*digest);
                 }
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        Ok(filter)
+        Ok((filter, fingerprint))
     }
 
     /// The number of records.
@@ -208,14 +215,16 @@ impl FileComparison {
     fn print_checked(&self, a: &Replay, b: &Replay, memory: u64) -> Result<(), Error> {
         let (hasher, selection) = (self.hasher, self.selection);
         // Half is for the filter, and later for the sets of spilled records; half for the candidates.
-        let filter = self.filter_of(b, CANDIDATE_FPR, Some(memory / 2))?;
+        let (filter, b_at_first) = self.filter_of(b, CANDIDATE_FPR, Some(memory / 2))?;
         let mut join = SemiJoin::with_memory(memory / 2);
 
+        let mut a_at_first = Fingerprint::default();
         let mut number = 0;
         in_parallel(
             self.chunks(a)?,
             move |chunk, queried: &mut Queried| queried.query(chunk, hasher, &filter),
             |_, Queried { hashed, hits, .. }| {
+                a_at_first.add(&hashed.digests);
                 for (digest, hit) in hashed.digests.iter().zip(hits) {
                     if *hit {
                         join.add_left(number, *digest)?;
@@ -227,18 +236,24 @@ impl FileComparison {
         )?;
 
         let hash = move |chunk: &Chunk, hashed: &mut HashedRecords| hashed.hash(chunk, hasher);
+        let mut b_now = Fingerprint::default();
         in_parallel(self.chunks(b)?, hash, |_, hashed| {
+            b_now.add(&hashed.digests);
             for digest in &hashed.digests {
                 join.add_right(*digest)?;
             }
             Ok(ControlFlow::Continue(()))
         })?;
 
+        b_now.check(&b_at_first, b)?;
+
         let mut joined = join.finish()?;
         let mut printer = Printer::new();
         let mut kept = Pieces::default();
         let mut number = 0;
+        let mut a_now = Fingerprint::default();
         in_parallel(self.chunks(a)?, hash, |chunk, hashed| {
+            a_now.add(&hashed.digests);
             kept.clear();
             for (record, digest) in hashed.records.iter().zip(&hashed.digests) {
                 if selection.includes(joined.is_in_both(number, *digest)?) {
@@ -247,7 +262,31 @@ impl FileComparison {
                 number += 1;
             }
             printer.print(chunk, &kept).map(ControlFlow::Continue)
-        })
+        })?;
+        a_now.check(&a_at_first, a)?;
+        a.check_not_replaced()
+    }
+}
+
+/// What tells records that were read twice from other records.
+#[derive(Debug, Default, PartialEq)]
+struct Fingerprint {
+    count: u64,
+    sum: u128,
+}
+
+impl Fingerprint {
+    fn add(&mut self, digests: &[u128]) {
+        self.count += digests.len() as u64;
+        // A position is part of the sum, so that exchanged records are noticed.
+        self.sum = digests.iter().fold(self.sum, |sum, digest| {
+            sum.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(*digest)
+        });
+    }
+
+    /// Fails if the records are not those that were read at first.
+    fn check(&self, at_first: &Self, input: &Replay) -> Result<(), Error> {
+        if self == at_first { Ok(()) } else { Err(input.changed("it was changed")) }
     }
 }
 

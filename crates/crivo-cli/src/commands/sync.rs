@@ -13,6 +13,7 @@ use crivo_exchange::{Action, ExchangeKey, Id, Session, Traffic};
 use self::lines::{LineFile, ReceivedLines};
 use crate::error::Error;
 use crate::human;
+use crate::input::RecordEnd;
 use crate::link::{Agreement, Link, PeerArgs};
 use crate::output;
 use crate::status::Status;
@@ -41,6 +42,11 @@ pub(crate) struct SyncArgs {
     #[command(flatten)]
     peer: PeerArgs,
 
+    /// Keep a carriage return (CR) at the end of a line as part of the line. By default CR LF ends a
+    /// line as LF does, and lines are sent without it. Both hosts must say the same
+    #[arg(long)]
+    keep_cr: bool,
+
     /// Append the lines that were missing here to FILE, atomically
     #[arg(long)]
     apply: bool,
@@ -61,7 +67,8 @@ Examples:
 
 impl SyncArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
-        let file = LineFile::open(&self.file)?;
+        let end = if self.keep_cr { RecordEnd::LineFeed } else { RecordEnd::Line };
+        let file = LineFile::open(&self.file, end)?;
         let mut link = self.peer.link()?;
         let mut received_lines = ReceivedLines::default();
         let found = match reconcile(&file, &mut link, &mut received_lines) {

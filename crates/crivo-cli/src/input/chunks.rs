@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use memchr::memchr_iter;
 
-use super::layout::{self, RecordFormat, RecordLayout};
+use super::layout::{self, RecordEnd, RecordFormat, RecordLayout};
 use super::progress::InputProgress;
 use super::source::{Input, InputReader};
 use crate::error::Error;
+use crate::output;
 
 /// How much is read at once: large enough to amortise the hand-over, small enough for the caches.
 pub(super) const CHUNK_BYTES: usize = 1 << 17;
@@ -36,7 +37,7 @@ pub(crate) struct Chunk {
 
 impl Default for Chunk {
     fn default() -> Self {
-        let layout = RecordLayout::Terminated { terminator: b'\n', field: None };
+        let layout = RecordLayout::Terminated { end: RecordEnd::Line, field: None };
         Self { buffer: Vec::new(), end: 0, header: 0, shows_header: false, layout }
     }
 }
@@ -117,12 +118,14 @@ struct Current {
     layout: RecordLayout,
     /// How many lines of CSV are in earlier chunks.
     lines: u64,
+    /// Whether nothing of it has been read.
+    is_first: bool,
 }
 
 impl Current {
     /// Fails if these bytes, which are the last, end within quotes.
     fn check_quotes(&self, bytes: &[u8]) -> Result<(), Error> {
-        let Some(quote) = self.layout.unclosed_quote(bytes) else { return Ok(()) };
+        let Some(quote) = self.layout.unclosed_quote(bytes, self.is_first) else { return Ok(()) };
         let line = self.lines + memchr_iter(b'\n', &bytes[..quote]).count() as u64 + 1;
         Err(Error::new(format_args!(
             "{}, line {line}: a quote opens a field there and is never closed; close it, or leave \
@@ -202,14 +205,14 @@ impl Chunks {
                 let source = InputReader::open(input, &self.progress, &mut self.rest)?;
                 // The column of a CSV file is set below, when its header has been read.
                 let layout = match self.format {
-                    RecordFormat::Terminated { terminator, field } => {
-                        RecordLayout::Terminated { terminator, field }
+                    RecordFormat::Terminated { end, field } => {
+                        RecordLayout::Terminated { end, field }
                     }
                     RecordFormat::Csv { delimiter, .. } => {
                         RecordLayout::Csv { delimiter, column: 0 }
                     }
                 };
-                self.current = Some(Current { source, layout, lines: 0 });
+                self.current = Some(Current { source, layout, lines: 0, is_first: true });
             }
             self.read_records(chunk)?;
             chunk.header = 0;
@@ -255,10 +258,11 @@ impl Chunks {
             if is_csv && end < next_scan {
                 continue;
             }
-            let whole = layout.whole(&buffer[..end], searched);
+            let whole = layout.whole(&buffer[..end], searched, current.is_first);
             if whole > 0 {
                 self.rest.extend_from_slice(&buffer[whole..end]);
                 chunk.end = whole;
+                current.is_first = false;
                 if is_csv {
                     current.lines += memchr_iter(b'\n', &buffer[..whole]).count() as u64;
                 }
@@ -297,9 +301,15 @@ impl Chunks {
             return Ok(());
         }
         let delimiter = *delimiter;
-        chunk.header = layout::first_record(chunk.bytes(), delimiter).end;
+        chunk.header = layout::header_length(chunk.bytes(), delimiter);
         chunk.shows_header = self.header.is_none();
         let columns = layout::header_fields(&chunk.bytes()[..chunk.header], delimiter);
+        if columns.iter().filter(|name| *name == column.as_bytes()).count() > 1 {
+            output::print_warning(format_args!(
+                "{} has several columns {column:?}; the first is used",
+                source.name()
+            ));
+        }
         let Some(index) = columns.iter().position(|name| name == column.as_bytes()) else {
             return Err(Error::new(format_args!(
                 "{} has no column {column:?}; its columns are: {}",

@@ -3,24 +3,53 @@
 use std::error::Error;
 use std::io::{self, BufRead, ErrorKind, Read};
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::GzDecoder;
+use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-pub(super) const GZIP: &[u8] = &[0x1f, 0x8b, 0x08];
-pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+use super::file_type::Compression;
+
+/// The memory that a file may ask for to be decompressed, in KiB: four times what `xz -9` needs.
+const MAX_XZ_MEMORY: u32 = 256 << 10;
+
+/// The first byte of a gzip member.
+const GZIP_FIRST: u8 = 0x1f;
 
 /// Compressed bytes.
 pub(super) type Compressed = Box<dyn BufRead + Send>;
 
+/// What they were compressed from.
+pub(super) fn decompressed(compression: Compression, bytes: Compressed) -> Box<dyn Read + Send> {
+    match compression {
+        Compression::Gzip => Box::new(GzipMembers::new(bytes)),
+        Compression::Zstd => Box::new(ZstdFrames::new(bytes)),
+        Compression::Xz => {
+            Box::new(ForUsers("xz", XzReader::new_mem_limit(bytes, true, MAX_XZ_MEMORY)))
+        }
+        Compression::Bzip2 => Box::new(ForUsers("bzip2", MultiBzDecoder::new(bytes))),
+    }
+}
+
+/// A decoder of concatenated streams of this format, with its errors in words for users.
+struct ForUsers<R>(&'static str, R);
+
+impl<R: Read> Read for ForUsers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Self(format, decoder) = self;
+        decoder.read(buffer).map_err(|error| for_users(format, &error))
+    }
+}
+
 /// Decompresses concatenated gzip members, as `cat a.gz b.gz` makes them. Zeros after the last member
 /// (the padding of tapes) are ignored, as gzip(1) does.
-pub(super) struct GzipMembers {
+struct GzipMembers {
     decoder: GzDecoder<Compressed>,
 }
 
 impl GzipMembers {
-    pub(super) fn new(compressed: Compressed) -> Self {
+    fn new(compressed: Compressed) -> Self {
         Self { decoder: GzDecoder::new(compressed) }
     }
 
@@ -29,10 +58,8 @@ impl GzipMembers {
         let compressed = self.decoder.get_mut();
         let is_padded = compressed.fill_buf()?.first() == Some(&0);
         skip_zeros(compressed)?;
-        if compressed.fill_buf()?.is_empty() {
-            return Ok(false);
-        }
-        if is_padded {
+        let Some(first) = compressed.fill_buf()?.first() else { return Ok(false) };
+        if is_padded || *first != GZIP_FIRST {
             return Err(io::Error::new(
                 ErrorKind::InvalidData,
                 "the gzip data is followed by something else",
@@ -67,14 +94,14 @@ fn skip_zeros(compressed: &mut Compressed) -> io::Result<()> {
 }
 
 /// Decompresses concatenated zstd frames, as `cat a.zst b.zst` makes them.
-pub(super) struct ZstdFrames {
+struct ZstdFrames {
     compressed: Compressed,
     decoder: FrameDecoder,
     is_inside: bool,
 }
 
 impl ZstdFrames {
-    pub(super) fn new(compressed: Compressed) -> Self {
+    fn new(compressed: Compressed) -> Self {
         Self { compressed, decoder: FrameDecoder::new(), is_inside: false }
     }
 
@@ -149,13 +176,21 @@ fn for_users(format: &str, error: &(dyn Error + 'static)) -> io::Error {
             if let Some(number) = error.raw_os_error() {
                 return io::Error::from_raw_os_error(number);
             }
-            if error.kind() == ErrorKind::UnexpectedEof {
-                return cut_short(format);
+            match error.kind() {
+                ErrorKind::UnexpectedEof => return cut_short(format),
+                ErrorKind::OutOfMemory => return needs_memory(format),
+                _ => {}
             }
         }
         cause = error.source();
     }
     damaged(format)
+}
+
+fn needs_memory(format: &str) -> io::Error {
+    let message =
+        format!("its {format} data needs much memory; decompress it with `{format} -d` first");
+    io::Error::new(ErrorKind::OutOfMemory, message)
 }
 
 fn cut_short(format: &str) -> io::Error {

@@ -14,10 +14,10 @@ use super::scan::each_end;
 /// The format of all inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RecordFormat {
-    /// Records that end with a certain byte.
+    /// Records that end with certain bytes.
     Terminated {
-        /// That byte.
-        terminator: u8,
+        /// Those bytes.
+        end: RecordEnd,
         /// The number of the key's field, from 1, and the delimiter; `None` if the whole record is
         /// the key.
         field: Option<(usize, u8)>,
@@ -35,7 +35,7 @@ pub(crate) enum RecordFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordLayout {
     /// As [`RecordFormat::Terminated`].
-    Terminated { terminator: u8, field: Option<(usize, u8)> },
+    Terminated { end: RecordEnd, field: Option<(usize, u8)> },
     /// As [`RecordFormat::Csv`], with the column's index, from 0.
     Csv { delimiter: u8, column: usize },
 }
@@ -44,21 +44,22 @@ impl RecordLayout {
     /// The byte that ends a record.
     pub(super) fn terminator(&self) -> u8 {
         match self {
-            Self::Terminated { terminator, .. } => *terminator,
+            Self::Terminated { end, .. } => end.terminator(),
             Self::Csv { .. } => b'\n',
         }
     }
 
     /// The length of the whole records at the beginning. The first `known` bytes contain no end of a
-    /// record.
-    pub(super) fn whole(&self, bytes: &[u8], known: usize) -> usize {
+    /// record. `is_first` says whether they are the first of their file.
+    pub(super) fn whole(&self, bytes: &[u8], known: usize, is_first: bool) -> usize {
         match *self {
-            Self::Terminated { terminator, .. } => {
-                memrchr(terminator, &bytes[known..]).map_or(0, |last| known + last + 1)
+            Self::Terminated { end, .. } => {
+                memrchr(end.terminator(), &bytes[known..]).map_or(0, |last| known + last + 1)
             }
             Self::Csv { delimiter, .. } => {
                 let mut scanner = Scanner::new(delimiter);
-                let mut end = 0;
+                let mut end = if is_first { mark_length(bytes) } else { 0 };
+                let start = end;
                 while let Some(record) = scanner.next(bytes, end, None) {
                     // A line feed may yet follow a carriage return.
                     let may_go_on = record.end == bytes.len() && bytes[record.end - 1] == b'\r';
@@ -67,16 +68,16 @@ impl RecordLayout {
                     }
                     end = record.end;
                 }
-                end
+                if end > start { end } else { 0 }
             }
         }
     }
 
     /// The position of a quote that is never closed, if there is one.
-    pub(super) fn unclosed_quote(&self, bytes: &[u8]) -> Option<usize> {
+    pub(super) fn unclosed_quote(&self, bytes: &[u8], is_first: bool) -> Option<usize> {
         let Self::Csv { delimiter, .. } = *self else { return None };
         let mut scanner = Scanner::new(delimiter);
-        let mut end = 0;
+        let mut end = if is_first { mark_length(bytes) } else { 0 };
         while let Some(record) = scanner.next(bytes, end, None) {
             end = record.end;
         }
@@ -88,10 +89,10 @@ impl RecordLayout {
     #[inline]
     pub(super) fn each(&self, bytes: &[u8], mut visit: impl FnMut(Range<usize>, &[u8])) {
         match *self {
-            Self::Terminated { terminator, field } => {
+            Self::Terminated { end: record_end, field } => {
                 let mut start = 0;
-                each_end(terminator, bytes, |content_end| {
-                    let content = without_return(&bytes[start..content_end], terminator);
+                each_end(record_end.terminator(), bytes, |content_end| {
+                    let content = record_end.content(&bytes[start..content_end]);
                     let key = match field {
                         None => content,
                         Some((number, delimiter)) => nth_field(content, number, delimiter),
@@ -113,12 +114,33 @@ impl RecordLayout {
     }
 }
 
-/// A CR before LF is not part of a key.
-#[inline]
-fn without_return(content: &[u8], terminator: u8) -> &[u8] {
-    match content {
-        [key @ .., b'\r'] if terminator == b'\n' => key,
-        _ => content,
+/// What ends a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordEnd {
+    /// A line feed, and a carriage return before it.
+    Line,
+    /// A line feed alone.
+    LineFeed,
+    /// A NUL byte.
+    Null,
+}
+
+impl RecordEnd {
+    /// The last byte of a record.
+    pub(super) fn terminator(self) -> u8 {
+        match self {
+            Self::Line | Self::LineFeed => b'\n',
+            Self::Null => 0,
+        }
+    }
+
+    /// A record that lacks its last byte, without the rest of its end.
+    #[inline]
+    pub(crate) fn content(self, record: &[u8]) -> &[u8] {
+        match record {
+            [content @ .., b'\r'] if self == Self::Line => content,
+            _ => record,
+        }
     }
 }
 
@@ -137,9 +159,14 @@ fn nth_field(content: &[u8], number: usize, delimiter: u8) -> &[u8] {
 /// The UTF-8 byte order mark, which some programs put before text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// The length of the byte order mark at the beginning of a file, if there is one.
+fn mark_length(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
+}
+
 /// The fields of a header, unquoted.
 pub(super) fn header_fields(header: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
-    let header = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
+    let header = &header[mark_length(header)..];
     let mut scanner = Scanner::new(delimiter);
     scanner.next(header, 0, None);
     let field_count = scanner.field_count;
@@ -150,9 +177,10 @@ pub(super) fn header_fields(header: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     (0..field_count).map(field).collect()
 }
 
-/// The first record of CSV bytes: the header.
-pub(super) fn first_record(bytes: &[u8], delimiter: u8) -> Range<usize> {
-    Scanner::new(delimiter).next(bytes, 0, None).unwrap_or(0..0)
+/// The length of the first record of a CSV file, its header, with what stands before it.
+pub(super) fn header_length(bytes: &[u8], delimiter: u8) -> usize {
+    let header = Scanner::new(delimiter).next(bytes, mark_length(bytes), None);
+    header.map_or(0, |header| header.end)
 }
 
 /// Finds the records of CSV bytes, one by one.
@@ -226,7 +254,8 @@ impl Scanner {
 pub(super) fn parse_field(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err("fields are counted from 1".to_owned()),
+        Ok(_) => Err("fields are counted from 1".to_owned()),
+        Err(_) => Err("a field is named by its number, counted from 1".to_owned()),
     }
 }
 

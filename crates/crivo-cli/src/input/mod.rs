@@ -5,6 +5,7 @@
 //! ```text
 //!   input             record         key            arguments
 //!   "ana\r\n"         "ana\r\n"      "ana"          (none): lines; a CR before LF is not part of a key
+//!   "ana\r\n"         "ana\r\n"      "ana\r"        --keep-cr
 //!   "ana\0"           "ana\0"        "ana"          --null
 //!   "7\tana\tx\n"     the line       "ana"          --field 2 (--delimiter is the tab)
 //!   "7,\"a\"\"b\"\n"  the line       "a\"b"         --csv --column name
@@ -15,7 +16,7 @@
 //! ```text
 //!   chunks ──▶ pipeline: work on several chunks at once ──▶ the caller, chunk by chunk, in order
 //!     ▲
-//!   source: a file, standard input; gzip and zstd by their first bytes
+//!   source: a file, standard input; compressed ones by their first bytes
 //! ```
 //!
 //! [`layout`] finds records and keys in bytes, [`chunks`] splits the input into pieces of whole
@@ -26,6 +27,7 @@
 mod bytes;
 mod chunks;
 mod compressed;
+mod file_type;
 mod layout;
 mod pipeline;
 mod progress;
@@ -43,11 +45,11 @@ use crivo::{Digest, KeyHasher};
 #[cfg(feature = "hyphen")]
 pub(crate) use bytes::InputBytes;
 pub(crate) use chunks::{Chunk, Chunks, Pieces};
-pub(crate) use layout::RecordFormat;
+pub(crate) use file_type::{FileType, file_type};
+pub(crate) use layout::{RecordEnd, RecordFormat};
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::InputProgress;
 pub(crate) use replay::Replay;
-pub(crate) use source::compression_of;
 
 use self::standard::STANDARD_INPUT;
 use crate::error::Error;
@@ -55,7 +57,7 @@ use crate::error::Error;
 /// Where records come from, and what their keys are.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InputArgs {
-    /// Files with keys, also compressed by gzip or zstd; `-` or none is standard input
+    /// Files with keys, also compressed by gzip, zstd, xz or bzip2; `-` or none is standard input
     #[arg(value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -72,6 +74,11 @@ pub(crate) struct FormatArgs {
     /// Records end with a NUL byte instead of a line feed
     #[arg(short = 'z', long, help_heading = KEYS)]
     pub(crate) null: bool,
+
+    /// Keep a carriage return (CR) at the end of a line as part of the key. By default CR LF ends a
+    /// line as LF does, and `ana` is the same key in files of Unix and of Windows
+    #[arg(long, help_heading = KEYS, conflicts_with_all = ["csv", "null"])]
+    pub(crate) keep_cr: bool,
 
     /// The key is the N-th field of a record, counted from 1; empty where there are fewer
     #[arg(long, help_heading = KEYS, value_name = "N", allow_negative_numbers = true)]
@@ -173,7 +180,12 @@ impl FormatArgs {
         if field.is_none() && self.delimiter.is_some() {
             return Err(Error::new("--delimiter needs --field N or --csv --column NAME"));
         }
-        Ok(RecordFormat::Terminated { terminator: if self.null { 0 } else { b'\n' }, field })
+        let end = match (self.null, self.keep_cr) {
+            (true, _) => RecordEnd::Null,
+            (false, true) => RecordEnd::LineFeed,
+            (false, false) => RecordEnd::Line,
+        };
+        Ok(RecordFormat::Terminated { end, field })
     }
 }
 

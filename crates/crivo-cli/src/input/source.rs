@@ -4,21 +4,16 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::compressed::{GZIP, GzipMembers, ZSTD, ZstdFrames};
+use super::compressed::decompressed;
+use super::file_type::{FileType, file_type};
 use super::progress::InputProgress;
-use super::standard::{is_standard_input, standard_input_length};
+use super::standard::{
+    check_not_output, check_standard_input, is_standard_input, standard_input_length,
+};
 use crate::error::{Error, os_message};
 
 /// The buffer for compressed bytes, and about how much is decompressed at a time.
 const COMPRESSED_BYTES: usize = 1 << 18;
-
-/// The compression of a file, if it is compressed.
-pub(crate) fn compression_of(mut file: impl Read) -> io::Result<Option<&'static str>> {
-    let first = first_bytes(&mut file)?;
-    Ok([(GZIP, "gzip"), (ZSTD, "zstd")]
-        .into_iter()
-        .find_map(|(magic, name)| (first == magic).then_some(name)))
-}
 
 /// An input that is being read.
 pub(super) struct InputReader {
@@ -35,14 +30,40 @@ impl std::fmt::Debug for InputReader {
     }
 }
 
+/// Opens a file that is not also the output.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    check_not_output(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads as many bytes as a file had, whatever is appended meanwhile.
+struct SnapshotReader {
+    file: File,
+    left: u64,
+}
+
+impl Read for SnapshotReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = (&mut self.file).take(self.left).read(buffer)?;
+        if count == 0 && self.left > 0 && !buffer.is_empty() {
+            let message = "it became shorter while it was being read; run the command again";
+            return Err(io::Error::other(message));
+        }
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
 /// An input that is not yet open.
 #[derive(Debug)]
 pub(super) enum Input {
     Standard,
     File(PathBuf),
-    /// A temporary file, at its beginning, with the contents of another input.
-    Spooled {
+    /// The first bytes of an open file, which is at its beginning.
+    Snapshot {
         file: File,
+        length: u64,
         name: String,
     },
 }
@@ -71,7 +92,7 @@ impl Input {
         let metadata = match self {
             Self::Standard => return standard_input_length(),
             Self::File(path) => fs::metadata(path),
-            Self::Spooled { file, .. } => file.metadata(),
+            Self::Snapshot { length, .. } => return *length,
         };
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
@@ -81,16 +102,19 @@ impl Input {
         match self {
             Self::Standard => "standard input".to_owned(),
             Self::File(path) => path.display().to_string(),
-            Self::Spooled { name, .. } => name.clone(),
+            Self::Snapshot { name, .. } => name.clone(),
         }
     }
 
     /// Its raw bytes.
     pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Standard => Box::new(io::stdin()),
-            Self::File(path) => Box::new(File::open(path)?),
-            Self::Spooled { file, .. } => Box::new(file),
+            Self::Standard => {
+                check_standard_input()?;
+                Box::new(io::stdin())
+            }
+            Self::File(path) => Box::new(open_file(&path)?),
+            Self::Snapshot { file, length, .. } => Box::new(SnapshotReader { file, left: length }),
         })
     }
 }
@@ -106,19 +130,21 @@ impl InputReader {
         let name = input.name();
         let open = || {
             let mut raw = progress.watch(input.open()?);
-            let first = first_bytes(&mut raw)?;
-            let (is_gzip, is_zstd) = (first == GZIP, first == ZSTD);
-            if !is_gzip && !is_zstd {
-                *head = first;
-                return Ok((Box::new(raw) as Box<dyn Read + Send>, 0));
+            let (first, file_type) = file_type(&mut raw)?;
+            match file_type {
+                None => {
+                    *head = first;
+                    Ok((Box::new(raw) as Box<dyn Read + Send>, 0))
+                }
+                Some(FileType::Compressed(compression)) => {
+                    let bytes = Cursor::new(first).chain(raw);
+                    let bytes = Box::new(BufReader::with_capacity(COMPRESSED_BYTES, bytes));
+                    Ok((decompressed(compression, bytes), COMPRESSED_BYTES))
+                }
+                Some(FileType::Foreign { what, advice }) => {
+                    Err(io::Error::other(format!("it is {what}; {advice}")))
+                }
             }
-            let compressed =
-                Box::new(BufReader::with_capacity(COMPRESSED_BYTES, Cursor::new(first).chain(raw)));
-            let reader: Box<dyn Read + Send> = match is_gzip {
-                true => Box::new(GzipMembers::new(compressed)),
-                false => Box::new(ZstdFrames::new(compressed)),
-            };
-            Ok((reader, COMPRESSED_BYTES))
         };
         let (reader, min_read) = open().map_err(|error| cannot_read(&name, &error))?;
         Ok(Self { name, reader, min_read, has_ended: false })
@@ -156,19 +182,4 @@ pub(super) fn cannot_read(name: &str, error: &io::Error) -> Error {
         _ => "",
     };
     Error::new(format_args!("cannot read {name}: {}{advice}", os_message(error)))
-}
-
-/// As many of the first bytes as are needed to detect compression.
-fn first_bytes(reader: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut first = Vec::new();
-    while [GZIP, ZSTD].iter().any(|magic| magic.starts_with(&first) && first.len() < magic.len()) {
-        let mut byte = [0];
-        match reader.read(&mut byte) {
-            Ok(0) => break,
-            Ok(_) => first.extend(byte),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(first)
 }

@@ -1,7 +1,9 @@
 //! Standard input among files.
 
 #[cfg(unix)]
-use std::fs::{File, Metadata};
+use std::fs::File;
+use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 
 /// The name of standard input among files.
@@ -16,11 +18,40 @@ pub(super) fn is_standard_input(path: &Path) -> bool {
 pub(super) fn standard_input_length() -> u64 {
     #[cfg(unix)]
     {
-        use std::os::fd::AsFd;
-        let file = std::io::stdin().as_fd().try_clone_to_owned().map(File::from);
-        let metadata = file.and_then(|file| file.metadata());
+        let metadata = metadata_of(&io::stdin());
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
     #[cfg(not(unix))]
     0
+}
+
+/// Fails if standard input is also the output.
+pub(super) fn check_standard_input() -> io::Result<()> {
+    #[cfg(unix)]
+    if let Ok(metadata) = metadata_of(&io::stdin()) {
+        return check_not_output(&metadata);
+    }
+    Ok(())
+}
+
+/// Fails if a file with this metadata is also standard output: what is printed would be read again,
+/// until the disk is full.
+pub(super) fn check_not_output(input: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let is_output =
+            |output: Metadata| (input.dev(), input.ino()) == (output.dev(), output.ino());
+        if input.is_file() && metadata_of(&io::stdout()).is_ok_and(is_output) {
+            return Err(io::Error::other("it is also the output; write to another file"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = input;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn metadata_of(stream: &impl std::os::fd::AsFd) -> io::Result<Metadata> {
+    File::from(stream.as_fd().try_clone_to_owned()?).metadata()
 }

@@ -1,5 +1,6 @@
 //! From the bytes of files to records and keys.
 
+use std::fs::File;
 use std::io::Write;
 
 use flate2::Compression;
@@ -114,7 +115,7 @@ fn each_csv_file_has_its_own_header() {
 #[test]
 fn unclosed_quotes_are_found() {
     let quote = |bytes: &[u8]| {
-        layout::RecordLayout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes)
+        layout::RecordLayout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes, false)
     };
     for closed in
         [&b""[..], b"a", b"a,", b"\"a\"", b"\"a\"\"b\"", b"\"a\"x", b"a\"b\n", b"\"\"\r", b"\r\n"]
@@ -279,14 +280,66 @@ proptest! {
         prop::sample::select(&b"ab\r\n\r\n,\"\""[..]), 0..60), cut in 0usize..60) {
         let layout = layout::RecordLayout::Csv { delimiter: b',', column: 1 };
         // Input that ends within quotes is rejected earlier.
-        prop_assume!(layout.unclosed_quote(&bytes).is_none());
+        prop_assume!(layout.unclosed_quote(&bytes, false).is_none());
         let collect = |bytes: &[u8]| {
             let mut records = Vec::new();
             layout.each(bytes, |record, key| records.push((bytes[record].to_vec(), key.to_vec())));
             records
         };
-        let whole = layout.whole(&bytes[..cut.min(bytes.len())], 0);
+        let whole = layout.whole(&bytes[..cut.min(bytes.len())], 0, false);
         let (head, tail) = bytes.split_at(whole);
         prop_assert_eq!([collect(head), collect(tail)].concat(), collect(&bytes));
     }
+}
+
+fn replayed(input: &Replay) -> Result<String, Error> {
+    let format = FormatArgs::default().format()?;
+    let mut chunks = input.chunks(format, InputProgress::NONE)?;
+    let (mut chunk, mut text) = (Chunk::default(), String::new());
+    while chunks.fill(&mut chunk)? {
+        text += std::str::from_utf8(chunk.bytes()).unwrap();
+    }
+    Ok(text)
+}
+
+#[test]
+fn a_replay_is_what_the_file_was_at_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    std::fs::write(&path, "a\nb\n").unwrap();
+    let input = Replay::of(&path).unwrap();
+    assert_eq!(replayed(&input).unwrap(), "a\nb\n");
+
+    let mut file = File::options().append(true).open(&path).unwrap();
+    file.write_all(b"c\n").unwrap();
+    assert_eq!(replayed(&input).unwrap(), "a\nb\n");
+
+    file.set_len(2).unwrap();
+    let error = replayed(&input).unwrap_err().to_string();
+    assert!(error.contains("it became shorter"), "{error}");
+
+    std::fs::write(directory.path().join("new"), "d\n").unwrap();
+    std::fs::rename(directory.path().join("new"), &path).unwrap();
+    let error = replayed(&input).unwrap_err().to_string();
+    assert!(error.contains("it was replaced"), "{error}");
+}
+
+#[test]
+fn a_carriage_return_is_kept_on_request() {
+    let args = |keep_cr| FormatArgs { keep_cr, ..FormatArgs::default() };
+    for (keep_cr, expected) in [(false, ["a", "b\r", ""]), (true, ["a\r", "b\r\r", "\r"])] {
+        let found = keys(&[b"a\r\nb\r\r\n\r\n"], args(keep_cr));
+        assert_eq!(found, expected.map(|key| key.as_bytes().to_vec()));
+    }
+}
+
+/// The mark stands before a quote that begins a field all the same.
+#[test]
+fn a_byte_order_mark_before_a_quoted_header_changes_nothing() {
+    let bytes = b"\xEF\xBB\xBF\"two\nlines\",key\nx,1\n\"y\ny\",2\n";
+    assert_eq!(keys(&[bytes], csv("key")), [b"1", b"2"]);
+    assert_eq!(keys(&[bytes], csv("two\nlines")), [b"x".as_slice(), b"y\ny"]);
+    // Elsewhere it is a part of a field.
+    let bytes = b"key,x\n\xEF\xBB\xBF\"a,1\n";
+    assert_eq!(keys(&[bytes], csv("key")), [b"\xEF\xBB\xBF\"a"]);
 }

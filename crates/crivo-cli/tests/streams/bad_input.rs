@@ -260,3 +260,91 @@ fn a_quiet_query_does_not_wait_for_the_end() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     drop(input);
 }
+
+/// `printf 'ana\nrui\nana\n'` through xz 5.4.
+const XZ: &[u8] = &[
+    0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46, 0x02, 0x00, 0x21, 0x01,
+    0x16, 0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00, 0x0b, 0x61, 0x6e, 0x61, 0x0a, 0x72,
+    0x75, 0x69, 0x0a, 0x61, 0x6e, 0x61, 0x0a, 0x00, 0x23, 0xf4, 0xe4, 0xde, 0x71, 0x44, 0xfd, 0x96,
+    0x00, 0x01, 0x24, 0x0c, 0xa6, 0x18, 0xd8, 0xd8, 0x1f, 0xb6, 0xf3, 0x7d, 0x01, 0x00, 0x00, 0x00,
+    0x00, 0x04, 0x59, 0x5a,
+];
+
+/// The same through bzip2 1.0.
+const BZIP2: &[u8] = &[
+    0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, 0x55, 0xbe, 0x45, 0xbc, 0x00, 0x00,
+    0x03, 0x41, 0x80, 0x00, 0x10, 0x20, 0x21, 0x12, 0x00, 0x20, 0x00, 0x30, 0xc0, 0x04, 0xa3, 0x6a,
+    0x69, 0x20, 0x89, 0x52, 0x5f, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0x55, 0xbe, 0x45, 0xbc,
+];
+
+#[test]
+fn xz_and_bzip2_are_read() {
+    let dir = TestDir::new();
+    for (name, bytes) in [("xz", XZ), ("bzip2", BZIP2)] {
+        // Two streams one after the other are one file, as for gzip.
+        dir.file("twice", [bytes, bytes].concat());
+        assert_eq!(dir.run(["dedup", "twice"]).text(), "ana\nrui\n", "{name}");
+        assert_eq!(dir.run_with(["dedup"], bytes).text(), "ana\nrui\n", "{name}");
+        dir.file("short", &bytes[..bytes.len() - 3]);
+        let error = dir.run(["dedup", "short"]).error();
+        assert!(error.contains("cannot read short: its") && error.contains(name), "{error}");
+        let mut damaged = bytes.to_vec();
+        damaged[30] ^= 1;
+        dir.file("damaged", damaged);
+        let error = dir.run(["dedup", "damaged"]).error();
+        assert!(error.contains("is damaged") && error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn files_that_are_not_made_of_records_are_refused() {
+    let dir = TestDir::new();
+    for (bytes, what, tool) in [
+        (b"PK\x03\x04\x14\0\0\0".as_slice(), "a zip archive", "unzip"),
+        (b"PAR1\x15\x04\x15\x20\x15\x22", "a Parquet file", "duckdb"),
+        (b"Obj\x01\x04\x16avro.schema", "an Avro file", "avro-tools"),
+        (
+            b"ORC\n\x06\x12\x04\x08\x05\x10\0\n\x06\x12\x04\x08\x05\x10\0 and more",
+            "an ORC file",
+            "orc-contents",
+        ),
+    ] {
+        dir.file("data", bytes);
+        for args in
+            [&["dedup", "data"][..], &["build", "-o", "f", "data"], &["diff", "data", "data"]]
+        {
+            let error = dir.run(args).error();
+            assert!(error.contains(what) && error.contains(tool), "{error}");
+        }
+    }
+    assert!(!dir.path("f").exists());
+}
+
+/// What it prints would be its input, until the disk is full.
+#[cfg(unix)]
+#[test]
+fn an_input_that_is_also_the_output_is_refused() {
+    let dir = TestDir::new();
+    dir.filter("seen.crivo", "a\n", &[]);
+    dir.file("empty", "");
+    for args in [
+        &["dedup", "x"][..],
+        &["dedup"],
+        &["diff", "x", "empty"],
+        &["common", "x", "x"],
+        &["query", "--absent", "seen.crivo", "x"],
+    ] {
+        let path = dir.file("x", "b\nc\n");
+        let output = File::options().append(true).open(&path).unwrap();
+        let mut command = dir.command(args);
+        command.stdin(File::open(&path).unwrap()).stdout(output);
+        let error = super::Finished::from(command.output().unwrap()).error();
+        assert!(error.contains("it is also the output"), "{args:?} {error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"b\nc\n");
+    }
+    // Nothing is read again from a device.
+    assert_eq!(
+        dir.command(["dedup", "/dev/null"]).stdout(Stdio::null()).status().unwrap().code(),
+        Some(0)
+    );
+}

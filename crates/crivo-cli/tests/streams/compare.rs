@@ -1,6 +1,9 @@
 //! `crivo diff` and `crivo common`.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 
@@ -89,6 +92,32 @@ fn approximate_answers_have_only_false_positives() {
     let both = dir.run_with(["common", "--approx", "--fpr", "0.1", "-", "b"], a.as_bytes());
     let both = both.text().lines().count();
     assert!((54_000..56_000).contains(&both), "{both}");
+}
+
+/// A log that grows while it is compared: every line that it ever has is in B. Lines have eight bytes,
+/// so that no page boundary divides one that is being written.
+#[test]
+fn lines_appended_meanwhile_are_not_printed() {
+    let dir = TestDir::new();
+    let line = |number: u64| format!("{number:07}\n");
+    let a = dir.file("a", (0..50_000).map(line).collect::<String>());
+    dir.file("b", (0..3_000_000).map(line).collect::<String>());
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut a = File::options().append(true).open(&a).unwrap();
+            let mut numbers = 50_000..3_000_000;
+            while !stop.load(Ordering::Relaxed) {
+                let Some(number) = numbers.next() else { break };
+                a.write_all(line(number).as_bytes()).unwrap();
+            }
+        });
+        for _ in 0..5 {
+            let finished = dir.run(["diff", "a", "b"]);
+            assert_eq!((finished.status, finished.text()), (Some(0), String::new()));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

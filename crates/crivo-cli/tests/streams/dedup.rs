@@ -96,6 +96,21 @@ fn fpr_drops_a_few_wrongly_and_reports_how_many() {
     assert!(few.stderr.contains("warning") && few.stderr.contains("--keys"), "{}", few.stderr);
 }
 
+/// Far beyond its capacity a filter drops nearly everything. It cannot have dropped more wrongly than
+/// it dropped.
+#[test]
+fn a_full_filter_reports_no_more_wrong_drops_than_drops() {
+    let dir = TestDir::new();
+    dir.file("numbers", (0..100_000).map(|n| format!("{n}\n")).collect::<String>());
+    for keys in ["1", "10", "1000"] {
+        let finished = dir.run(["dedup", "--fpr", "0.5", "--keys", keys, "--json", "numbers"]);
+        let report = finished.stderr.lines().find(|line| line.starts_with('{')).unwrap();
+        let report: serde_json::Value = serde_json::from_str(report).unwrap();
+        let wrongly = report["expected_wrongly_dropped"].as_f64().unwrap();
+        assert!(wrongly > 0.0 && wrongly <= report["dropped"].as_f64().unwrap(), "{report}");
+    }
+}
+
 #[test]
 fn fpr_must_be_between_0_and_1() {
     let dir = TestDir::new();

@@ -77,7 +77,8 @@ fn dedup_with<F: DynamicFilter>(
         printer.print(chunk, &kept)
     })?;
     wrongly.count_up_to(&filter, fill_fpr, true);
-    summary.expected_wrongly_dropped = wrongly.expected;
+    // The estimate is a sum over new records, whose number is not known: it may exceed all drops.
+    summary.expected_wrongly_dropped = wrongly.expected.min(summary.dropped as f64);
     Ok(summary)
 }
 
@@ -107,8 +108,9 @@ impl WronglyDropped {
         if step > keys / 128 || is_last {
             let is_past = keys > filter.capacity();
             let fpr = if is_past { fill_fpr(filter) } else { filter.expected_fpr() };
-            let odds = fpr / (1.0 - fpr);
-            self.expected += step as f64 * (self.odds + odds) / 2.0;
+            // A filter whose bits are all set drops everything, and tells nothing about what is new.
+            let odds = if fpr < 1.0 { fpr / (1.0 - fpr) } else { f64::MAX };
+            self.expected += step as f64 * (self.odds / 2.0 + odds / 2.0);
             (self.keys, self.odds) = (keys, odds);
         }
     }

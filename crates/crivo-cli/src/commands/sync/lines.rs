@@ -10,7 +10,7 @@ use crivo_exchange::{ExchangeKey, Id, IdSet};
 use memchr::memchr_iter;
 
 use crate::error::Error;
-use crate::input::compression_of;
+use crate::input::{FileType, RecordEnd, file_type};
 
 /// The size of read buffers in bytes.
 const BUFFER: usize = 1 << 18;
@@ -36,10 +36,12 @@ pub(super) struct LineFile {
     path: PathBuf,
     /// At the beginning of the exchange.
     metadata: Metadata,
+    /// The end of a line.
+    end: RecordEnd,
 }
 
 impl LineFile {
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+    pub(super) fn open(path: &Path, end: RecordEnd) -> Result<Self, Error> {
         let metadata = fs::metadata(path).map_err(Error::reading(path))?;
         if !metadata.is_file() {
             return Err(Error::new(format_args!(
@@ -48,15 +50,20 @@ impl LineFile {
             )));
         }
         // Errors must come before a peer is kept waiting.
-        let file = File::open(path).map_err(Error::reading(path))?;
-        if let Some(compression) = compression_of(file).map_err(Error::reading(path))? {
-            return Err(Error::new(format_args!(
-                "{} is compressed with {compression}, and only plain files can be synchronized; \
-                 decompress it first",
+        let mut file = File::open(path).map_err(Error::reading(path))?;
+        match file_type(&mut file).map_err(Error::reading(path))?.1 {
+            None => Ok(Self { path: path.to_owned(), metadata, end }),
+            Some(FileType::Compressed(compression)) => Err(Error::new(format_args!(
+                "{} is compressed with {}, and only plain files can be synchronized; decompress it \
+                 first",
+                path.display(),
+                compression.name()
+            ))),
+            Some(FileType::Foreign { what, .. }) => Err(Error::new(format_args!(
+                "{} is {what}, and only files of lines can be synchronized",
                 path.display()
-            )));
+            ))),
         }
-        Ok(Self { path: path.to_owned(), metadata })
     }
 
     fn reader(&self) -> Result<File, Error> {
@@ -64,8 +71,11 @@ impl LineFile {
     }
 
     /// Visits every line.
-    pub(super) fn each(&self, visit: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
-        each_line(self.reader()?, visit)
+    pub(super) fn each(
+        &self,
+        mut visit: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        each_line(self.reader()?, |line| visit(self.end.content(line)))
     }
 
     /// The ids of all lines. The lines are counted first, so that memory is allocated once.
