@@ -30,6 +30,7 @@ macro_rules! numbers {
 numbers! {
     u8 put_u8 u8, from_le_bytes to_le_bytes;
     be_u32 put_be_u32 u32, from_be_bytes to_be_bytes;
+    be_u64 put_be_u64 u64, from_be_bytes to_be_bytes;
     le_u16 put_le_u16 u16, from_le_bytes to_le_bytes;
     le_u32 put_le_u32 u32, from_le_bytes to_le_bytes;
     le_u64 put_le_u64 u64, from_le_bytes to_le_bytes;
@@ -51,6 +52,19 @@ impl<'a> Header<'a> {
         let header = self.whole.len() - self.rest.remaining();
         self.whole = &self.whole[..self.whole.len() - count];
         self.rest = Reader::new(&self.whole[header..]);
+    }
+
+    /// `count` times `size` bytes, and those behind them.
+    pub(crate) fn table_and_rest(
+        self,
+        count: u64,
+        size: u64,
+    ) -> Result<(&'a [u8], &'a [u8]), FormatError> {
+        let header = (self.whole.len() - self.rest.remaining()) as u64;
+        let (length, found) = (count.saturating_mul(size), self.whole.len() as u64);
+        let split =
+            usize::try_from(length).ok().and_then(|at| self.rest.rest().split_at_checked(at));
+        split.ok_or(FormatError::Length { expected: length.saturating_add(header), found })
     }
 
     /// The bytes that are left, which must be `count` times `size`.

@@ -194,7 +194,7 @@ impl BloomFormat for DataSketchesBloom {
     }
 
     // The system counts the bits when it merges, but not when it inserts.
-    fn inserted(&mut self) {
+    fn inserted(&mut self, _is_new: bool) {
         self.is_counted = false;
     }
 

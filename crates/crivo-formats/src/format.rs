@@ -106,6 +106,10 @@ pub static FORMATS: &[Format] = &[
     crate::xor::FUSE8_FORMAT,
     #[cfg(feature = "xor")]
     crate::xor::FUSE16_FORMAT,
+    #[cfg(feature = "bits-and-blooms")]
+    crate::bits_and_blooms::FORMAT,
+    #[cfg(feature = "dcso")]
+    crate::dcso::FORMAT,
 ];
 
 /// The format with this name.

@@ -32,10 +32,14 @@ mod format;
 mod key;
 mod methods;
 
+#[cfg(feature = "bits-and-blooms")]
+pub mod bits_and_blooms;
 #[cfg(feature = "cassandra")]
 pub mod cassandra;
 #[cfg(feature = "datasketches")]
 pub mod datasketches;
+#[cfg(feature = "dcso")]
+pub mod dcso;
 #[cfg(feature = "guava")]
 pub mod guava;
 #[cfg(feature = "redis")]

@@ -26,8 +26,8 @@ pub(crate) trait BloomFormat: Sized {
         false
     }
 
-    /// Follows every insertion.
-    fn inserted(&mut self) {}
+    /// Follows every insertion, which changed the table if `is_new`.
+    fn inserted(&mut self, _is_new: bool) {}
 
     /// Follows every union.
     fn united(&mut self, _other: &Self) {}
@@ -69,7 +69,7 @@ pub(crate) fn insert<F: BloomFormat>(
         return Ok(false);
     }
     let is_new = filter.table_mut().insert(positions);
-    filter.inserted();
+    filter.inserted(is_new);
     Ok(is_new)
 }
 
