@@ -1,18 +1,17 @@
 //! Finding similar sets among many, without comparing with each.
 
 mod codec;
+mod tables;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 
+use self::tables::{BandTables, NONE};
 use super::banding::MIN_BAND_BITS;
 use super::{Banding, Signature, SignatureBits, SimilarityEstimate, SketchMismatch, Sketcher};
 use crivo::codec::Metadata;
 use crivo::{Digest, ParameterError};
 use thiserror::Error;
-
-/// No slot: the end of a chain.
-const NONE: u32 = u32::MAX;
 
 /// Signatures under numbers of the caller's choice, found again by similarity.
 ///
@@ -50,14 +49,11 @@ pub struct SimilarityIndex {
     bits: SignatureBits,
     banding: Banding,
     /// Where each entry is, by its number.
-    slots: BTreeMap<u64, u32>,
+    slots: HashMap<u64, u32>,
     /// For each slot the entry's number and then the words of its signature.
     rows: Vec<u64>,
-    /// For each slot and band the next slot of those that share the band.
-    next: Vec<u32>,
-    /// For each band the first slot of those that share it, by the digest of its values. A table for
-    /// each: a slot must never get into the chain of another band, whatever its values are.
-    heads: Vec<HashMap<u64, u32>>,
+    /// Which slots share a band.
+    tables: BandTables,
     /// Slots of removed entries.
     free: Vec<u32>,
     metadata: Metadata,
@@ -95,10 +91,9 @@ impl SimilarityIndex {
             sketcher,
             bits,
             banding,
-            slots: BTreeMap::new(),
+            slots: HashMap::new(),
             rows: Vec::new(),
-            next: Vec::new(),
-            heads: vec![HashMap::new(); banding.bands() as usize],
+            tables: BandTables::new(banding.bands()),
             free: Vec::new(),
             metadata: Metadata::new(),
         })
@@ -131,7 +126,9 @@ impl SimilarityIndex {
 
     /// The numbers of all entries, in ascending order.
     pub fn ids(&self) -> impl Iterator<Item = u64> {
-        self.slots.keys().copied()
+        let mut ids: Vec<u64> = self.slots.keys().copied().collect();
+        ids.sort_unstable();
+        ids.into_iter()
     }
 
     /// The signature with this number.
@@ -154,6 +151,13 @@ impl SimilarityIndex {
         if self.contains(id) {
             return Err(IndexError::Taken(id));
         }
+        if self.tables.is_full(self.entry_count()) {
+            let Self { banding, bits, rows, .. } = self;
+            let stride = 1 + bits.words_for(self.sketcher.length());
+            let words = |slot: u32| &rows[slot as usize * stride + 1..][..stride - 1];
+            let digest_of = |slot, band| band_digest(*banding, *bits, words(slot), band);
+            self.tables.grow(self.slots.values().copied(), digest_of);
+        }
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => self.add_slot()?,
@@ -163,11 +167,21 @@ impl SimilarityIndex {
         self.rows[start + 1..][..words.len()].copy_from_slice(words);
         self.slots.insert(id, slot);
         for band in 0..self.banding.bands() {
-            let digest = self.band_digest(words, band);
-            let head = self.heads[band as usize].insert(digest, slot);
-            *self.next_mut(slot, band) = head.unwrap_or(NONE);
+            self.tables.link(slot, band, self.band_digest(words, band));
         }
         Ok(())
+    }
+
+    /// Makes room for `entries` entries of an index that has none yet.
+    ///
+    /// # Errors
+    /// The number of bytes for which there is no memory.
+    fn try_reserve(&mut self, entries: usize) -> Result<(), usize> {
+        let words = entries.saturating_mul(self.stride());
+        let bytes = words.saturating_mul(8).saturating_add(self.tables.bytes_for(entries));
+        self.rows.try_reserve_exact(words).map_err(|_| bytes)?;
+        self.slots.try_reserve(entries).map_err(|_| bytes)?;
+        self.tables.try_reserve(entries).map_err(|_| bytes)
     }
 
     /// A new slot behind the others.
@@ -176,7 +190,7 @@ impl SimilarityIndex {
         let slot = u32::try_from(count).ok().filter(|&slot| slot != NONE);
         let slot = slot.ok_or(IndexError::Full)?;
         self.rows.resize((count + 1) * self.stride(), 0);
-        self.next.resize((count + 1) * self.banding.bands() as usize, NONE);
+        self.tables.add_entry();
         Ok(slot)
     }
 
@@ -185,28 +199,10 @@ impl SimilarityIndex {
         let slot = self.slots.remove(&id)?;
         let words: Box<[u64]> = self.words(slot).into();
         for band in 0..self.banding.bands() {
-            self.unlink(slot, band, self.band_digest(&words, band));
+            self.tables.unlink(slot, band, self.band_digest(&words, band));
         }
         self.free.push(slot);
         Some(Signature::from_words(self.sketcher, self.bits, words))
-    }
-
-    /// Takes a slot out of the chain of a band.
-    fn unlink(&mut self, slot: u32, band: u32, digest: u64) {
-        let after = *self.next_mut(slot, band);
-        let heads = &mut self.heads[band as usize];
-        let Some(&head) = heads.get(&digest) else { return };
-        if head != slot {
-            let mut before = head;
-            while self.next_of(before, band) != slot {
-                before = self.next_of(before, band);
-            }
-            *self.next_mut(before, band) = after;
-        } else if after == NONE {
-            heads.remove(&digest);
-        } else {
-            heads.insert(digest, after);
-        }
     }
 
     /// The numbers of all entries that share a band with the signature, in ascending order.
@@ -251,8 +247,8 @@ impl SimilarityIndex {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.slots.iter().flat_map(|(&id, &slot)| {
-            let candidates = self.candidates(self.words(slot)).into_iter();
+        self.ids().flat_map(|id| {
+            let candidates = self.candidates(self.words(self.slots[&id])).into_iter();
             let mut later: Vec<u64> =
                 candidates.map(|slot| self.id(slot)).filter(|&other| other > id).collect();
             later.sort_unstable();
@@ -264,27 +260,23 @@ impl SimilarityIndex {
     fn candidates(&self, words: &[u64]) -> Vec<u32> {
         let mut found = Vec::new();
         for band in 0..self.banding.bands() {
-            let digest = self.band_digest(words, band);
-            let mut slot = self.heads[band as usize].get(&digest).copied();
-            while let Some(here) = slot.filter(|&slot| slot != NONE) {
-                found.push(here);
-                slot = Some(self.next_of(here, band));
-            }
+            let entries = self.tables.entries(band, self.band_digest(words, band));
+            found.extend(entries.filter(|&slot| self.shares_band(words, slot, band)));
         }
         found.sort_unstable();
         found.dedup();
         found
     }
 
-    /// 64 bits for the values of a band. Different values that share them, by chance or by an
-    /// adversary's choice, only become candidates of each other.
     fn band_digest(&self, words: &[u64], band: u32) -> u64 {
-        let rows = self.banding.rows() as usize;
-        let first = band as usize * rows;
-        (first..first + rows)
-            .map(|index| self.bits.value(words, index))
-            .fold(Digest::new(0), |digest, value| Digest::new(digest.get() ^ value).remix())
-            .get()
+        band_digest(self.banding, self.bits, words, band)
+    }
+
+    /// Whether the values of a band are those of an entry. Digests can be made to collide.
+    fn shares_band(&self, words: &[u64], slot: u32, band: u32) -> bool {
+        let others = self.words(slot);
+        places(self.banding, band)
+            .all(|index| self.bits.value(words, index) == self.bits.value(others, index))
     }
 
     /// The words of a slot: a number, and a signature.
@@ -303,14 +295,20 @@ impl SimilarityIndex {
     fn words(&self, slot: u32) -> &[u64] {
         &self.row(slot)[1..]
     }
+}
 
-    fn next_of(&self, slot: u32, band: u32) -> u32 {
-        self.next[slot as usize * self.banding.bands() as usize + band as usize]
-    }
+/// The places of a band's values.
+fn places(banding: Banding, band: u32) -> std::ops::Range<usize> {
+    let rows = banding.rows() as usize;
+    band as usize * rows..(band as usize + 1) * rows
+}
 
-    fn next_mut(&mut self, slot: u32, band: u32) -> &mut u32 {
-        &mut self.next[slot as usize * self.banding.bands() as usize + band as usize]
-    }
+/// 64 bits for the values of a band.
+fn band_digest(banding: Banding, bits: SignatureBits, words: &[u64], band: u32) -> u64 {
+    places(banding, band)
+        .map(|index| bits.value(words, index))
+        .fold(Digest::new(0), |digest, value| Digest::new(digest.get() ^ value).remix())
+        .get()
 }
 
 /// Equal if the same signatures are under the same numbers, in the same bands.
@@ -320,11 +318,9 @@ impl PartialEq for SimilarityIndex {
         make(self) == make(other)
             && self.metadata == other.metadata
             && self.slots.len() == other.slots.len()
-            && self
-                .slots
-                .values()
-                .zip(other.slots.values())
-                .all(|(&ours, &theirs)| self.row(ours) == other.row(theirs))
+            && self.slots.iter().all(|(id, &ours)| {
+                other.slots.get(id).is_some_and(|&theirs| self.row(ours) == other.row(theirs))
+            })
     }
 }
 
