@@ -37,7 +37,8 @@ fuzz_target!(|input: &[u8]| {
 
 fn check_message(bytes: &[u8]) {
     if let Ok(message) = Message::from_bytes(bytes) {
-        assert_eq!(Message::from_bytes(&message.to_bytes()), Ok(message));
+        assert_eq!(message.to_bytes(), bytes, "a message has one form");
+        assert_eq!(Message::from_bytes(bytes), Ok(message));
     }
 }
 

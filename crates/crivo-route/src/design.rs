@@ -1,9 +1,10 @@
 //! Two ways to describe a subtree, and the sets of numbers that represent it.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use std::collections::{BTreeSet, btree_set};
+use std::{fmt, slice};
 
 use super::message::NodeId;
+use super::numbers::SortedNumbers;
 use super::sized::{SizedFilter, Sizing};
 use crivo::filter::{BloomSpec, FilterSpec};
 use crivo::hash::Indices;
@@ -171,32 +172,44 @@ impl NumberSet {
     }
 
     /// The numbers in it, in order.
-    pub(super) fn numbers(&self) -> Vec<u64> {
+    pub(super) fn iter(&self) -> Numbers<'_> {
         match self {
-            Self::Bits { words, .. } => ones(words.iter().copied()),
-            Self::Digests(digests) => digests.iter().copied().collect(),
+            Self::Bits { words, .. } => Numbers::Bits(Ones::of(words, false)),
+            Self::Digests(digests) => Numbers::Digests(digests.iter()),
+        }
+    }
+
+    /// How many numbers are in it.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Self::Bits { words, .. } => words.iter().map(|word| u64::from(word.count_ones())).sum(),
+            Self::Digests(digests) => digests.len() as u64,
         }
     }
 
     /// The shorter list: of what is in it, or (true) of what is not.
-    pub(super) fn sparser(&self) -> (bool, Vec<u64>) {
+    pub(super) fn sparser(&self) -> (bool, SortedNumbers) {
         match self {
             Self::Bits { words, bits } if self.fill() > 0.5 => {
-                let mut clear = ones(words.iter().map(|word| !word));
-                clear.truncate(clear.partition_point(|&position| position < *bits));
-                (true, clear)
+                let clear = Ones::of(words, true).take_while(|position| position < bits);
+                (true, SortedNumbers::from_sorted(clear))
             }
-            _ => (false, self.numbers()),
+            _ => (false, SortedNumbers::from_sorted(self.iter())),
         }
+    }
+
+    /// Some of its possible numbers, at most `count`, as a list: in one pass, and in no more than two
+    /// bits for each possible number and some for each that is in it.
+    pub(super) fn list(&self, count: u64, numbers: impl Iterator<Item = u64>) -> SortedNumbers {
+        let r = (self.greatest() / count.max(1)).checked_ilog2().unwrap_or(0);
+        SortedNumbers::with_parameter(r, numbers)
     }
 
     /// The share of all possible numbers that are in it.
     pub(super) fn fill(&self) -> f64 {
         match self {
-            Self::Bits { words, bits } => {
-                words.iter().map(|word| f64::from(word.count_ones())).sum::<f64>() / *bits as f64
-            }
-            Self::Digests(digests) => digests.len() as f64 / 2f64.powi(64),
+            Self::Bits { bits, .. } => self.count() as f64 / *bits as f64,
+            Self::Digests(_) => self.count() as f64 / 2f64.powi(64),
         }
     }
 
@@ -209,16 +222,53 @@ impl NumberSet {
     }
 }
 
-/// The positions of the set bits.
-fn ones(words: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut positions = Vec::new();
-    for (index, mut word) in (0u64..).zip(words) {
-        while word != 0 {
-            positions.push(64 * index + u64::from(word.trailing_zeros()));
-            word &= word - 1;
+/// The numbers of a set, in order.
+#[derive(Clone)]
+pub(super) enum Numbers<'a> {
+    Bits(Ones<'a>),
+    Digests(btree_set::Iter<'a, u64>),
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        match self {
+            Self::Bits(ones) => ones.next(),
+            Self::Digests(digests) => digests.next().copied(),
         }
     }
-    positions
+}
+
+/// The positions of the bits that are set, or of those that are not.
+#[derive(Clone)]
+pub(super) struct Ones<'a> {
+    words: slice::Iter<'a, u64>,
+    /// Xored with each word.
+    mask: u64,
+    /// What is left of the current word, and the number of words begun.
+    word: u64,
+    begun: u64,
+}
+
+impl<'a> Ones<'a> {
+    fn of(words: &'a [u64], inverted: bool) -> Self {
+        Self { words: words.iter(), mask: if inverted { u64::MAX } else { 0 }, word: 0, begun: 0 }
+    }
+}
+
+impl Iterator for Ones<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        while self.word == 0 {
+            self.word = self.words.next()? ^ self.mask;
+            self.begun += 1;
+        }
+        let position = 64 * (self.begun - 1) + u64::from(self.word.trailing_zeros());
+        self.word &= self.word - 1;
+        Some(position)
+    }
 }
 
 /// What a node knows about one child's subtree.
@@ -246,8 +296,8 @@ impl View {
     }
 
     /// Applies numbers that changed, none above the greatest.
-    pub(super) fn apply(&mut self, flipped: &[u64]) {
-        for &number in flipped {
+    pub(super) fn apply(&mut self, flipped: &SortedNumbers) {
+        for number in flipped {
             self.numbers.flip(number);
             if let (Some(filter), NumberSet::Digests(digests)) = (&mut self.filter, &self.numbers) {
                 filter.update(Digest::new(number), digests);
@@ -299,7 +349,7 @@ mod tests {
             let (complement, numbers) = set.sparser();
             assert!(numbers.len() as u64 <= bits / 2);
             for number in 0..bits {
-                assert_eq!(set.has(number), numbers.contains(&number) != complement);
+                assert_eq!(set.has(number), numbers.iter().any(|n| n == number) != complement);
             }
             set.flip(position);
         }

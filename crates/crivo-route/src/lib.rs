@@ -96,6 +96,7 @@ mod error;
 mod message;
 mod network;
 mod node;
+mod numbers;
 mod sized;
 mod wire;
 
@@ -107,4 +108,5 @@ pub use error::RouteError;
 pub use message::{Answer, Direction, MAX_NAME_LENGTH, Message, NodeId, Request, Whole};
 pub use network::{Delivery, MessageCount, Network, Statistics};
 pub use node::{Node, NodeAction, RequestOutcome};
+pub use numbers::{SortedNumbers, SortedNumbersIter};
 pub use wire::MessageError;

@@ -4,11 +4,12 @@
 //!   version (1)   kind   fields, in the order of their declaration
 //!
 //!   number        7 bits a byte, the low ones first
-//!   set           count, Rice's parameter, bits (see `wire`)
+//!   set           count, Rice's parameter, bits (see `numbers`)
 //!   bytes, path   length, content
 //! ```
 
-use super::wire::{MessageError, Reader, put_bytes, put_number, put_sorted, read_sorted};
+use super::numbers::SortedNumbers;
+use super::wire::{MessageError, Reader, put_bytes, put_number};
 
 /// The version of the protocol, and the only one that is understood.
 const VERSION: u8 = 1;
@@ -80,7 +81,7 @@ pub struct Whole {
     /// Whether the numbers are those that are *not* in the set, because they are fewer.
     pub complement: bool,
     /// Positions of bits, or digests, in ascending order.
-    pub numbers: Vec<u64>,
+    pub numbers: SortedNumbers,
 }
 
 /// One message between neighbours.
@@ -102,7 +103,7 @@ pub enum Message {
         /// The number of this summary.
         sequence: u64,
         /// Positions of bits, or digests, in ascending order.
-        flipped: Vec<u64>,
+        flipped: SortedNumbers,
     },
     /// To a child: a summary is missing; send all.
     WholeWanted,
@@ -126,11 +127,11 @@ impl Message {
                 put_number(&mut bytes, whole.sequence);
                 bytes.extend(whole.design.to_le_bytes());
                 bytes.push(u8::from(whole.complement));
-                put_sorted(&mut bytes, &whole.numbers);
+                whole.numbers.put(&mut bytes);
             }
             Self::Change { sequence, flipped } => {
                 put_number(&mut bytes, *sequence);
-                put_sorted(&mut bytes, flipped);
+                flipped.put(&mut bytes);
             }
             Self::WholeWanted | Self::Leave => {}
             Self::Reattach(parent) => put_number(&mut bytes, parent.0),
@@ -174,9 +175,12 @@ impl Message {
                 sequence: reader.number()?,
                 design: reader.fixed()?,
                 complement: reader.flag()?,
-                numbers: read_sorted(&mut reader)?,
+                numbers: SortedNumbers::read(&mut reader)?,
             }),
-            2 => Self::Change { sequence: reader.number()?, flipped: read_sorted(&mut reader)? },
+            2 => Self::Change {
+                sequence: reader.number()?,
+                flipped: SortedNumbers::read(&mut reader)?,
+            },
             3 => Self::WholeWanted,
             4 => Self::Leave,
             5 => Self::Reattach(NodeId(reader.number()?)),
@@ -256,8 +260,9 @@ mod tests {
         proptest::collection::vec(any::<u64>().prop_map(NodeId), 0..20)
     }
 
-    fn numbers() -> impl Strategy<Value = Vec<u64>> {
-        proptest::collection::btree_set(any::<u64>(), 0..20).prop_map(Vec::from_iter)
+    fn numbers() -> impl Strategy<Value = SortedNumbers> {
+        let sets = proptest::collection::btree_set(any::<u64>(), 0..20);
+        sets.prop_map(|set| SortedNumbers::from_sorted(set.iter().copied()))
     }
 
     fn message() -> impl Strategy<Value = Message> {

@@ -6,6 +6,7 @@ use super::packet::{Hop, Packet};
 use super::square::Square;
 use crate::message::{Message, Whole};
 use crate::network::MessageCount;
+use crate::numbers::SortedNumbers;
 use crate::sized::{SizedFilter, Sizing};
 use crivo::{Digest, KeyHasher, ParameterError};
 use crivo_core::check::check_range;
@@ -254,11 +255,13 @@ impl Area {
         let rebuilt = occupied.filter.update(digest, &occupied.digests);
         occupied.sequence += 1;
         let sequence = occupied.sequence;
-        let change = Message::Change { sequence, flipped: vec![digest.get()] }.to_bytes();
+        let change =
+            Message::Change { sequence, flipped: SortedNumbers::from_sorted([digest.get()]) }
+                .to_bytes();
         // The parent has the digests and rebuilds by itself. Siblings have not, unless the square
         // was or is empty but for this device.
         let to_sibling = if rebuilt && occupied.digests.len() > 1 {
-            let numbers = occupied.digests.iter().copied().collect();
+            let numbers = SortedNumbers::from_sorted(occupied.digests.iter().copied());
             Message::Whole(Whole { sequence, design: 0, complement: false, numbers }).to_bytes()
         } else {
             change.clone()

@@ -78,7 +78,7 @@ fn only_neighbours_of_the_right_kind_are_heard() {
     let [shared, sized] = designs();
     let (mut root, mut child) = family(sized);
     let bytes = |message: Message| message.to_bytes();
-    let change = bytes(Message::Change { sequence: 1, flipped: vec![1] });
+    let change = bytes(Message::Change { sequence: 1, flipped: SortedNumbers::from_sorted([1]) });
     assert_eq!(root.receive(STRANGER, &change), Err(RouteError::NotAChild(STRANGER)));
     assert_eq!(
         root.receive(STRANGER, &bytes(Message::Leave)),
@@ -97,7 +97,8 @@ fn only_neighbours_of_the_right_kind_are_heard() {
     assert!(root.receive(CHILD, &bytes(Message::Whole(whole))).is_err());
     // A position outside of the filter.
     let (mut root, _) = family(shared);
-    let outside = bytes(Message::Change { sequence: 2, flipped: vec![u64::MAX] });
+    let outside =
+        bytes(Message::Change { sequence: 2, flipped: SortedNumbers::from_sorted([u64::MAX]) });
     assert!(matches!(root.receive(CHILD, &outside), Err(RouteError::Message(_))));
     // An answer on a way that does not exist.
     let answer = |path| {
