@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::{env, fs};
 
-use crivo_formats::{Create, FORMATS, Format, KeyType, ReadOptions, by_name};
+use crivo_formats::{Create, FORMATS, Format, FormatOptions, KeyType, by_name};
 
 #[path = "../tests/keys/mod.rs"]
 mod keys;
@@ -42,6 +42,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// What the other programs take for the hash of a block.
+fn options() -> FormatOptions {
+    let mut options = FormatOptions::default();
+    options.block_hash = Some(std::array::from_fn(|i| i as u8));
+    options
+}
+
 fn named(name: &str) -> Result<&'static Format, String> {
     by_name(name).ok_or_else(|| format!("there is no format {name}"))
 }
@@ -57,14 +64,14 @@ fn build(format: &Format, keys: &[Key], fpr: f64) -> Result<Vec<u8>, Box<dyn Err
         }
         Create::FromKeys(create) => {
             let keys: Vec<_> = keys.iter().map(Key::get).collect();
-            Ok(create(&keys)?.to_bytes())
+            Ok(create(&keys, &options())?.to_bytes())
         }
         _ => Err("such a filter cannot be made".into()),
     }
 }
 
 fn ask(format: &Format, key_type: KeyType, n: u64, bytes: &[u8]) -> Result<String, Box<dyn Error>> {
-    let filter = (format.read)(bytes, &ReadOptions::default())?;
+    let filter = (format.read)(bytes, &options())?;
     let answer = |number| filter.contains_key(&Key::new(key_type, number).get());
     let answers = (0..2 * n).map(|number| answer(number).map(|hit| if hit { '1' } else { '0' }));
     Ok(answers.collect::<Result<String, _>>()?)

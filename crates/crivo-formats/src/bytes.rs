@@ -47,6 +47,11 @@ impl<'a> Header<'a> {
         self.rest.remaining()
     }
 
+    /// The bytes that are left.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.rest.rest()
+    }
+
     /// Leaves out the last bytes, which are there.
     pub(crate) fn drop_last(&mut self, count: usize) {
         let header = self.whole.len() - self.rest.remaining();

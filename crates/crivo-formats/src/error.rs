@@ -129,6 +129,9 @@ pub enum ChangeError {
     /// A parameter is out of range, or there is no memory for a larger table.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// Something must be known to make the filter that the keys do not tell.
+    #[error("{0} must be given to make a filter of this format")]
+    MissingOption(&'static str),
     /// No seed lets all keys be placed, which is as good as impossible.
     #[error("no seed was found by which these keys can be placed")]
     NoSeed,

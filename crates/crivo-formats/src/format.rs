@@ -26,7 +26,7 @@ pub struct Format {
 }
 
 /// Reads a filter of one format from the bytes of its file.
-pub type ReadFunction = fn(&[u8], &ReadOptions) -> Result<Box<dyn ForeignFilter>, FormatError>;
+pub type ReadFunction = fn(&[u8], &FormatOptions) -> Result<Box<dyn ForeignFilter>, FormatError>;
 
 /// How a file of a format can be told from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,17 @@ pub enum Create {
 }
 
 /// Makes a filter of one format from all its keys.
-pub type BuildFunction = fn(&[TypedKey<'_>]) -> Result<Box<dyn ForeignFilter>, ChangeError>;
+pub type BuildFunction =
+    fn(&[TypedKey<'_>], &FormatOptions) -> Result<Box<dyn ForeignFilter>, ChangeError>;
 
-/// What some formats need to be known that is not in their files.
+/// What must be known about filters of some formats, and is not in their files.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct ReadOptions {}
+pub struct FormatOptions {
+    /// The hash of the block that a filter of BIP 158 is about, in the order of its bytes, which is
+    /// the reverse of what is printed.
+    pub block_hash: Option<[u8; 32]>,
+}
 
 impl Format {
     /// Whether keys of this type can be asked for.
@@ -110,6 +115,10 @@ pub static FORMATS: &[Format] = &[
     crate::bits_and_blooms::FORMAT,
     #[cfg(feature = "dcso")]
     crate::dcso::FORMAT,
+    #[cfg(feature = "bitcoin")]
+    crate::bitcoin::BIP37_FORMAT,
+    #[cfg(feature = "bitcoin")]
+    crate::bitcoin::BIP158_FORMAT,
 ];
 
 /// The format with this name.
@@ -131,7 +140,7 @@ pub fn recognise(bytes: &[u8]) -> Vec<&'static Format> {
     }
     let is_possible = |format: &&Format| {
         format.recognition == Recognition::Structure
-            && (format.read)(bytes, &ReadOptions::default()).is_ok()
+            && (format.read)(bytes, &FormatOptions::default()).is_ok()
     };
     FORMATS.iter().filter(is_possible).collect()
 }

@@ -32,6 +32,8 @@ mod format;
 mod key;
 mod methods;
 
+#[cfg(feature = "bitcoin")]
+pub mod bitcoin;
 #[cfg(feature = "bits-and-blooms")]
 pub mod bits_and_blooms;
 #[cfg(feature = "cassandra")]
@@ -52,6 +54,6 @@ pub mod xor;
 pub use error::{ChangeError, FormatError, KeyTypeError, ParseKeyError};
 pub use filter::ForeignFilter;
 pub use format::{
-    Create, FORMATS, Format, ReadFunction, ReadOptions, Recognition, by_name, recognise,
+    Create, FORMATS, Format, FormatOptions, ReadFunction, Recognition, by_name, recognise,
 };
 pub use key::{AsKey, KeyOf, KeyType, TypedKey, Utf16};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crivo::filter::Operation;
 use crivo_formats::{
-    ChangeError, Create, FORMATS, ForeignFilter, Format, FormatError, KeyType, ReadOptions,
+    ChangeError, Create, FORMATS, ForeignFilter, Format, FormatError, FormatOptions, KeyType,
     by_name, recognise,
 };
 use keys::Key;
@@ -19,6 +19,13 @@ use keys::Key;
 /// What the programs were told.
 const KEYS: u64 = 500;
 const FPR: f64 = 0.05;
+
+/// The hash of the block that filters of BIP 158 are about.
+fn options() -> FormatOptions {
+    let mut options = FormatOptions::default();
+    options.block_hash = Some(std::array::from_fn(|i| i as u8));
+    options
+}
 
 struct Fixture {
     format: &'static Format,
@@ -33,7 +40,7 @@ impl Fixture {
     }
 
     fn read_bytes(&self, bytes: &[u8]) -> Result<Box<dyn ForeignFilter>, FormatError> {
-        (self.format.read)(bytes, &ReadOptions::default())
+        (self.format.read)(bytes, &options())
     }
 
     fn key(&self, number: u64) -> Key {
@@ -149,7 +156,7 @@ fn a_filter_made_of_the_same_keys_is_the_same_file_or_has_its_size() {
                 filter
             }
             Create::FromKeys(create) => {
-                create(&keys.iter().map(Key::get).collect::<Vec<_>>()).unwrap()
+                create(&keys.iter().map(Key::get).collect::<Vec<_>>(), &options()).unwrap()
             }
             _ => panic!("{fixture:?}"),
         };

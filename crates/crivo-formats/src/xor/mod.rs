@@ -283,7 +283,7 @@ macro_rules! row {
             key_types: &[$crate::KeyType::UInt64, $crate::KeyType::Text],
             operations: &[],
             read: |bytes, _| Ok(Box::new(<$filter>::from_bytes(bytes)?)),
-            create: $crate::Create::FromKeys(|keys| {
+            create: $crate::Create::FromKeys(|keys, _| {
                 Ok(Box::new(<$filter>::build(super::numbers_of(keys, $name)?)?))
             }),
         };
