@@ -39,17 +39,6 @@ pub enum Recognition {
     Nothing,
 }
 
-impl Recognition {
-    /// What the table of the documentation says.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Magic(_) => "magic",
-            Self::Structure => "structure",
-            Self::Nothing => "no",
-        }
-    }
-}
-
 /// How a filter of a format is made.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]

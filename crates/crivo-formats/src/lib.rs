@@ -57,3 +57,7 @@ pub use format::{
     Create, FORMATS, Format, FormatOptions, ReadFunction, Recognition, by_name, recognise,
 };
 pub use key::{AsKey, KeyOf, KeyType, TypedKey, Utf16};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
