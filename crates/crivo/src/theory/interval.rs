@@ -48,6 +48,12 @@ impl Interval {
     pub fn contains(&self, p: f64) -> bool {
         self.low <= p && p <= self.high
     }
+
+    /// From `low` to `high`, which both formulas put on either side of the observed `share`. Where the
+    /// interval is narrower than rounding, only this does.
+    fn around(share: f64, low: f64, high: f64) -> Self {
+        Self { low: low.min(share), high: high.max(share).min(1.0) }
+    }
 }
 
 /// Wilson's score interval: the p for which x lies within z standard deviations of n·p.
@@ -69,7 +75,7 @@ pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, 
     let end_above = |x: f64| (x + square / 2.0 + spread) / (n + square);
     let high = end_above(x);
     let low = if successes == 0 { 0.0 } else { x / n * (x / (n + square)) / high };
-    Ok(Interval { low, high: if successes == trials { 1.0 } else { high } })
+    Ok(Interval::around(x / n, low, if successes == trials { 1.0 } else { high }))
 }
 
 /// The exact interval of Clopper and Pearson.
@@ -113,7 +119,7 @@ pub fn exact(successes: u64, trials: u64, confidence: f64) -> Result<Interval, P
             (tail, -(n - x) * odds * binomial_probability(n, x, p))
         }),
     };
-    Ok(Interval { low: low.min(1.0), high: high.min(1.0) })
+    Ok(Interval::around(x / n, low, high))
 }
 
 /// Whether a tail grows or shrinks with p.
