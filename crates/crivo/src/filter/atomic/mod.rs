@@ -104,7 +104,8 @@ impl AtomicBloom {
         Bloom::from_words(shape, words.into_words())
     }
 
-    /// A copy for one thread, with the bits of now.
+    /// A copy for one thread, with the bits of now. Without memory for it the program ends, as it does
+    /// when a filter is cloned.
     pub fn to_bloom(&self) -> Bloom {
         let shape = Shape {
             probes: self.probes,
@@ -204,9 +205,7 @@ impl AtomicBloom {
         Incompatible::unless_equal("k", self.probes, other.probes)?;
         // Only the check: shared as it is, the filter keeps its own entries.
         Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
-        for (ours, theirs) in self.words.as_slice().iter().zip(other.words.as_slice()) {
-            ours.fetch_or(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        probe::unite(self.words.as_slice(), other.words.as_slice());
         self.key_count.0.fetch_add(other.key_count(), Ordering::Relaxed);
         Ok(())
     }
@@ -288,7 +287,7 @@ impl Filter for AtomicBloom {
 
 impl From<Bloom> for AtomicBloom {
     /// The filter for many threads, with the same bits. Nothing is copied, but the words of a
-    /// mapped file.
+    /// mapped file; without memory for those the program ends.
     fn from(filter: Bloom) -> Self {
         let (Shape { probes, key_count, capacity, hasher, metadata }, words) = filter.into_words();
         // Half of the range is beyond all counting, and leaves room for not saturating.

@@ -62,6 +62,20 @@ pub(super) fn contains(words: &[impl SharedWord], probes: u32, key: Digest) -> b
     all
 }
 
+/// Sets the bits of other words, one word after another.
+pub(super) fn unite<W: SharedWord>(words: &[W], others: &[W]) {
+    for (word, other) in words.iter().zip(others) {
+        word.set_bits(other.bits());
+    }
+}
+
+/// Copies the words, one after another.
+pub(super) fn copy(words: &[impl SharedWord], copy: &mut [u64]) {
+    for (copy, word) in copy.iter_mut().zip(words) {
+        *copy = word.bits();
+    }
+}
+
 /// What [`AtomicBloom`](super::AtomicBloom) promises, in every order of events that Rust's memory
 /// model allows for these few operations.
 #[cfg(all(test, target_pointer_width = "64"))]
@@ -120,6 +134,62 @@ mod every_order {
                 set(&*alone, PROBES, key);
             }
             assert_eq!(bits(&shared), bits(&alone));
+        });
+    }
+
+    #[test]
+    fn one_of_two_threads_is_told_that_their_key_is_new() {
+        loom::model(|| {
+            let shared = table();
+            let [key, _] = KEYS;
+            let other = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || set(&*shared, PROBES, key))
+            };
+            let told_here = set(&*shared, PROBES, key);
+            assert!(!set(&*shared, PROBES, key), "it is new only once");
+            let told_there = other.join().unwrap();
+            assert!(told_here || told_there);
+            assert!(!set(&*shared, PROBES, key));
+        });
+    }
+
+    #[test]
+    fn a_union_and_a_copy_have_what_came_before_and_nothing_that_nobody_set() {
+        loom::model(|| {
+            let (ours, theirs) = (table(), table());
+            set(&*theirs, PROBES, KEYS[0]);
+            let writer = {
+                let theirs = Arc::clone(&theirs);
+                thread::spawn(move || set(&*theirs, PROBES, KEYS[1]))
+            };
+            unite(&*ours, &*theirs);
+            let mut copied = [0; 2];
+            copy(&*theirs, &mut copied);
+            writer.join().unwrap();
+            assert!(contains(&*ours, PROBES, KEYS[0]));
+            let (united, all) = (bits(&ours), bits(&theirs));
+            for ((united, copied), all) in united.into_iter().zip(copied).zip(all) {
+                assert_eq!(united & !copied, 0, "what a thread has seen once it sees again");
+                assert_eq!(copied & !all, 0);
+            }
+        });
+    }
+
+    #[test]
+    fn two_filters_that_unite_with_each_other_both_have_all() {
+        loom::model(|| {
+            let tables = [table(), table()];
+            for (table, key) in tables.iter().zip(KEYS) {
+                set(&**table, PROBES, key);
+            }
+            let [ours, theirs] = tables.clone();
+            let other = thread::spawn(move || unite(&*theirs, &*ours));
+            unite(&*tables[0], &*tables[1]);
+            other.join().unwrap();
+            for table in &tables {
+                assert!(KEYS.into_iter().all(|key| contains(&**table, PROBES, key)));
+            }
         });
     }
 

@@ -3,8 +3,9 @@
 #![allow(unsafe_code)]
 
 use std::alloc::Layout;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
+use super::probe;
 use crivo_core::Words;
 
 /// Owned words that many threads read and change, each of them atomically.
@@ -42,9 +43,7 @@ impl AtomicWords {
         let Ok(mut copy) = Words::zeroed(self.length) else {
             std::alloc::handle_alloc_error(Layout::for_value(self.as_slice()));
         };
-        for (copy, word) in copy.to_mut().iter_mut().zip(self.as_slice()) {
-            *copy = word.load(Ordering::Relaxed);
-        }
+        probe::copy(self.as_slice(), copy.to_mut());
         copy
     }
 
