@@ -1,4 +1,4 @@
-//! Hostile bytes: reading is total, and what could be read can be asked and written.
+//! Hostile bytes: reading is total, and what could be read can be asked, changed and written.
 
 #![no_main]
 
@@ -8,13 +8,13 @@ use crivo_sketch::SimilarityIndex;
 use libfuzzer_sys::fuzz_target;
 
 /// The longest payload that is made for parameters that ask for it.
-const LONGEST: u64 = 1 << 16;
+const MAX_PAYLOAD: u64 = 1 << 16;
 
 fuzz_target!(|input: &[u8]| {
     check(input);
     let Some(bytes) = crivo_fuzz::envelope(input, None) else { return };
     check(&bytes);
-    if let Some(expected @ ..=LONGEST) = wanted_length(&bytes)
+    if let Some(expected @ ..=MAX_PAYLOAD) = wanted_length(&bytes)
         && let Some(bytes) = crivo_fuzz::envelope(input, Some(expected as usize))
     {
         check(&bytes);
@@ -33,6 +33,7 @@ fn wanted_length(bytes: &[u8]) -> Option<u64> {
 fn check(bytes: &[u8]) {
     if let Some(filter) = read::<AnyFilter>(bytes) {
         ask(&filter);
+        crivo_fuzz::change(&filter, bytes.last_chunk::<8>().map_or(&[], |keys| keys));
     }
     if let Some(index) = read::<SimilarityIndex>(bytes) {
         for id in index.ids().take(100) {
