@@ -1,8 +1,10 @@
-//! Hints for large tables: huge pages and prefetching.
+//! Memory for large tables: asked for with an answer, on huge pages, and prefetched.
 //!
-//! Where a system or a processor does not support them, they do nothing.
+//! Where a system or a processor does not support the hints, they do nothing.
 
 #![allow(unsafe_code)]
+
+use crate::BuildError;
 
 /// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
 /// is not enough memory.
@@ -11,6 +13,39 @@ pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
     vector.try_reserve_exact(length).ok()?;
     ask_for_huge_pages(vector.spare_capacity_mut());
     Some(vector)
+}
+
+/// `length` elements, all of the default value, on huge pages if they are many.
+///
+/// # Errors
+/// If there is no memory for them.
+///
+/// ```
+/// use crivo_core::memory::zeroed;
+///
+/// assert_eq!(zeroed::<u32>(3)?, [0, 0, 0]);
+/// assert!(zeroed::<u32>(usize::MAX).is_err());
+/// # Ok::<(), crivo_core::BuildError>(())
+/// ```
+pub fn zeroed<T: Copy + Default>(length: usize) -> Result<Vec<T>, BuildError> {
+    let mut values = reserved(length).ok_or_else(|| out_of_memory::<T>(length))?;
+    values.resize(length, T::default());
+    Ok(values)
+}
+
+/// Makes the vector longer, by default values.
+///
+/// # Errors
+/// If there is no memory. The vector is as it was.
+pub fn lengthen<T: Copy + Default>(values: &mut Vec<T>, length: usize) -> Result<(), BuildError> {
+    let more = length.saturating_sub(values.len());
+    values.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(length))?;
+    values.resize(length, T::default());
+    Ok(())
+}
+
+fn out_of_memory<T>(length: usize) -> BuildError {
+    BuildError::OutOfMemory { bytes: length.saturating_mul(size_of::<T>()) }
 }
 
 /// Asks that memory, not yet touched, be laid on huge pages: a table of many megabytes that is

@@ -18,6 +18,7 @@
 
 use std::fmt;
 
+use crate::memory::zeroed;
 use crate::{BuildError, ParameterError};
 
 /// A fixed number of slots of `width` bits each, packed without gaps. They start as 0.
@@ -55,12 +56,7 @@ impl PackedSlots {
             .ok_or_else(|| {
                 ParameterError::new("slot count", slots, "less than 2^64 bits in all")
             })?;
-        let mut words = Vec::new();
-        words.try_reserve_exact(word_count).map_err(|_| BuildError::OutOfMemory {
-            bytes: word_count.saturating_mul(size_of::<u64>()),
-        })?;
-        words.resize(word_count, 0);
-        Ok(Self { words, slots, width })
+        Ok(Self { words: zeroed(word_count)?, slots, width })
     }
 
     /// The value in slot `index`.

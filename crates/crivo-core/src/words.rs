@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::BuildError;
-use crate::memory::{ask_for_huge_pages, prefetch};
+use crate::memory::{prefetch, zeroed};
 
 /// A cache line of words; what alignment is counted in.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 #[repr(C, align(64))]
 struct Line([u64; WORDS_PER_LINE]);
 
@@ -55,13 +55,7 @@ impl Words {
     /// # Errors
     /// If there is no memory for them.
     pub fn zeroed(length: usize) -> Result<Self, BuildError> {
-        let line_count = length.div_ceil(WORDS_PER_LINE);
-        let bytes = line_count.saturating_mul(size_of::<Line>());
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(line_count).map_err(|_| BuildError::OutOfMemory { bytes })?;
-        ask_for_huge_pages(lines.spare_capacity_mut());
-        lines.resize(line_count, Line([0; WORDS_PER_LINE]));
-        Ok(Self::of_lines(lines, length))
+        Ok(Self::of_lines(zeroed(length.div_ceil(WORDS_PER_LINE))?, length))
     }
 
     /// A copy of `words`.
@@ -117,25 +111,40 @@ impl Words {
 
     /// The words, to be changed; borrowed words are copied first.
     ///
-    /// Without memory for the copy the program ends, as it does when a `Vec` grows.
+    /// Without memory for the copy the program ends, as it does when a `Vec` grows; see
+    /// [`try_to_mut`](Self::try_to_mut).
     #[inline]
     pub fn to_mut(&mut self) -> &mut [u64] {
         if self.is_lent() {
-            self.own();
+            self.own_or_end();
         }
-        // SAFETY: the words are owned now: `start` comes from a mutable borrow of the lines, which
+        self.owned()
+    }
+
+    /// The words, to be changed; borrowed words are copied first.
+    ///
+    /// # Errors
+    /// If there is no memory for the copy.
+    pub fn try_to_mut(&mut self) -> Result<&mut [u64], BuildError> {
+        if self.is_lent() {
+            *self = Self::copied(self)?;
+        }
+        Ok(self.owned())
+    }
+
+    /// The words, which must not be borrowed.
+    #[inline(always)]
+    fn owned(&mut self) -> &mut [u64] {
+        debug_assert!(!self.is_lent());
+        // SAFETY: the words are owned: `start` comes from a mutable borrow of the lines, which
         // hold at least `length` words without gaps, and a reader borrows `self`.
         unsafe { std::slice::from_raw_parts_mut(self.start.cast_mut(), self.length) }
     }
 
     #[cold]
-    fn own(&mut self) {
-        match Self::copied(self) {
-            Ok(copy) => *self = copy,
-            Err(_) => match std::alloc::Layout::array::<u64>(self.length) {
-                Ok(layout) => std::alloc::handle_alloc_error(layout),
-                Err(_) => unreachable!("these words exist, so that they have a layout"),
-            },
+    fn own_or_end(&mut self) {
+        if self.try_to_mut().is_err() {
+            std::alloc::handle_alloc_error(std::alloc::Layout::for_value(&**self));
         }
     }
 

@@ -9,6 +9,7 @@ use super::source::{Slice, Source, Stream};
 use super::{CodecError, DecodeError, FileAction, FileError, FileKind, Metadata};
 use crate::filter::Kind;
 use crate::hash::{Family, HashIdentity};
+use crivo_core::memory::{lengthen, zeroed};
 
 /// The first eight bytes of every file. The first is no text in any encoding, and the last two are
 /// what a transfer "as text" would change.
@@ -221,7 +222,8 @@ impl Header {
         // A stream may end at any time: memory is asked for as its bytes arrive.
         let mut filled = found;
         while filled < length {
-            bytes.resize(length.min(filled + filled.max(FIRST_PIECE)), 0);
+            let next = length.min(filled + filled.max(FIRST_PIECE));
+            lengthen(&mut bytes, next).map_err(DecodeError::from)?;
             let wanted = bytes.len() - filled;
             let found = source.fill(&mut bytes[filled..])?;
             filled += found;
@@ -252,12 +254,16 @@ impl Header {
         }
         let family = Family::from_id(bytes[11]).ok_or(DecodeError::UnknownFamily(bytes[11]))?;
         let parameters = &bytes[Dimensions::fixed(version)..metadata_offset];
+        let mut numbers = zeroed(parameter_count)?;
+        for (number, bytes) in numbers.iter_mut().zip(parameters.as_chunks().0) {
+            *number = u64::from_le_bytes(*bytes);
+        }
         let header = Self {
             version,
             kind: named(bytes[10]),
             hash: HashIdentity::from_parts(family, u64_at(bytes, 16))?,
             key_count: u64_at(bytes, 24),
-            parameters: (0..parameter_count).map(|i| u64_at(parameters, 8 * i)).collect(),
+            parameters: numbers,
             metadata: Metadata::decode(&bytes[metadata_offset..metadata_end])?,
             payload_length: u64_at(bytes, 32),
             payload_checksum: u64_at(bytes, 40),

@@ -26,7 +26,8 @@ use crivo_core::Words;
 ///
 /// It is used as the filter that it is, but for changes. [`into_filter`](Self::into_filter) gives
 /// one that can also be changed: the first change copies the whole payload, and the file stays as it
-/// is.
+/// is. Without memory for the copy, unions and whatever else returns a `RebuildError` fail and change
+/// nothing; insertions, removals and `clear` end the program, as a `Vec` does that cannot grow.
 pub struct Mapped<F> {
     filter: F,
     header: Header,

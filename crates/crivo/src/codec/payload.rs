@@ -6,6 +6,7 @@ use super::header::truncated;
 use super::source::Source;
 use super::{DecodeError, Header};
 use crivo_core::Words;
+use crivo_core::memory::zeroed;
 
 /// How many bytes are converted, hashed, read or written at a time: they stay in the cache.
 const PIECE: usize = 1 << 16;
@@ -46,7 +47,7 @@ pub(super) fn read_pieces<S: Source>(
     mut take: impl FnMut(&[u8]) -> Result<(), DecodeError>,
 ) -> Result<(), S::Error> {
     check_length(header, source.remaining())?;
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = zeroed(PIECE).map_err(DecodeError::from)?;
     let mut checksum = Xxh3::new();
     let mut left = header.payload_length();
     while left > 0 {

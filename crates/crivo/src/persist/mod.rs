@@ -158,7 +158,7 @@ impl Content {
     /// have others; they are made zero, so that the structure can be written as a newer version.
     ///
     /// # Errors
-    /// If the bits are not zero.
+    /// If the bits are not zero, or there is no memory to make them so in words of a mapped file.
     ///
     /// # Panics
     /// If the payload has no such word.
@@ -174,7 +174,7 @@ impl Content {
             if self.version >= since {
                 return Err(DecodeError::Inconsistent("its padding is not zero"));
             }
-            self.payload.to_mut()[word] &= !mask;
+            self.payload.try_to_mut()?[word] &= !mask;
         }
         Ok(())
     }

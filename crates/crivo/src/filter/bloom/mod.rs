@@ -305,11 +305,12 @@ impl Bloom {
     /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count twice.
     ///
     /// # Errors
-    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
-    /// changed.
+    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no
+    /// memory for a copy of a mapped file's words. Nothing has changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         let metadata = self.check_mergeable(other)?;
-        for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
+        let words = self.table.try_words_mut()?;
+        for (ours, theirs) in words.iter_mut().zip(&**other.table.words()) {
             *ours |= theirs;
         }
         self.key_count = self.key_count.saturating_add(other.key_count);
@@ -324,11 +325,12 @@ impl Bloom {
     /// [`key_count`](Self::key_count) becomes the smaller of the two, an upper bound.
     ///
     /// # Errors
-    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
-    /// changed.
+    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no
+    /// memory for a copy of a mapped file's words. Nothing has changed.
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         let metadata = self.check_mergeable(other)?;
-        for (ours, theirs) in self.table.words_mut().iter_mut().zip(&**other.table.words()) {
+        let words = self.table.try_words_mut()?;
+        for (ours, theirs) in words.iter_mut().zip(&**other.table.words()) {
             *ours &= theirs;
         }
         self.key_count = self.key_count.min(other.key_count);

@@ -111,6 +111,14 @@ impl BitTable {
         self.words.to_mut()
     }
 
+    /// The words, to be changed.
+    ///
+    /// # Errors
+    /// If they are a mapped file's, and there is no memory for a copy.
+    pub(super) fn try_words_mut(&mut self) -> Result<&mut [u64], BuildError> {
+        self.words.try_to_mut()
+    }
+
     /// Whether `probes` further bits of a key are all set. Every one of them is looked at.
     #[inline(always)]
     fn all_set(&self, key: &mut Probes, probes: u32) -> bool {

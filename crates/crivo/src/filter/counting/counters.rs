@@ -15,8 +15,8 @@
 #![allow(unsafe_code)]
 
 use super::CounterWidth;
-use crate::Digest;
 use crate::hash::Indices;
+use crate::{BuildError, Digest};
 use crivo_core::Words;
 
 /// Up to this many probes a key's counters are remembered in two registers' worth of bytes.
@@ -199,15 +199,19 @@ impl Counters {
 
     /// Adds the counters of `other` one by one; a sum that is too large saturates. Both have the
     /// same dimensions.
-    pub(super) fn add(&mut self, other: &Self) {
+    ///
+    /// # Errors
+    /// If they are a mapped file's, and there is no memory for a copy.
+    pub(super) fn add(&mut self, other: &Self) -> Result<(), BuildError> {
         debug_assert_eq!((self.count, self.width), (other.count, other.width));
         let sum = match self.width {
             CounterWidth::Four => saturating_sum::<4>,
             CounterWidth::Eight => saturating_sum::<8>,
         };
-        for (ours, theirs) in self.words.to_mut().iter_mut().zip(other.words.iter()) {
+        for (ours, theirs) in self.words.try_to_mut()?.iter_mut().zip(other.words.iter()) {
             *ours = sum(*ours, *theirs);
         }
+        Ok(())
     }
 
     /// Sets every counter to 0.

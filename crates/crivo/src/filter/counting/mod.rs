@@ -387,15 +387,17 @@ impl CountingBloom {
     ///
     /// # Errors
     /// If the hashers, the numbers of counters or probes, the widths or
-    /// [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has changed.
+    /// [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no memory for a copy of a mapped
+    /// file's words. Nothing has changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         let unless_equal = Incompatible::unless_equal::<u64>;
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         unless_equal("number of counters", self.counter_count(), other.counter_count())?;
         unless_equal("k", self.probes().into(), other.probes().into())?;
         Incompatible::unless_equal("width of a counter", self.width(), other.width())?;
-        self.metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
-        self.counters.add(&other.counters);
+        let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
+        self.counters.add(&other.counters)?;
+        self.metadata = metadata;
         self.key_count = self.key_count.saturating_add(other.key_count);
         Ok(())
     }

@@ -247,7 +247,8 @@ impl Cuckoo {
     ///
     /// # Errors
     /// If the filters differ in their hash function, their number of slots, their fingerprints or
-    /// their [`key-encoding`](Metadata::KEY_ENCODING), or if there is no room. The filter is as it was.
+    /// their [`key-encoding`](Metadata::KEY_ENCODING), if there is no room, or no memory. The filter
+    /// is as it was.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("slot count", self.slot_count(), other.slot_count())?;
@@ -255,7 +256,7 @@ impl Cuckoo {
         Incompatible::unless_equal("fingerprint bits", ours, theirs)?;
         let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
         let key_count = self.key_count.saturating_add(other.key_count);
-        let mut table = self.table.clone();
+        let mut table = self.table.copied()?;
         for place in other.table.entries() {
             if !insert_into(&mut table, &place) {
                 return Err(RebuildError::Full(Full::new(key_count, self.capacity)));

@@ -74,6 +74,14 @@ impl Table {
         Ok(fits.then(|| Self { words, buckets, fields: Fields::new(width) }))
     }
 
+    /// A copy, whose words are its own.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub(super) fn copied(&self) -> Result<Self, BuildError> {
+        Ok(Self { words: Words::copied(&self.words)?, ..*self })
+    }
+
     /// How many words a table has, padding included.
     ///
     /// # Errors

@@ -82,6 +82,7 @@ mod solve;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 pub use options::{FuseError, FuseOptions};
 pub use spec::FuseSpec;

@@ -1,8 +1,8 @@
 //! Keys in the order of their cells: what keeps the construction within the cache.
 
 use super::equation::Geometry;
-use super::solve::zeroed;
 use crate::BuildError;
+use crivo_core::memory::zeroed;
 
 /// No more buckets than this, so that each one's next place stays in the cache.
 const MAX_BUCKETS: u64 = 2048;
@@ -56,7 +56,8 @@ impl Partition {
         for bucket in 0..buckets.count {
             starts[bucket + 1] += starts[bucket];
         }
-        let mut next = starts.clone();
+        let mut next: Vec<usize> = zeroed(starts.len())?;
+        next.copy_from_slice(&starts);
         let mut mixed = zeroed(digests.len())?;
         for &digest in digests {
             let key = geometry.mix(digest);

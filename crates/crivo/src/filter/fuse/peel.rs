@@ -12,8 +12,8 @@
 use std::ops::Range;
 
 use super::equation::Geometry;
-use super::solve::zeroed;
 use crate::BuildError;
+use crivo_core::memory::{lengthen, zeroed};
 
 /// Some cells while the keys are being taken away.
 pub(super) trait Peeled {
@@ -86,13 +86,18 @@ impl Stretch {
     }
 
     /// Queues the cells of `candidates` that have one user.
-    pub(super) fn find_single(&self, candidates: Range<u64>, queue: &mut Queue) {
+    pub(super) fn find_single(
+        &self,
+        candidates: Range<u64>,
+        queue: &mut Queue,
+    ) -> Result<(), BuildError> {
         let start = (candidates.start - self.first) as usize;
         let users = &self.users[start..start + (candidates.end - candidates.start) as usize];
-        queue.reserve(users.len());
+        queue.reserve(users.len())?;
         for (cell, &users) in candidates.zip(users) {
             queue.push_if(users == 1, cell);
         }
+        Ok(())
     }
 }
 
@@ -111,10 +116,13 @@ pub(super) struct Queue {
 impl Queue {
     /// Reserves room for more cells.
     #[inline]
-    fn reserve(&mut self, more: usize) {
-        if self.cells.len() - self.end < more {
-            self.cells.resize(2 * (self.end + more), 0);
-        }
+    fn reserve(&mut self, more: usize) -> Result<(), BuildError> {
+        if self.cells.len() - self.end < more { self.grow(more) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) -> Result<(), BuildError> {
+        lengthen(&mut self.cells, 2 * (self.end + more))
     }
 
     /// Adds a cell, without a branch that nobody could predict. There must be room.
@@ -170,7 +178,7 @@ pub(super) fn peel<const ARITY: usize>(
     queue: &mut Queue,
     ready: Range<u64>,
     order: &mut Order<'_>,
-) {
+) -> Result<(), BuildError> {
     let ready_length = ready.end - ready.start;
     let mut last_key = 0;
     while let Some(single) = queue.pop() {
@@ -182,7 +190,7 @@ pub(super) fn peel<const ARITY: usize>(
         let taken = if is_there { sum } else { 0 };
         last_key = if is_there { sum } else { last_key };
         order.push_if(is_there, single);
-        queue.reserve(ARITY);
+        queue.reserve(ARITY)?;
         for cell in geometry.cells::<ARITY>(last_key) {
             let (sum, users) = cells.at(cell);
             *sum ^= taken;
@@ -192,6 +200,7 @@ pub(super) fn peel<const ARITY: usize>(
         }
         *cells.at(single).0 = sum;
     }
+    Ok(())
 }
 
 /// Gives the cells of `order`, the last first, their values.

@@ -19,22 +19,12 @@ use super::cells::Cells;
 use super::equation::Geometry;
 use super::partition::{Buckets, Partition};
 use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
+use super::threads::{both, each};
 use crate::BuildError;
-use crivo_core::memory::ask_for_huge_pages;
+use crivo_core::memory::zeroed;
 
 /// Below this many cells the left side takes all: there is nothing to gain.
 const WORTH_CUTTING: u64 = 1 << 16;
-
-/// Zeros, if there is memory for them.
-pub(super) fn zeroed<T: Copy + Default>(length: usize) -> Result<Vec<T>, BuildError> {
-    let mut values = Vec::new();
-    values
-        .try_reserve_exact(length)
-        .map_err(|_| BuildError::OutOfMemory { bytes: length.saturating_mul(size_of::<T>()) })?;
-    ask_for_huge_pages(values.spare_capacity_mut());
-    values.resize(length, T::default());
-    Ok(values)
-}
 
 /// Tries to solve the equations of `digests`; `None` if this seed is unlucky, or if there are
 /// equal digests among them.
@@ -68,35 +58,9 @@ fn partition(
     threads: usize,
 ) -> Result<Vec<Partition>, BuildError> {
     let share = digests.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let mut shares = digests.chunks(share);
-        let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| scope.spawn(move || Partition::of(geometry, buckets, share)))
-            .collect();
-        let own = Partition::of(geometry, buckets, own);
-        std::iter::once(own).chain(others.into_iter().map(joined)).collect()
-    })
-}
-
-/// What a thread answered; its panic, if it had one, goes on here.
-fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Both answers, computed at the same time if `parallel`.
-fn both<A: Send, B: Send>(
-    parallel: bool,
-    left: impl FnOnce() -> A,
-    right: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    if !parallel {
-        return (left(), right());
-    }
-    std::thread::scope(|scope| {
-        let right = scope.spawn(right);
-        (left(), joined(right))
-    })
+    each(digests.chunks(share), |share| Partition::of(geometry, buckets, share))
+        .into_iter()
+        .collect()
 }
 
 /// The keys, and where they are cut in two.
@@ -151,8 +115,8 @@ impl<'a> Plan<'a> {
             // Up to the end of this bucket, no cell gets another user.
             let start = bucket as u64 * self.buckets.cells;
             let end = (start + self.buckets.cells).min(self.cut_cell);
-            left.find_single(start..end, &mut queue);
-            peel::<ARITY>(self.geometry, &mut left, &mut queue, 0..end, order);
+            left.find_single(start..end, &mut queue)?;
+            peel::<ARITY>(self.geometry, &mut left, &mut queue, 0..end, order)?;
         }
         Ok(Some(left))
     }
@@ -172,8 +136,8 @@ impl<'a> Plan<'a> {
             }
             // Keys of the buckets before this one do not reach as far as this.
             let start = bucket as u64 * self.buckets.cells + self.shared;
-            right.find_single(start..end, &mut queue);
-            peel::<ARITY>(self.geometry, &mut right, &mut queue, start..array_length, order);
+            right.find_single(start..end, &mut queue)?;
+            peel::<ARITY>(self.geometry, &mut right, &mut queue, start..array_length, order)?;
             end = start;
         }
         Ok(Some(right))
@@ -208,10 +172,10 @@ fn solve_parts<const ARITY: usize>(
     let mut room = zeroed(remaining)?;
     let mut last_order = Order::new(&mut room);
     let mut queue = Queue::default();
-    right.find_single(plan.cut_cell..plan.cut_cell + plan.shared, &mut queue);
+    right.find_single(plan.cut_cell..plan.cut_cell + plan.shared, &mut queue)?;
     let mut whole = Joined { left: &mut left, right: &mut right };
     let all_cells = 0..geometry.array_length();
-    peel::<ARITY>(geometry, &mut whole, &mut queue, all_cells, &mut last_order);
+    peel::<ARITY>(geometry, &mut whole, &mut queue, all_cells, &mut last_order)?;
     if last_order.taken().len() < remaining {
         return Ok(None);
     }

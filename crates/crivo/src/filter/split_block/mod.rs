@@ -329,7 +329,8 @@ impl SplitBlock {
     /// have had keys in common.
     ///
     /// # Errors
-    /// If the hashers, sizes or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has changed.
+    /// If the hashers, sizes or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no memory
+    /// for a copy of a mapped file's words. Nothing has changed.
     pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         self.combine(other, |ours, theirs| ours | theirs)?;
         self.key_count = self.key_count.saturating_add(other.key_count);
@@ -343,20 +344,22 @@ impl SplitBlock {
     /// [`key_count`](Self::key_count) is the lesser of the two: an upper bound.
     ///
     /// # Errors
-    /// If the hashers, sizes or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has changed.
+    /// If the hashers, sizes or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no memory
+    /// for a copy of a mapped file's words. Nothing has changed.
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), RebuildError> {
         self.combine(other, |ours, theirs| ours & theirs)?;
         self.key_count = self.key_count.min(other.key_count);
         Ok(())
     }
 
-    fn combine(&mut self, other: &Self, rule: fn(u64, u64) -> u64) -> Result<(), Incompatible> {
+    fn combine(&mut self, other: &Self, rule: fn(u64, u64) -> u64) -> Result<(), RebuildError> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("number of blocks", self.blocks(), other.blocks())?;
-        self.metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
-        for (ours, theirs) in self.words.to_mut().iter_mut().zip(&*other.words) {
+        let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
+        for (ours, theirs) in self.words.try_to_mut()?.iter_mut().zip(&*other.words) {
             *ours = rule(*ours, *theirs);
         }
+        self.metadata = metadata;
         Ok(())
     }
 }
