@@ -24,7 +24,7 @@
 //! assert!(plan.recall >= 0.95);                                 // of pairs just at the threshold
 //! assert_eq!(format!("{:.3}", plan.false_positive_mass), "0.157"); // below it, and candidates
 //! assert_eq!(format!("{:.4}", plan.false_negative_mass), "0.0012"); // above it, and missed
-//! # Ok::<(), crivo::ParameterError>(())
+//! # Ok::<(), crivo_sketch::GoalError>(())
 //! ```
 
 use super::SignatureBits;
