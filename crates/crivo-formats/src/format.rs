@@ -108,6 +108,8 @@ pub static FORMATS: &[Format] = &[
     crate::bitcoin::BIP37_FORMAT,
     #[cfg(feature = "bitcoin")]
     crate::bitcoin::BIP158_FORMAT,
+    #[cfg(feature = "parquet")]
+    crate::parquet::FORMAT,
 ];
 
 /// The format with this name.

@@ -44,6 +44,8 @@ pub mod datasketches;
 pub mod dcso;
 #[cfg(feature = "guava")]
 pub mod guava;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 #[cfg(feature = "redis")]
 pub mod redis;
 #[cfg(feature = "spark")]

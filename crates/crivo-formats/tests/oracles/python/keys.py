@@ -5,6 +5,12 @@ import sys
 
 
 def key(key_type, number):
+    if key_type == "int32":
+        return number * 7_919 - 3_000_000
+    if key_type == "int64":
+        return number * 7_919_000_003 - 3_000_000
+    if key_type in ("float", "double"):
+        return number * 0.5 - 100.0
     if key_type == "uint64":
         return number * 0x9E3779B97F4A7C15 % 2**64
     if key_type == "text":
