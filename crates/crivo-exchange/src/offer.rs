@@ -23,7 +23,7 @@ use super::{ExchangeError, ExchangeKey, Id, IdSet};
 use crivo::filter::{FilterSpec, Fuse, FuseOptions, FuseSpec};
 use crivo::hash::reduce;
 use crivo::theory::fuse::Arity;
-use crivo::{KeyHasher, ParameterError};
+use crivo::{BuildError, Digest, KeyHasher, ParameterError};
 
 pub(super) const TAG: u8 = 5;
 
@@ -100,7 +100,10 @@ impl Offer {
     }
 
     fn filter(&self, ids: &[Id]) -> Result<Fuse, ExchangeError> {
-        let digests = ids.iter().map(|id| self.hasher.digest(&id.get())).collect();
+        let mut digests = Vec::new();
+        let bytes = ids.len() * size_of::<Digest>();
+        digests.try_reserve_exact(ids.len()).map_err(|_| BuildError::OutOfMemory { bytes })?;
+        digests.extend(ids.iter().map(|id| self.hasher.digest(&id.get())));
         let options = spec(ids.len() as u64, self.width)?.options(self.hasher);
         Ok(FuseOptions { threads: Some(1), ..options }.build_digests(digests)?)
     }
