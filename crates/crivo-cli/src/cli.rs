@@ -105,7 +105,7 @@ impl Command {
 /// Parses the arguments and runs the command.
 pub(crate) fn run() -> ExitCode {
     let result = match Cli::try_parse() {
-        Ok(cli) => cli.command.run(),
+        Ok(cli) => crivo::check_simd().map_err(Error::new).and_then(|()| cli.command.run()),
         // Help and the version are data like any other.
         Err(help) if !help.use_stderr() => {
             output::print(&help.render().ansi().to_string()).map(|()| Status::Success)

@@ -37,7 +37,7 @@ const TEXT: &str =
 /// A dictionary that knows words only by their digests.
 struct Speller {
     words: Fuse,
-    /// The letters that occur in its words: what a slip can be mended with.
+    /// The letters that occur in its words: what a slip can be corrected with.
     letters: Vec<char>,
 }
 
@@ -75,16 +75,16 @@ impl Speller {
         let letters: Vec<char> = word.chars().collect();
         (0..=letters.len()).flat_map(move |at| {
             let (before, after) = letters.split_at(at);
-            let mended = |middle: &[char], skipped: usize| -> String {
+            let corrected = |middle: &[char], skipped: usize| -> String {
                 before.iter().chain(middle).chain(after.iter().skip(skipped)).collect()
             };
             let mut slips: Vec<String> =
-                self.letters.iter().map(|&letter| mended(&[letter], 0)).collect();
+                self.letters.iter().map(|&letter| corrected(&[letter], 0)).collect();
             if let Some(&first) = after.first() {
-                slips.push(mended(&[], 1));
-                slips.extend(self.letters.iter().map(|&letter| mended(&[letter], 1)));
+                slips.push(corrected(&[], 1));
+                slips.extend(self.letters.iter().map(|&letter| corrected(&[letter], 1)));
                 if let Some(&second) = after.get(1) {
-                    slips.push(mended(&[second, first], 2));
+                    slips.push(corrected(&[second, first], 2));
                 }
             }
             slips
@@ -120,7 +120,7 @@ mod tests {
 
     /// No misspelt word of these passes: the filter is always built alike.
     #[test]
-    fn slips_are_found_and_mended() {
+    fn slips_are_found_and_corrected() {
         let speller = speller();
         let unknown = speller.unknown(TEXT);
         let expected = ["Pleese", "beleive", "recieve", "leter", "tomorow", "adn", "evry"];

@@ -70,7 +70,7 @@ impl Users {
         Ok(writing.commit()?)
     }
 
-    /// Removes a user from the store. The guard goes on saying *perhaps*, until it is built anew.
+    /// Removes a user from the store. The guard goes on saying *perhaps*, until it is built again.
     fn remove(&mut self, name: &str) -> Result<Option<u64>, Box<dyn Error>> {
         let writing = self.store.begin_write()?;
         let removed = writing.open_table(USERS)?.remove(name)?.map(|id| id.value());

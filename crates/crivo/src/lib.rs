@@ -24,6 +24,9 @@
 mod persist;
 mod simd;
 
+#[doc(hidden)]
+pub use simd::check as check_simd;
+
 pub mod codec;
 pub mod filter;
 pub mod hash;

@@ -9,6 +9,8 @@
 
 use std::sync::OnceLock;
 
+use crate::ParameterError;
+
 /// The name of the variable.
 pub(crate) const VARIABLE: &str = "CRIVO_SIMD";
 
@@ -21,6 +23,14 @@ pub(crate) fn forced() -> Option<&'static str> {
             (!value.is_empty()).then_some(value)
         })
         .as_deref()
+}
+
+/// Whether the variable can be obeyed, for programs that would rather not panic.
+///
+/// # Errors
+/// If it names no instructions that this processor has.
+pub fn check() -> Result<(), ParameterError> {
+    Level::choose().map(drop)
 }
 
 /// A set of instructions that this processor has. No other is ever made.
@@ -56,14 +66,20 @@ impl Level {
     /// # Panics
     /// If one is forced that this processor does not have.
     pub(crate) fn best() -> Self {
+        Self::choose().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn choose() -> Result<Self, ParameterError> {
         let all = Self::all();
-        match forced() {
-            None => all[all.len() - 1],
-            Some(forced) => *all.iter().find(|level| level.name() == forced).unwrap_or_else(|| {
-                let names: Vec<&str> = all.iter().map(|level| level.name()).collect();
-                panic!("{} is {forced:?}, but here it must be one of {names:?}", VARIABLE)
-            }),
-        }
+        let Some(forced) = forced() else { return Ok(all[all.len() - 1]) };
+        all.iter().find(|level| level.name() == forced).copied().ok_or_else(|| {
+            let value = format_args!("{forced:?}");
+            ParameterError::new(
+                VARIABLE,
+                value,
+                "instructions that this processor has: scalar, avx2, avx512 or neon",
+            )
+        })
     }
 
     /// What `CRIVO_SIMD` calls it.

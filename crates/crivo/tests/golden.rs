@@ -133,9 +133,9 @@ fn line_for(name: &str, bytes: &[u8]) -> String {
     let filter: AnyFilter = options.from_bytes(bytes).unwrap();
     assert!((0..filter.key_count()).all(|key| filter.contains(&key)), "{name} lost a key");
     check_written(name, bytes, &filter);
-    let yeses = (1_000_000..1_010_000u64).filter(|key| filter.contains(key)).count();
+    let positives = (1_000_000..1_010_000u64).filter(|key| filter.contains(key)).count();
     let (kind, keys) = (filter.kind(), filter.key_count());
-    format!("{name}\t{kind}\t{hash}\t{keys}\t{yeses}")
+    format!("{name}\t{kind}\t{hash}\t{keys}\t{positives}")
 }
 
 #[test]

@@ -216,6 +216,7 @@ fn print_report(report: &JoinReport) {
 
 /// A record in transit: the position of its key, then the record with its line end.
 mod row {
+    use crivo_core::wire::{Reader, put_number};
     use memchr::memmem;
 
     /// Encodes a record into `row`. A key that does not occur in it verbatim, such as one with doubled
@@ -223,8 +224,8 @@ mod row {
     pub(super) fn write(row: &mut Vec<u8>, key: &[u8], record: &[u8]) {
         row.clear();
         let start = memmem::find(record, key);
-        put(row, start.map_or(0, |start| start + 1));
-        put(row, key.len());
+        put_number(row, start.map_or(0, |start| start as u64 + 1));
+        put_number(row, key.len() as u64);
         if start.is_none() {
             row.extend_from_slice(key);
         }
@@ -237,34 +238,14 @@ mod row {
 
     /// Decodes the key and the record.
     pub(super) fn read(row: &[u8]) -> Option<(&[u8], &[u8])> {
-        let (start, rest) = take(row)?;
-        let (length, rest) = take(rest)?;
+        let mut reader = Reader::new(row);
+        let start = usize::try_from(reader.number().ok()?).ok()?;
+        let length = usize::try_from(reader.number().ok()?).ok()?;
+        let rest = reader.rest();
         match start.checked_sub(1) {
             None => rest.split_at_checked(length),
             Some(start) => Some((rest.get(start..start.checked_add(length)?)?, rest)),
         }
-    }
-
-    /// Appends a LEB128 number: seven bits per byte, lowest first; the top bit means that more follow.
-    fn put(row: &mut Vec<u8>, mut number: usize) {
-        while number >= 0x80 {
-            row.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        row.push(number as u8);
-    }
-
-    fn take(mut row: &[u8]) -> Option<(usize, &[u8])> {
-        let mut number = 0usize;
-        for shift in (0..usize::BITS - 7).step_by(7) {
-            let (&byte, rest) = row.split_first()?;
-            row = rest;
-            number |= usize::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some((number, row));
-            }
-        }
-        None
     }
 
     #[cfg(test)]

@@ -64,6 +64,12 @@ impl SizeArgs {
         let bits =
             |row: &SizeRow| row.plan.as_ref().map_or(f64::INFINITY, |plan| plan.bits_per_key);
         rows.sort_by(|a, b| bits(a).total_cmp(&bits(b)));
+        // What is impossible for every kind is a mistake in the arguments.
+        if rows.iter().all(|row| row.plan.is_none())
+            && let Some(reason) = rows.iter().find_map(|row| row.impossible.as_ref())
+        {
+            return Err(Error::new(format_args!("no filter can do that: {reason}")));
+        }
         let choices = Recommendations {
             keys_come_one_by_one: choose(&needs).ok().map(Recommendation::of),
             all_keys_at_once: choose(&Needs { all_keys_at_once: true, ..needs })

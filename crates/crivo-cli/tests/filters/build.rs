@@ -149,7 +149,6 @@ fn a_size_that_is_too_small_causes_a_warning() {
     let dir = TestDir::new();
     dir.numbers("keys", 0..10_000);
     for (arguments, message) in [
-        ("--size 10", "10 bytes are too little for 10,000 keys: the false-positive rate is 100%"),
         ("--size 3kB", "3.00 kB are too little for 10,000 keys: the false-positive rate is 3"),
         ("--size 3kB --kind counting", "raise --size"),
         (
@@ -161,6 +160,8 @@ fn a_size_that_is_too_small_causes_a_warning() {
         assert!(finished.err.contains("warning") && finished.err.contains(message), "{finished:?}");
     }
     assert!(!dir.ok("build -o f --size 12kB keys").err.contains("warning"));
+    // A filter that takes every key for a member is none.
+    dir.fails("build -o g --size 10 keys", &["10 bytes are too little", "10,000 keys"]);
 }
 
 #[test]

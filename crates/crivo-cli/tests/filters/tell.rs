@@ -123,9 +123,13 @@ fn the_recommendation_is_a_row_of_the_table() {
 fn extreme_sizes_are_found_or_refused() {
     let dir = TestDir::new();
     dir.ok("size --keys 1000G --fpr 1%");
-    dir.ok("size --keys 1000G --fpr 1e-7 --json");
-    let finished = dir.ok("size --keys 1M --fpr 1e-300");
-    assert!(finished.out.contains("because digests have only 64 bits"), "{}", finished.out);
+    dir.ok("size --keys 1000G --fpr 1e-6 --json");
+    dir.fails("size --keys 1000G --fpr 1e-7 --json", &["at least n/2^63 for n keys"]);
+    dir.fails(
+        "size --keys 1M --fpr 1e-300",
+        &["no filter can do that", "because digests have only 64 bits"],
+    );
+    dir.fails("build --keys 1M --fpr 1e-300 -o f", &["because digests have only 64 bits"]);
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl Seek for SpoolReader {
     }
 }
 
-/// SpilledEntries of `WORDS` words each, partitioned into [`PARTITIONS`] files.
+/// Entries of `WORDS` words each, partitioned into [`PARTITIONS`] files.
 ///
 /// ```
 /// use crivo_core::spill::{PARTITIONS, Partitions, SpillError};

@@ -4,7 +4,9 @@ use super::Experiment;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
+use crate::plot::{
+    Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, points, thousands,
+};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::sim::admission::comparison::{AdmissionPlan, AdmissionRow as Row, compare};
 use crate::sim::admission::trace::TracePlan;
@@ -257,8 +259,8 @@ fn hit_figure(data: &Dataset, rows: &[Row]) -> Result<Figure, StudyError> {
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("cache size relative to all objects").with_format(Format::Percent),
-            y: Axis::from_zero("hit ratio").with_format(Format::Percent),
+            x: Axis::logarithmic("cache size relative to all objects").with_format(TickFormat::Percent),
+            y: Axis::from_zero("hit ratio").with_format(TickFormat::Percent),
             series: series(rows, Row::hit_ratio, |row| row.hit_theory),
         })],
         table: Some(table),
@@ -338,8 +340,8 @@ fn write_figure(rows: &[Row]) -> Figure {
             .to_string(),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("cache size relative to all objects").with_format(Format::Percent),
-            y: Axis::from_zero("bytes written over bytes requested").with_format(Format::Percent),
+            x: Axis::logarithmic("cache size relative to all objects").with_format(TickFormat::Percent),
+            y: Axis::from_zero("bytes written over bytes requested").with_format(TickFormat::Percent),
             series: series(rows, Row::write_ratio, Row::write_theory),
         })],
         table: Some(table),

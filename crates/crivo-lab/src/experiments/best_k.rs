@@ -16,7 +16,9 @@ use super::fpr::{
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
+use crate::plot::{
+    Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, points, thousands,
+};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, PointEstimate, trials_to_separate};
 
@@ -208,7 +210,7 @@ fn separation_figure(
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("queries to both filters"),
-            y: Axis::linear("FPR at k = 5 minus FPR at k = 6").with_format(Format::Percent),
+            y: Axis::linear("FPR at k = 5 minus FPR at k = 6").with_format(TickFormat::Percent),
             series: vec![
                 Series::dashed("no difference", Hue::Limit, [(near, 0.0), (far, 0.0)]),
                 Series::line("theory", Hue::Theory, [(near, five - six), (far, five - six)]),

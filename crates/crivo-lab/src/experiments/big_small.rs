@@ -14,7 +14,7 @@ use super::fpr::count_false_positives;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{
     CONFIDENCE, FALSE_ALARM, PointEstimate, proportion, proportion_of_samples,
@@ -231,7 +231,7 @@ fn figure(runs: &[FilterRun]) -> Result<Figure, StudyError> {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::categories("keys in the filter", names),
-            y: Axis::from_zero("false-positive rate").with_format(Format::Percent),
+            y: Axis::from_zero("false-positive rate").with_format(TickFormat::Percent),
             series: vec![
                 Series::dashed("requested", Hue::Limit, ends),
                 Series::new(

@@ -14,7 +14,7 @@ use super::fpr::{ObservedFpr, contradictions, describe_test, finding};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, proportion};
 
@@ -212,7 +212,7 @@ fn birthday_figure(birthdays: &[Birthday]) -> Result<Figure, StudyError> {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("n, keys"),
-            y: Axis::from_zero("tables with a collision").with_format(Format::Percent),
+            y: Axis::from_zero("tables with a collision").with_format(TickFormat::Percent),
             series: vec![
                 Series::line("theory: birthday bound", Hue::Theory, theory),
                 Series::dots("observed", Hue::Counting, observed),
@@ -375,7 +375,7 @@ fn fpr_figure(data: &Dataset, rates: &[ObservedFpr]) -> Result<Figure, StudyErro
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::linear("l, bits of hash"),
-            y: Axis::logarithmic("false-positive rate").with_format(Format::Percent),
+            y: Axis::logarithmic("false-positive rate").with_format(TickFormat::Percent),
             series: vec![
                 Series::line(
                     "theory for n stored keys",

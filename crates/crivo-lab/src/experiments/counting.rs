@@ -9,7 +9,7 @@ use super::Experiment;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::quality::ChiSquare;
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, proportion, proportion_of_samples};
@@ -303,7 +303,7 @@ fn overflow_figure(overflows: &[Overflow]) -> Result<Figure, StudyError> {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::linear("load, increments per counter"),
-            y: Axis::from_zero("filters with an overflow").with_format(Format::Percent),
+            y: Axis::from_zero("filters with an overflow").with_format(TickFormat::Percent),
             series: vec![
                 Series::dashed(
                     "bound of Fan et al.",
@@ -372,7 +372,7 @@ fn excess_figure(excess: &[Excess]) -> Result<Figure, StudyError> {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::linear("counters per key"),
-            y: Axis::logarithmic("keys counted too high").with_format(Format::Percent),
+            y: Axis::logarithmic("keys counted too high").with_format(TickFormat::Percent),
             series: vec![
                 Series::line("theory: the false-positive rate", Hue::Theory, excess.iter().map(|each| (each.bits_per_key, each.theory))),
                 Series::dots("observed", Hue::Counting, observed),

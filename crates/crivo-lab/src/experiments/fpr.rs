@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::StudyError;
 use crate::context::Context;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat};
 use crate::random::RandomStrings;
 use crate::section::Finding;
 use crate::seeded::SeededBloom;
@@ -155,7 +155,7 @@ pub(super) fn panels(
         Panel::Chart(Chart {
             title: "FPR".to_string(),
             x: Axis::linear(x),
-            y: Axis::logarithmic("false-positive rate").with_format(Format::Percent),
+            y: Axis::logarithmic("false-positive rate").with_format(TickFormat::Percent),
             series: vec![Series::line(label, Hue::Theory, theory), a, b],
         }),
         Panel::Chart(Chart {

@@ -8,7 +8,9 @@ use super::Experiment;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, points, thousands};
+use crate::plot::{
+    Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, points, thousands,
+};
 use crate::section::{Figure, Finding, Section, Source, Table, Verdict};
 use crate::sim::similarity::{
     CandidateRate, EstimateAccuracy, PairPlan, candidate_rates, estimate_accuracy,
@@ -187,7 +189,7 @@ fn candidate_figure(rates: &[CandidateRate], curves: &[Curve]) -> Result<Figure,
         panels.push(Panel::Chart(Chart {
             title: format!("{}, {bands} bands of {rows}", form.name()),
             x: Axis::from_zero("similarity"),
-            y: Axis::from_zero("pairs that become candidates").with_format(Format::Percent),
+            y: Axis::from_zero("pairs that become candidates").with_format(TickFormat::Percent),
             series: vec![
                 Series::line(
                     "theory",

@@ -10,7 +10,7 @@ pub struct Axis {
     /// Linear or logarithmic.
     pub scaling: Scaling,
     /// The format of ticks.
-    pub format: Format,
+    pub format: TickFormat,
     /// Whether a linear axis includes 0.
     pub from_zero: bool,
     /// Names in place of numbers, at 0, 1, 2…
@@ -28,7 +28,7 @@ pub enum Scaling {
 
 /// The format of the numbers of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum TickFormat {
     /// As they are.
     Plain,
     /// As percentages.
@@ -43,7 +43,7 @@ impl Axis {
         Self {
             label: label.into(),
             scaling: Scaling::Linear,
-            format: Format::Plain,
+            format: TickFormat::Plain,
             from_zero: false,
             categories: Vec::new(),
         }
@@ -65,7 +65,7 @@ impl Axis {
     }
 
     /// The same axis with another number format.
-    pub fn with_format(self, format: Format) -> Self {
+    pub fn with_format(self, format: TickFormat) -> Self {
         Self { format, ..self }
     }
 
@@ -115,9 +115,9 @@ impl Axis {
 
     fn text(&self, value: f64) -> String {
         match self.format {
-            Format::Plain => plain(value),
-            Format::Percent => format!("{}%", plain(100.0 * value)),
-            Format::Ratio => format!("{}×", plain(value)),
+            TickFormat::Plain => plain(value),
+            TickFormat::Percent => format!("{}%", plain(100.0 * value)),
+            TickFormat::Ratio => format!("{}×", plain(value)),
         }
     }
 }
@@ -217,7 +217,7 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(texts(&Axis::from_zero("x"), &[0.0, 9.7]), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(texts(&Axis::linear("x"), &[1.0, 15.0]), ["2", "4", "6", "8", "10", "12", "14"]);
-        let fpr = Axis::logarithmic("fpr").with_format(Format::Percent);
+        let fpr = Axis::logarithmic("fpr").with_format(TickFormat::Percent);
         assert_eq!(texts(&fpr, &[0.0001, 0.1]), ["0.01%", "0.1%", "1%", "10%"]);
         let axis = Axis::logarithmic("n");
         assert_eq!(texts(&axis, &[1e4, 1e7]), ["10⁴", "10⁵", "10⁶", "10⁷"]);

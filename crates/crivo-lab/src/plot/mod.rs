@@ -13,7 +13,7 @@ mod sheet;
 mod svg;
 mod theme;
 
-pub use axis::{Axis, Format, Scaling};
+pub use axis::{Axis, Scaling, TickFormat};
 pub use heat::HeatMap;
 pub use map::Map;
 pub(crate) use number::{decimal, percent, points, thousands};

@@ -8,7 +8,7 @@ use crivo_core::check::check_positive;
 const PROBES: usize = 4;
 
 /// The maximum count.
-const GREATEST: u64 = 15;
+const MAX_COUNT: u64 = 15;
 
 /// Sixteen counters in a word.
 const PER_WORD: u64 = 16;
@@ -84,10 +84,10 @@ impl AgeingSketch {
     pub fn observe_digest(&mut self, key: Digest) -> u8 {
         let places = self.places(key);
         let least = self.least(&places);
-        if least < GREATEST {
+        if least < MAX_COUNT {
             for (word, shift) in places {
                 // Places may coincide: one that has been raised is no longer the lowest.
-                if self.words[word] >> shift & GREATEST == least {
+                if self.words[word] >> shift & MAX_COUNT == least {
                     self.words[word] += 1 << shift;
                 }
             }
@@ -144,7 +144,7 @@ impl AgeingSketch {
     }
 
     fn least(&self, places: &[(usize, u64); PROBES]) -> u64 {
-        places.iter().map(|&(word, shift)| self.words[word] >> shift & GREATEST).min().unwrap_or(0)
+        places.iter().map(|&(word, shift)| self.words[word] >> shift & MAX_COUNT).min().unwrap_or(0)
     }
 }
 

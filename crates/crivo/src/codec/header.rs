@@ -25,7 +25,7 @@ const COMMON: usize = 48;
 const ALIGNMENT: usize = 64;
 
 /// The shortest header of any version, with its padding.
-const SHORTEST: usize = ALIGNMENT;
+const MIN_LENGTH: usize = ALIGNMENT;
 
 /// How many bytes of a longer header are read at first; then as many as have arrived.
 const FIRST_PIECE: usize = 1 << 12;
@@ -63,15 +63,15 @@ impl Dimensions {
         (self.checked() + 8).next_multiple_of(ALIGNMENT)
     }
 
-    /// The dimensions of the header that begins with these bytes: [`SHORTEST`], or fewer where the
+    /// The dimensions of the header that begins with these bytes: [`MIN_LENGTH`], or fewer where the
     /// input ends.
     fn of(bytes: &[u8]) -> Result<Self, DecodeError> {
         let shared = bytes.len().min(MAGIC.len());
         if bytes[..shared] != MAGIC[..shared] {
             return Err(DecodeError::NotCrivo);
         }
-        if bytes.len() < SHORTEST {
-            return Err(truncated(SHORTEST as u64, bytes.len() as u64));
+        if bytes.len() < MIN_LENGTH {
+            return Err(truncated(MIN_LENGTH as u64, bytes.len() as u64));
         }
         // The version first: it decides what everything behind it means.
         let version = u16::from_le_bytes([bytes[8], bytes[9]]);
@@ -210,7 +210,7 @@ impl Header {
 
     /// Reads the header, with its padding: the source then stands at the payload.
     pub(super) fn read<S: Source>(source: &mut S) -> Result<Self, S::Error> {
-        let mut bytes = vec![0; SHORTEST];
+        let mut bytes = vec![0; MIN_LENGTH];
         let found = source.fill(&mut bytes)?;
         let dimensions = Dimensions::of(&bytes[..found])?;
         let length = dimensions.length();

@@ -20,7 +20,8 @@ use serde_core::{Deserialize, Serialize};
 use super::{LoadOptions, Persist, to_bytes};
 use crate::filter::for_each_kind;
 
-/// Serialises a filter as its bytes.
+/// Serialises a filter as its bytes. Those of a filter with a secret key do not contain the key, and are
+/// read by [`LoadOptions`] with the key, not by [`deserialize`].
 ///
 /// # Errors
 /// Those of the serialiser.
@@ -31,7 +32,7 @@ pub fn serialize<F: Persist, S: Serializer>(filter: &F, serializer: S) -> Result
 /// Reads a filter from its bytes, with all checks of a file.
 ///
 /// # Errors
-/// Those of the deserialiser, and if the bytes are not such a filter.
+/// Those of the deserialiser, and if the bytes are not such a filter, or need a secret key.
 pub fn deserialize<'de, F: Persist, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
     deserializer.deserialize_bytes(FilterBytes(PhantomData))
 }

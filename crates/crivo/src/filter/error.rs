@@ -76,15 +76,26 @@ impl Incompatible {
     ///
     /// An error if the keys were made in different ways, or there is too much text.
     pub(crate) fn merged_metadata(ours: &Metadata, theirs: &Metadata) -> Result<Metadata, Self> {
+        Self::unless_same_keys(ours, theirs)?;
+        ours.merged(theirs).map_err(|_| {
+            let size = |metadata: &Metadata| format!("{} bytes", metadata.size_in_bytes());
+            let together = format!("{}, too much for a file with both", size(theirs));
+            Self::new("metadata", size(ours), together)
+        })
+    }
+
+    /// An error if the metadata say that the same key has other bytes in the one than in the other.
+    pub(crate) fn unless_same_keys(ours: &Metadata, theirs: &Metadata) -> Result<(), Self> {
         let encoding =
             |metadata: &Metadata| metadata.get(Metadata::KEY_ENCODING).map(str::to_owned);
         if let (Some(ours), Some(theirs)) = (encoding(ours), encoding(theirs)) {
             Self::unless_equal(Metadata::KEY_ENCODING, ours, theirs)?;
         }
-        ours.merged(theirs).map_err(|_| {
-            let size = |metadata: &Metadata| format!("{} bytes", metadata.size_in_bytes());
-            Self::new("metadata", size(ours), size(theirs))
-        })
+        for (name, default) in Metadata::KEY_CHANGES {
+            let value = |metadata: &Metadata| metadata.get(name).unwrap_or(default).to_owned();
+            Self::unless_equal(name, value(ours), value(theirs))?;
+        }
+        Ok(())
     }
 
     /// An error unless the two values are equal.

@@ -158,6 +158,11 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     ) -> Result<Self::Filter, SpecError>;
 }
 
+/// A specification for an amount of memory, if it does not take every key for a member.
+pub(super) fn unless_useless<S: FilterSpec>(spec: S, memory: Bytes) -> Result<S, ParameterError> {
+    if spec.fpr_when_full() < 1.0 { Ok(spec) } else { Err(memory.too_few()) }
+}
+
 /// [`FilterSpec::build_from`] for kinds that take keys one by one.
 pub(super) fn build_one_by_one<S: FilterSpec<Filter: DynamicFilter>>(
     spec: &S,
@@ -184,18 +189,23 @@ fn max_keys<S>(
     // No filter takes fewer bits than the information it holds.
     let most = (bits as f64 / limits::fixed_set(fpr.min(MAX_STRUCTURE_FPR))?) as u64;
     // Sizes are nearly proportional to the keys: each guess is much better than the one before.
-    let mut guess = most.max(1);
-    for _ in 0..4 {
+    let (mut guess, mut change) = (most.max(1), most);
+    for _ in 0..8 {
         // Beyond what digests allow there is no filter at all.
         let Ok(spec) = for_keys(guess) else {
             guess = (guess / 1024).max(1);
             continue;
         };
         let share = bits as f64 / size_in_bits(&spec) as f64;
-        guess = ((guess as f64 * share) as u64).clamp(1, most.max(1));
+        let better = ((guess as f64 * share) as u64).clamp(1, most.max(1));
+        (change, guess) = (guess.abs_diff(better), better);
+        if change <= 1 {
+            break;
+        }
     }
     let does_not_fit = |keys| for_keys(keys).map_or(true, |spec| size_in_bits(&spec) > bits);
-    let too_many = least_by_steps(guess, guess >> 20, most.saturating_add(2), does_not_fit);
+    let too_many =
+        least_by_steps(guess, change.min(guess >> 20), most.saturating_add(2), does_not_fit);
     for_keys(too_many.unwrap_or(most).saturating_sub(1).max(1))
 }
 

@@ -12,7 +12,7 @@ const INLINE: usize = 56;
 /// Each part is its length (unsigned LEB128: seven bits to a byte, the lowest first, the high bit
 /// set in all bytes but the last) and its bytes. So `("ab", "c")` and `("a", "bc")` are two keys. A
 /// tuple of 2 to 8 keys has the same bytes; this builder is for a number of parts that is known
-/// only at run time.
+/// only at run time. A key of a single part is that part, without a length.
 ///
 /// ```
 /// use crivo::KeyHasher;
@@ -35,13 +35,16 @@ pub struct CompositeKey {
     length: usize,
     /// The whole key, once it has become too long for `inline`.
     heap: Vec<u8>,
+    parts: usize,
+    /// The bytes of the first part's length.
+    first_head: usize,
 }
 
 impl CompositeKey {
     /// A key without parts.
     #[inline]
     pub const fn new() -> Self {
-        Self { inline: [0; INLINE], length: 0, heap: Vec::new() }
+        Self { inline: [0; INLINE], length: 0, heap: Vec::new(), parts: 0, first_head: 0 }
     }
 
     /// Appends a part.
@@ -49,14 +52,25 @@ impl CompositeKey {
     pub fn push<K: Key + ?Sized>(&mut self, part: &K) -> &mut Self {
         part.with_bytes(|bytes| {
             write_length(bytes.len(), |byte| self.append(&[byte]));
+            if self.parts == 0 {
+                self.first_head = self.encoded().len();
+            }
             self.append(bytes);
+            self.parts += 1;
         });
         self
     }
 
-    /// The bytes of all parts, each behind its length.
+    /// The bytes of all parts, each behind its length, or of the only part.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
+        let head = if self.parts == 1 { self.first_head } else { 0 };
+        &self.encoded()[head..]
+    }
+
+    /// The bytes of all parts, each behind its length.
+    #[inline]
+    fn encoded(&self) -> &[u8] {
         if self.heap.is_empty() { &self.inline[..self.length] } else { &self.heap }
     }
 
@@ -65,6 +79,7 @@ impl CompositeKey {
     pub fn clear(&mut self) {
         self.length = 0;
         self.heap.clear();
+        self.parts = 0;
     }
 
     #[inline]
@@ -152,8 +167,10 @@ mod tests {
         {
             let mut key = CompositeKey::new();
             key.push(&vec![7; length]);
+            assert_eq!(key.as_bytes(), vec![7; length]);
+            key.push("");
             assert_eq!(key.as_bytes()[..expected.len()], *expected);
-            assert_eq!(key.as_bytes().len(), expected.len() + length);
+            assert_eq!(key.as_bytes().len(), expected.len() + length + 1);
         }
     }
 
@@ -169,6 +186,9 @@ mod tests {
             for part in &parts {
                 key.push(part);
                 put_bytes(&mut bytes, part);
+            }
+            if let [only] = &parts[..] {
+                bytes.clone_from(only);
             }
             prop_assert_eq!(key.as_bytes(), &bytes);
         }

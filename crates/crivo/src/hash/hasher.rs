@@ -409,23 +409,22 @@ impl fmt::Display for HashIdentity {
 }
 
 /// The secret key given is not the one that the digests were made with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.reason())]
 #[non_exhaustive]
 pub struct WrongKey {
     /// The family that the identity names.
     pub family: Family,
 }
 
-impl fmt::Display for WrongKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl WrongKey {
+    fn reason(&self) -> String {
         match self.family {
-            Family::Sip24 => f.write_str("the secret key is not the one this was made with"),
-            other => write!(f, "this was made with {other}, which takes no secret key"),
+            Family::Sip24 => "the secret key is not the one this was made with".to_owned(),
+            other => format!("this was made with {other}, which takes no secret key"),
         }
     }
 }
-
-impl std::error::Error for WrongKey {}
 
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,10 @@ impl Metadata {
     /// docs/format.md has the list. Filters that differ in it cannot be merged.
     pub const KEY_ENCODING: &'static str = "key-encoding";
 
+    /// Entries that say how keys were changed before they were hashed, and what no entry means.
+    pub(crate) const KEY_CHANGES: [(&'static str, &'static str); 3] =
+        [("ignore-case", "false"), ("trim", "false"), ("cr", "strip")];
+
     /// The size of all entries, [as they are written](Self::size_in_bytes), is at most this.
     pub const MAX_BYTES: usize = 65_536;
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean_interval};
 
@@ -226,7 +226,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
     let chart = |title: String, series: Vec<Series>| {
         Panel::Chart(Chart {
             title,
-            x: Axis::linear("load").with_format(Format::Percent),
+            x: Axis::linear("load").with_format(TickFormat::Percent),
             y: Axis::logarithmic("entries moved, mean"),
             series,
         })

@@ -7,7 +7,7 @@ use super::subjects::{BASELINE, KINDS, Subject};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::timing::{
@@ -118,7 +118,7 @@ fn theory() -> Panel {
     };
     Panel::Chart(Chart {
         title: "theory: slots inspected for an absent key".to_string(),
-        x: Axis::linear("load").with_format(Format::Percent),
+        x: Axis::linear("load").with_format(TickFormat::Percent),
         y: Axis::logarithmic("slots"),
         series: vec![
             curve("chaining", |load| load),
@@ -149,8 +149,8 @@ pub(super) fn figure(data: &Dataset, all: &[Sample]) -> Result<Figure, StudyErro
         }
         panels.push(Panel::Chart(Chart {
             title: title.to_string(),
-            x: Axis::linear("load").with_format(Format::Percent),
-            y: Axis::logarithmic("time over hashbrown’s").with_format(Format::Ratio),
+            x: Axis::linear("load").with_format(TickFormat::Percent),
+            y: Axis::logarithmic("time over hashbrown’s").with_format(TickFormat::Ratio),
             series,
         }));
     }

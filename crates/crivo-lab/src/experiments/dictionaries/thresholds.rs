@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, percent, points, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, percent, points, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean_interval};
 
@@ -190,7 +190,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("slots"),
-            y: Axis::linear("load at first failure").with_format(Format::Percent),
+            y: Axis::linear("load at first failure").with_format(TickFormat::Percent),
             series,
         })],
         table: Some(table),

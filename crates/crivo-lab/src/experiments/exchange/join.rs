@@ -9,7 +9,7 @@ use super::failed;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, PointEstimate, mean, mean_interval};
 
@@ -202,8 +202,8 @@ fn panel(groups: &[JoinGroup<'_>], shape: JoinShape) -> Panel {
     let own = || groups.iter().filter(|group| group.shape.title == shape.title);
     Panel::Chart(Chart {
         title: shape.title.to_string(),
-        x: Axis::logarithmic("selectivity").with_format(Format::Percent),
-        y: Axis::logarithmic("bytes relative to all rows").with_format(Format::Percent),
+        x: Axis::logarithmic("selectivity").with_format(TickFormat::Percent),
+        y: Axis::logarithmic("bytes relative to all rows").with_format(TickFormat::Percent),
         series: vec![
             Series::dashed(
                 "everything",

@@ -7,7 +7,7 @@ use super::{failed, fresh_key};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, mean, mean_interval};
 
@@ -301,7 +301,7 @@ pub(super) fn cost_figure(rows: &[Exchanged]) -> Figure {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("difference relative to the set’s size")
-                .with_format(Format::Percent),
+                .with_format(TickFormat::Percent),
             y: Axis::logarithmic("bytes without the differing items, per item of a set"),
             series,
         })],
@@ -376,8 +376,8 @@ pub(super) fn choice_figure(rows: &[Exchanged]) -> Figure {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("difference relative to the set’s size")
-                .with_format(Format::Percent),
-            y: Axis::linear("bytes relative to the best protocol").with_format(Format::Ratio),
+                .with_format(TickFormat::Percent),
+            y: Axis::linear("bytes relative to the best protocol").with_format(TickFormat::Ratio),
             series: vec![
                 Series::dashed(
                     "goal of the planner",

@@ -10,7 +10,7 @@ use super::subjects::{BLOOM, CUCKOO};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, proportion};
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons, suffices};
@@ -154,8 +154,8 @@ pub(super) fn smaller(data: &Dataset) -> Result<Figure, StudyError> {
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("observed false-positive rate").with_format(Format::Percent),
-            y: Axis::linear("cuckoo bits over Bloom bits").with_format(Format::Ratio),
+            x: Axis::logarithmic("observed false-positive rate").with_format(TickFormat::Percent),
+            y: Axis::linear("cuckoo bits over Bloom bits").with_format(TickFormat::Ratio),
             series: vec![
                 Series::dashed("equal", Hue::Limit, [(1e-4, 1.0), (0.3, 1.0)]),
                 Series::line("theory: plain buckets", Hue::Theory, curve(3.0)),
@@ -245,7 +245,7 @@ pub(super) fn faster(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("keys in the filter"),
-            y: Axis::from_zero("cuckoo time over Bloom time").with_format(Format::Ratio),
+            y: Axis::from_zero("cuckoo time over Bloom time").with_format(TickFormat::Ratio),
             series,
         })],
         table: Some(table),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM, PointEstimate, normal_interval};
 use crate::timing::{Clock, Contender, Phase, Sample, Samples, interleave};
@@ -164,7 +164,7 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         panels: vec![
             Panel::Chart(Chart {
                 title: "probes of an absent key".to_string(),
-                x: Axis::linear("fill ratio").with_format(Format::Percent),
+                x: Axis::linear("fill ratio").with_format(TickFormat::Percent),
                 y: Axis::from_zero("probes"),
                 series: vec![
                     Series::line("theory", Hue::Theory, curve?),
@@ -177,8 +177,8 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
             }),
             Panel::Chart(Chart {
                 title: "rejection time".to_string(),
-                x: Axis::linear("fill ratio").with_format(Format::Percent),
-                y: Axis::from_zero("time over Bloom’s at lowest fill ratio").with_format(Format::Ratio),
+                x: Axis::linear("fill ratio").with_format(TickFormat::Percent),
+                y: Axis::from_zero("time over Bloom’s at lowest fill ratio").with_format(TickFormat::Ratio),
                 series: vec![
                     Series::trace(BLOOM, Hue::Bloom, times(BLOOM)),
                     Series::trace(BLOCKED, Hue::Blocked, times(BLOCKED)),

@@ -9,7 +9,7 @@ use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
 use crate::plot::{
-    Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
+    Axis, Chart, Hue, Look, Panel, Point, Series, TickFormat, decimal, percent, thousands,
 };
 use crate::section::{Figure, Table, Verdict};
 
@@ -155,7 +155,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::logarithmic("observed false-positive rate").with_format(Format::Percent),
+            x: Axis::logarithmic("observed false-positive rate").with_format(TickFormat::Percent),
             y: Axis::logarithmic("bits per key"),
             series,
         })],

@@ -6,7 +6,7 @@ use super::subjects::{self, BLOOM};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Panel, Series, decimal, thousands};
+use crate::plot::{Axis, Chart, Panel, Series, TickFormat, decimal, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::timing::{
@@ -106,7 +106,7 @@ pub(super) fn figure(data: &Dataset, samples: &[Sample]) -> Result<Figure, Study
         panels.push(Panel::Chart(Chart {
             title: title.to_string(),
             x: Axis::logarithmic("keys in the filter"),
-            y: Axis::logarithmic("time over Bloom’s").with_format(Format::Ratio),
+            y: Axis::logarithmic("time over Bloom’s").with_format(TickFormat::Ratio),
             series,
         }));
     }

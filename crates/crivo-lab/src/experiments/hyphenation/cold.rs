@@ -12,7 +12,7 @@ use super::{NO_FILTER, label, name};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
 use crate::timing::{
@@ -130,7 +130,7 @@ pub(super) fn figure(data: &Dataset) -> Result<Figure, StudyError> {
         Panel::Chart(Chart {
             title: title.to_string(),
             x: Axis::categories("", names.to_vec()),
-            y: Axis::logarithmic("time over no filter, warm").with_format(Format::Ratio),
+            y: Axis::logarithmic("time over no filter, warm").with_format(TickFormat::Ratio),
             series: vec![
                 Series::dashed(baseline.clone(), Hue::Limit, [(-0.4, 1.0), (3.4, 1.0)]),
                 Series::dots("file in the page cache", Hue::Cuckoo, points(WARM, -0.1)),

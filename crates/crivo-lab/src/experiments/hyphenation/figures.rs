@@ -11,7 +11,7 @@ use super::{
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::plot::{
-    Axis, Chart, Format, Hue, Look, Panel, Point, Series, decimal, percent, thousands,
+    Axis, Chart, Hue, Look, Panel, Point, Series, TickFormat, decimal, percent, thousands,
 };
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{
@@ -144,8 +144,8 @@ pub(super) fn construction(data: &Dataset, samples: &[Sample]) -> Result<Figure,
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::linear("ε").with_format(Format::Percent),
-            y: Axis::from_zero("time over Bloom at 1%").with_format(Format::Ratio),
+            x: Axis::linear("ε").with_format(TickFormat::Percent),
+            y: Axis::from_zero("time over Bloom at 1%").with_format(TickFormat::Ratio),
             series,
         })],
         table: Some(table),
@@ -260,14 +260,14 @@ pub(super) fn whole_list(
         panels: vec![
             Panel::Chart(Chart {
                 title: "exceptions in redb, warm".to_string(),
-                x: Axis::linear("ε").with_format(Format::Percent),
-                y: Axis::logarithmic("time over no filter").with_format(Format::Ratio),
+                x: Axis::linear("ε").with_format(TickFormat::Percent),
+                y: Axis::logarithmic("time over no filter").with_format(TickFormat::Ratio),
                 series: stored,
             }),
             Panel::Chart(Chart {
                 title: "exceptions in memory".to_string(),
-                x: Axis::linear("ε").with_format(Format::Percent),
-                y: Axis::logarithmic("time over no filter").with_format(Format::Ratio),
+                x: Axis::linear("ε").with_format(TickFormat::Percent),
+                y: Axis::logarithmic("time over no filter").with_format(TickFormat::Ratio),
                 series: memory,
             }),
         ],
@@ -339,8 +339,8 @@ pub(super) fn observed_fpr(data: &Dataset, guarded: &[Guarded]) -> Result<Figure
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::linear("requested ε").with_format(Format::Percent),
-            y: Axis::from_zero("observed false-positive rate").with_format(Format::Percent),
+            x: Axis::linear("requested ε").with_format(TickFormat::Percent),
+            y: Axis::from_zero("observed false-positive rate").with_format(TickFormat::Percent),
             series,
         })],
         table: Some(table),
@@ -430,7 +430,7 @@ pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::linear("requested ε").with_format(Format::Percent),
+            x: Axis::linear("requested ε").with_format(TickFormat::Percent),
             y: Axis::from_zero("bits per exception"),
             series,
         })],

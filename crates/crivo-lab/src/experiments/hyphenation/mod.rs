@@ -91,7 +91,7 @@ struct Guarded {
     store: String,
     exceptions: u64,
     bits: u64,
-    /// WordList of the list that were looked up.
+    /// Words of the list that were looked up.
     lookups: u64,
     rejections: u64,
     found: u64,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::StudyError;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, PointEstimate};
 use crate::timing::{Comparison, Sample, Samples, corrected, describe_comparisons};
@@ -167,14 +167,14 @@ pub(super) fn figure(
         panels: vec![
             Panel::Chart(Chart {
                 title: "break-even".to_string(),
-                x: Axis::linear("ε").with_format(Format::Percent),
+                x: Axis::linear("ε").with_format(TickFormat::Percent),
                 y: Axis::logarithmic("cost of a lookup, ns"),
                 series,
             }),
             Panel::Chart(Chart {
                 title: "time with a Bloom filter at 1% over time without".to_string(),
                 x: Axis::logarithmic("cost of a lookup, ns"),
-                y: Axis::logarithmic("time with filter over time without").with_format(Format::Ratio),
+                y: Axis::logarithmic("time with filter over time without").with_format(TickFormat::Ratio),
                 series: vec![
                     Series::dashed("equal", Hue::Limit, [(3.0, 1.0), (30_000.0, 1.0)]),
                     Series::line("model", Hue::Theory, model),

@@ -6,12 +6,12 @@ use super::pay::Costs;
 use super::{FOLDED, Guarded, LIST_STORED, NO_FILTER, PERCENTS, name};
 use crate::StudyError;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::PointEstimate;
 use crate::timing::{Sample, Samples};
 
-/// WordList of the Norwegian list over which the published times were taken.
+/// Words of the Norwegian list over which the published times were taken.
 const WORDS: f64 = 143_177.0;
 
 /// Milliseconds for the whole list, mean and half width of the 95% interval over 30 runs, for
@@ -106,7 +106,7 @@ pub(super) fn figure(
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
-            x: Axis::linear("ε").with_format(Format::Percent),
+            x: Axis::linear("ε").with_format(TickFormat::Percent),
             y: Axis::logarithmic("microseconds per word"),
             series,
         })],

@@ -4,7 +4,7 @@ use super::mean_of;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::sim::routing::area::{AreaPlan, AreaRow, measure};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
@@ -123,8 +123,8 @@ pub(super) fn stretch_figure(areas: &[AreaRow]) -> Figure {
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("ε, the FPR that filters are sized for")
-                .with_format(Format::Percent),
-            y: Axis::linear("stretch").with_format(Format::Ratio),
+                .with_format(TickFormat::Percent),
+            y: Axis::linear("stretch").with_format(TickFormat::Ratio),
             series: vec![
                 Series::dashed(
                     format!("goal at {}", percent(GOAL_FPR, 1)),

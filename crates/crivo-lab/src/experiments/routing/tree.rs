@@ -6,7 +6,7 @@ use super::mean_of;
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
-use crate::plot::{Axis, Chart, Format, Hue, Panel, Series, decimal, percent, thousands};
+use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, percent, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::sim::routing::tree::{TreePlan, TreeRow, measure};
 use crate::statistics::{CONFIDENCE, FALSE_ALARM};
@@ -154,8 +154,8 @@ pub(super) fn stretch_figure(data: &Dataset, trees: &[TreeRow]) -> Result<Figure
         panels: vec![Panel::Chart(Chart {
             title: String::new(),
             x: Axis::logarithmic("ε, the FPR that filters are sized for")
-                .with_format(Format::Percent),
-            y: Axis::logarithmic("hops beyond the minimum").with_format(Format::Percent),
+                .with_format(TickFormat::Percent),
+            y: Axis::logarithmic("hops beyond the minimum").with_format(TickFormat::Percent),
             series,
         })],
         table: Some(table),
@@ -261,13 +261,13 @@ pub(super) fn cost_figure(trees: &[TreeRow]) -> Figure {
         panels: vec![
             Panel::Chart(Chart {
                 title: "a change".to_string(),
-                x: Axis::logarithmic("ε").with_format(Format::Percent),
+                x: Axis::logarithmic("ε").with_format(TickFormat::Percent),
                 y: Axis::from_zero("bytes of all messages"),
                 series: changes,
             }),
             Panel::Chart(Chart {
                 title: "a summary".to_string(),
-                x: Axis::logarithmic("ε").with_format(Format::Percent),
+                x: Axis::logarithmic("ε").with_format(TickFormat::Percent),
                 y: Axis::from_zero("bytes"),
                 series: summaries,
             }),

@@ -130,6 +130,27 @@ fn keys_that_were_made_in_different_ways_are_not_merged() {
 }
 
 #[test]
+fn keys_that_were_changed_in_different_ways_are_not_merged() {
+    for (name, ours_says, theirs_says, can_merge) in [
+        ("ignore-case", Some("true"), None, false),
+        ("ignore-case", Some("false"), None, true),
+        ("trim", Some("false"), Some("true"), false),
+        ("cr", Some("keep"), Some("strip"), false),
+        ("cr", Some("strip"), None, true),
+        ("field", Some("1"), Some("2"), true),
+    ] {
+        let (mut ours, mut theirs) = (filter_of(Kind::Bloom), filter_of(Kind::Bloom));
+        for (filter, value) in [(&mut ours, ours_says), (&mut theirs, theirs_says)] {
+            if let Some(value) = value {
+                filter.metadata_mut().set(name, value).unwrap();
+            }
+        }
+        assert_eq!(ours.clone().union_with(&theirs).is_ok(), can_merge, "{name}");
+        assert_eq!(theirs.union_with(&ours).is_ok(), can_merge, "{name}");
+    }
+}
+
+#[test]
 fn metadata_survives_every_change_of_a_filter() {
     let with_entry = |mut filter: AnyFilter| {
         filter.metadata_mut().set("a", "1").unwrap();

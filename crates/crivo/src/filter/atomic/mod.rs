@@ -197,14 +197,13 @@ impl AtomicBloom {
     /// ```
     ///
     /// # Errors
-    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ. Nothing has
+    /// If hash function, size, k or how keys were made ([metadata](Metadata)) differ. Nothing has
     /// changed.
     pub fn union_with(&self, other: &Self) -> Result<(), RebuildError> {
         Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
         Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
         Incompatible::unless_equal("k", self.probes, other.probes)?;
-        // Only the check: shared as it is, the filter keeps its own entries.
-        Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
+        Incompatible::unless_same_keys(&self.metadata, &other.metadata)?;
         probe::unite(self.words.as_slice(), other.words.as_slice());
         self.key_count.0.fetch_add(other.key_count(), Ordering::Relaxed);
         Ok(())

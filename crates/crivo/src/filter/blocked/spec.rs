@@ -3,7 +3,7 @@
 use super::line::{LINE_BITS, LINE_WORDS};
 use super::{BLOCK, Blocked};
 use crate::filter::bloom::MAX_POSITIONS_PER_KEY;
-use crate::filter::spec::build_one_by_one;
+use crate::filter::spec::{build_one_by_one, unless_useless};
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
 use crate::simd::Level;
@@ -98,7 +98,7 @@ impl FilterSpec for BlockedSpec {
         }
         let bits_per_key = blocks as f64 * block_bits as f64 / capacity as f64;
         let probes = blocked::best_probes(BLOCK, bits_per_key.min(MAX_POSITIONS_PER_KEY as f64))?;
-        Self::from_parts(blocks, probes, capacity)
+        unless_useless(Self::from_parts(blocks, probes, capacity)?, memory)
     }
 
     fn capacity(&self) -> u64 {

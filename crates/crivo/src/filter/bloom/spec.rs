@@ -1,7 +1,7 @@
 //! The dimensions of a Bloom filter.
 
 use super::{BitTable, Bloom};
-use crate::filter::spec::build_one_by_one;
+use crate::filter::spec::{build_one_by_one, unless_useless};
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
 use crate::theory::{bloom, digest};
@@ -121,7 +121,7 @@ impl FilterSpec for BloomSpec {
             return Err(memory.too_few());
         }
         let probes = bloom::best_probes(word_count.saturating_mul(64), capacity)?;
-        Self::from_parts(word_count, probes, capacity)
+        unless_useless(Self::from_parts(word_count, probes, capacity)?, memory)
     }
 
     fn capacity(&self) -> u64 {

@@ -3,7 +3,7 @@
 use super::counters::Counters;
 use super::{CounterWidth, CountingBloom};
 use crate::filter::bloom::{MAX_POSITIONS_PER_KEY, size_for};
-use crate::filter::spec::build_one_by_one;
+use crate::filter::spec::{build_one_by_one, unless_useless};
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
 use crate::theory::{bloom, digest};
@@ -127,7 +127,7 @@ impl FilterSpec for CountingSpec {
             return Err(memory.too_few());
         }
         let probes = bloom::best_probes(counters, capacity)?;
-        Self::from_parts(counters, probes, width, capacity)
+        unless_useless(Self::from_parts(counters, probes, width, capacity)?, memory)
     }
 
     fn capacity(&self) -> u64 {

@@ -86,7 +86,7 @@ const BATCH: usize = 256;
 /// A Bloom filter that grows with its keys. See [the module](self) for how it works.
 ///
 /// Every insertion counts, and takes room, also that of a key that is there already. If many keys
-/// come again, ask before you insert; where the answer is wrongly yes, the key is left out, and
+/// come again, ask before you insert; where the answer is a false positive, the key is left out, and
 /// found all the same:
 ///
 /// ```

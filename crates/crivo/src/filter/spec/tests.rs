@@ -203,3 +203,11 @@ proptest! {
         prop_assert!(more.size_in_bits() > 8 * bytes, "{spec:?} {more:?}");
     }
 }
+
+#[test]
+fn memory_in_which_every_key_would_be_a_member_is_too_little() {
+    for kind in Kind::ALL {
+        let spec = Spec::for_memory(kind, 1_000_000_000, Bytes(64));
+        assert!(spec.is_err(), "{kind}: {spec:?}");
+    }
+}

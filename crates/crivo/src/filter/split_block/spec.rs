@@ -2,7 +2,7 @@
 
 use super::SplitBlock;
 use super::block::{BLOCK_BITS, BLOCK_WORDS, PROBES};
-use crate::filter::spec::build_one_by_one;
+use crate::filter::spec::{build_one_by_one, unless_useless};
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
 use crate::simd::Level;
@@ -81,7 +81,7 @@ impl FilterSpec for SplitBlockSpec {
         if blocks == 0 {
             return Err(memory.too_few());
         }
-        Self::from_parts(blocks, capacity)
+        unless_useless(Self::from_parts(blocks, capacity)?, memory)
     }
 
     fn capacity(&self) -> u64 {

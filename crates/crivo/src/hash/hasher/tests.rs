@@ -213,3 +213,12 @@ fn reseeding_gives_other_functions_of_the_same_family() {
     }
     assert_eq!(KeyHasher::farm_fingerprint().reseeded(1), KeyHasher::farm_fingerprint());
 }
+
+#[test]
+fn every_name_of_a_family_is_read_as_that_family() {
+    let error = "md5".parse::<Family>().unwrap_err().to_string();
+    for family in Family::ALL {
+        assert_eq!(family.name().parse(), Ok(family));
+        assert!(error.contains(family.name()), "{error}");
+    }
+}
