@@ -1,4 +1,4 @@
-//! Whole Parquet files, made by pyarrow and duckdb (`oracles/parquet_files.py make`), against the
+//! Whole Parquet files, made by pyarrow and duckdb (`oracles/run --fixtures parquet`), against the
 //! crate `parquet` as a second reader.
 
 use std::fs;

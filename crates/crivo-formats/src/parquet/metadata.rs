@@ -322,3 +322,50 @@ fn leaves(schema: &[Value], footer_length: usize) -> Result<Vec<Column>, FormatE
     }
     Ok(columns)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An element with a type, or with that many children.
+    fn element(name: &str, children: Option<i32>) -> Value {
+        let mut element = Struct::default();
+        element.set(4, Value::Binary(name.into()));
+        match children {
+            Some(children) => element.set(5, Value::I32(children)),
+            None => element.set(1, Value::I32(1)),
+        }
+        Value::Struct(element)
+    }
+
+    #[test]
+    fn leaves_are_named_by_the_way_to_them() {
+        let schema = [
+            element("schema", Some(3)),
+            element("a", None),
+            element("b", Some(2)),
+            element("c", Some(1)),
+            element("d", None),
+            element("e", None),
+            element("f", None),
+        ];
+        let paths: Vec<_> =
+            leaves(&schema, 100).unwrap().into_iter().map(|leaf| leaf.path).collect();
+        assert_eq!(paths, ["a", "b.c.d", "b.e", "f"]);
+        for end in 1..schema.len() {
+            assert!(leaves(&schema[..end], 100).is_err(), "{end}");
+        }
+        let two_roots = [&schema[..], &[element("g", None)]].concat();
+        assert!(leaves(&two_roots, 100).is_err());
+    }
+
+    /// A long name of a group that thousands of leaves repeat.
+    #[test]
+    fn paths_take_no_more_memory_than_the_file_pays_for() {
+        let (long, count) = ("x".repeat(10_000), 10_000);
+        let mut schema = vec![element("schema", Some(1)), element(&long, Some(count))];
+        schema.extend((0..count).map(|_| element("y", None)));
+        let error = leaves(&schema, 200_000).unwrap_err();
+        assert!(matches!(error, FormatError::Unsupported(_)), "{error}");
+    }
+}

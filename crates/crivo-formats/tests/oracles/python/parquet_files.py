@@ -4,8 +4,6 @@
     parquet_files.py make DIRECTORY         writes the files of tests/fixtures/parquet-files
     parquet_files.py compare BEFORE AFTER   AFTER must have the rows and the metadata of BEFORE, and
                                             filters that duckdb finds every value in
-
-Needs pyarrow 26 and duckdb 2.0 (pip install pyarrow==26.0.1 duckdb==2.0.0).
 """
 
 import datetime
