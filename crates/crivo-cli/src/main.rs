@@ -11,6 +11,8 @@ mod commands;
 mod describe;
 mod distinct;
 mod error;
+#[cfg(feature = "formats")]
+mod foreign;
 mod human;
 mod input;
 mod link;

@@ -43,6 +43,17 @@ pub(crate) fn replace(path: &Path, filter: &AnyFilter) -> Result<(), Error> {
     Ok(filter.save(path)?)
 }
 
+/// Writes bytes to a new file, or replaces an old one under its lock.
+#[cfg(feature = "formats")]
+pub(crate) fn replace_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    use std::io::Write;
+
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let _lock = is_file.then(|| lock(path)).transpose()?;
+    let written = crivo_core::file::replace(path, |file| file.write_all(bytes));
+    written.map_err(Error::writing(path))
+}
+
 /// Fails early if the output could not be written after all the work, or is one of the inputs.
 pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let cannot =

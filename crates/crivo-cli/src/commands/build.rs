@@ -8,11 +8,15 @@ use crivo::filter::choose::{Needs, choose};
 use crivo::filter::{AnyFilter, BloomSpec, Bytes, FilterSpec, Kind, OperationError, Spec};
 use crivo::{Digest, KeyHasher};
 use crivo_core::spill::DistinctDigests;
+#[cfg(feature = "formats")]
+use crivo_formats::Format;
 use serde::Serialize;
 
 use crate::describe::{FilterSummary, fpr_with, past_capacity_with};
 use crate::distinct::gather;
 use crate::error::Error;
+#[cfg(feature = "formats")]
+use crate::foreign::{self, ForeignArgs, ForeignReport, KeyTypeArgs};
 use crate::human;
 use crate::input::InputArgs;
 use crate::output;
@@ -67,6 +71,14 @@ pub(crate) struct BuildArgs {
 
     #[command(flatten)]
     input: InputArgs,
+
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    foreign: ForeignArgs,
+
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    key_type: KeyTypeArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -75,6 +87,7 @@ Examples:
   crivo build -o users.crivo --csv --column email a.csv b.csv.gz
   crivo build -o small.crivo --kind fuse --fpr 0.001 words.txt
   crivo build -o live.crivo --kind cuckoo --keys 1M first.txt
+  crivo build -o ids.spark --format spark-v2 --key-type int64 ids.txt
   zcat *.log.gz | crivo build -o ips.crivo --field 1 --delimiter ' ' --size 64MB
 ";
 
@@ -102,6 +115,13 @@ const HIGH_FPR: f64 = 0.1;
 
 impl BuildArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
+        #[cfg(feature = "formats")]
+        {
+            if let Some(format) = self.foreign.format() {
+                return self.build_foreign(format);
+            }
+            self.key_type.refuse()?;
+        }
         self.check()?;
         let hasher = self.hasher()?;
         // What fails for one key fails for any number: do not read the input first.
@@ -128,6 +148,30 @@ impl BuildArgs {
             }
         }
         self.report(&filter, keys, distinct_keys)?;
+        Ok(Status::Success)
+    }
+
+    /// Builds a filter of another system.
+    #[cfg(feature = "formats")]
+    fn build_foreign(&self, format: &'static Format) -> Result<Status, Error> {
+        let given = [
+            ("--kind", self.kind.is_some()),
+            ("--size", self.size.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--hash", self.hash.is_some()),
+            ("--key-file", self.key_file.is_some()),
+        ];
+        if let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Error::new(format_args!("{name} has no meaning with --format")));
+        }
+        let key_type = self.key_type.require(format.name)?;
+        update::check_output(&self.output, &self.input.inputs)?;
+        let fpr = self.fpr.unwrap_or(DEFAULT_FPR);
+        let (filter, distinct_keys) =
+            foreign::build(&self.input, format, &self.foreign, key_type, self.keys, fpr)?;
+        update::replace_bytes(&self.output, &filter.to_bytes())?;
+        let what = format!("of {}", human::counted(distinct_keys, "distinct key"));
+        ForeignReport::of(&self.output, &*filter).print_written(self.json, &what)?;
         Ok(Status::Success)
     }
 

@@ -12,6 +12,8 @@ use serde::Serialize;
 
 use crate::describe::{FilterSummary, distinct_keys, past_capacity};
 use crate::error::Error;
+#[cfg(feature = "formats")]
+use crate::foreign::{ForeignArgs, ForeignReport};
 use crate::human;
 use crate::output;
 use crate::secret::KeyFileArgs;
@@ -31,6 +33,10 @@ pub(crate) struct InspectArgs {
     #[command(flatten)]
     key: KeyFileArgs,
 
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    foreign: ForeignArgs,
+
     /// Print it to standard output as JSON
     #[arg(long)]
     json: bool,
@@ -44,6 +50,11 @@ Examples:
 
 impl InspectArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
+        #[cfg(feature = "formats")]
+        if let Some(filter) = self.foreign.open(&self.file)? {
+            ForeignReport::of(&self.file, &*filter).print(self.json)?;
+            return Ok(Status::Success);
+        }
         let header = codec::verify(&self.file)?;
         // Without its key a filter can be verified but not loaded.
         let needs_key = header.hash().family() == Family::Sip24 && self.key.key_file.is_none();

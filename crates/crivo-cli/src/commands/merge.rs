@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use crate::describe::{FilterSummary, mergeable_kinds, past_capacity};
 use crate::error::Error;
+#[cfg(feature = "formats")]
+use crate::foreign::{self, ForeignArgs, ForeignReport};
 use crate::human;
 use crate::output;
 use crate::secret::KeyFileArgs;
@@ -31,6 +33,10 @@ pub(crate) struct MergeArgs {
     #[command(flatten)]
     key: KeyFileArgs,
 
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    foreign: ForeignArgs,
+
     /// Print the summary to standard output, as JSON
     #[arg(long)]
     json: bool,
@@ -48,6 +54,13 @@ impl MergeArgs {
         update::check_output(&self.output, &[])?;
         let options = self.key.options()?;
         let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
+        #[cfg(feature = "formats")]
+        if let Some(filter) = self.foreign.open(first)? {
+            let all = foreign::merge(filter, others, &self.foreign, &self.output)?;
+            let what = format!("merged from {}", self.files.len());
+            ForeignReport::of(&self.output, &*all).print_written(self.json, &what)?;
+            return Ok(Status::Success);
+        }
         let mut all: AnyFilter = options.load(first)?;
         for path in others {
             let other: AnyFilter = options.load(path)?;

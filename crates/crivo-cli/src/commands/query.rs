@@ -6,10 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use crivo::Digest;
 use crivo::filter::AnyFilter;
+#[cfg(feature = "formats")]
+use crivo_formats::{ForeignFilter, KeyType};
 use serde::Serialize;
 
 use super::records::Printer;
 use crate::error::Error;
+#[cfg(feature = "formats")]
+use crate::foreign::{ForeignArgs, KeyTypeArgs};
 use crate::input::{Chunk, InputArgs, Pieces, in_parallel};
 use crate::mapped;
 use crate::output;
@@ -54,6 +58,14 @@ pub(crate) struct QueryArgs {
 
     #[command(flatten)]
     key_file: KeyFileArgs,
+
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    foreign: ForeignArgs,
+
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    key_type: KeyTypeArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -82,15 +94,44 @@ struct QueryAnswers {
     /// The number of records to be printed.
     count: u64,
     kept: Pieces,
+    /// Why a record is no key of the filter.
+    error: Option<Error>,
+}
+
+/// What is asked.
+enum Asked {
+    Own(AnyFilter),
+    #[cfg(feature = "formats")]
+    Foreign {
+        filter: Box<dyn ForeignFilter>,
+        key_type: KeyType,
+    },
 }
 
 impl QueryAnswers {
-    fn find(&mut self, chunk: &Chunk, filter: &AnyFilter, prints_present: bool, prints: bool) {
+    fn find(&mut self, chunk: &Chunk, asked: &Asked, prints_present: bool, prints: bool) {
+        match asked {
+            Asked::Own(filter) => self.ask(chunk, filter, prints),
+            #[cfg(feature = "formats")]
+            Asked::Foreign { filter, key_type } => {
+                self.ask_foreign(chunk, &**filter, *key_type, prints);
+            }
+        }
+        let Self { records, hits, count, kept, .. } = self;
+        kept.clear();
+        *count = hits.iter().map(|hit| u64::from(*hit == prints_present)).sum();
+        for (record, hit) in records.iter().zip(&*hits) {
+            if *hit == prints_present {
+                kept.push(record.clone());
+            }
+        }
+    }
+
+    fn ask(&mut self, chunk: &Chunk, filter: &AnyFilter, prints: bool) {
         let hasher = filter.hasher();
-        let Self { digests, records, hits, count, kept } = self;
+        let Self { digests, records, hits, .. } = self;
         digests.clear();
         records.clear();
-        kept.clear();
         if prints {
             chunk.each(|record, key| {
                 records.push(record);
@@ -102,18 +143,39 @@ impl QueryAnswers {
         hits.clear();
         hits.resize(digests.len(), false);
         filter.contains_batch(digests, hits);
-        *count = hits.iter().map(|hit| u64::from(*hit == prints_present)).sum();
-        for (record, hit) in records.iter().zip(&*hits) {
-            if *hit == prints_present {
-                kept.push(record.clone());
+    }
+
+    #[cfg(feature = "formats")]
+    fn ask_foreign(
+        &mut self,
+        chunk: &Chunk,
+        filter: &dyn ForeignFilter,
+        key_type: KeyType,
+        prints: bool,
+    ) {
+        let Self { records, hits, error, .. } = self;
+        records.clear();
+        hits.clear();
+        chunk.each(|record, key| {
+            let hit = key_type.parse_key(key).map_err(Error::new);
+            let hit = hit.and_then(|key| filter.contains_key(&key).map_err(Error::new));
+            match hit {
+                Ok(hit) => {
+                    hits.push(hit);
+                    if prints {
+                        records.push(record);
+                    }
+                }
+                Err(why) if error.is_none() => *error = Some(why),
+                Err(_) => {}
             }
-        }
+        });
     }
 }
 
 impl QueryArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
-        let filter = self.open()?;
+        let asked = self.open()?;
         let prints = !self.count && !self.quiet;
         let prints_present = !self.absent;
         let chunks = match (prints, self.quiet) {
@@ -127,10 +189,13 @@ impl QueryArgs {
         in_parallel(
             chunks,
             move |chunk, answers: &mut QueryAnswers| {
-                answers.find(chunk, &filter, prints_present, prints);
+                answers.find(chunk, &asked, prints_present, prints);
             },
             |chunk, answers| {
-                records += answers.digests.len() as u64;
+                if let Some(error) = answers.error.take() {
+                    return Err(error);
+                }
+                records += answers.hits.len() as u64;
                 count += answers.count;
                 if prints {
                     printer.print(chunk, &answers.kept)?;
@@ -155,11 +220,19 @@ impl QueryArgs {
         Ok(if count > 0 { Status::Success } else { Status::NothingFound })
     }
 
-    fn open(&self) -> Result<AnyFilter, Error> {
+    fn open(&self) -> Result<Asked, Error> {
+        #[cfg(feature = "formats")]
+        {
+            if let Some(filter) = self.foreign.open(&self.filter)? {
+                let key_type = self.key_type.require(filter.format())?;
+                return Ok(Asked::Foreign { filter, key_type });
+            }
+            self.key_type.refuse()?;
+        }
         let options = self.key_file.options()?;
-        Ok(match self.no_verify {
+        Ok(Asked::Own(match self.no_verify {
             true => mapped::map(&options, &self.filter)?,
             false => options.load(&self.filter)?,
-        })
+        }))
     }
 }

@@ -3,6 +3,8 @@
 mod bad_input;
 mod build;
 mod change;
+#[cfg(feature = "formats")]
+mod foreign;
 #[cfg(target_os = "linux")]
 #[path = "../common/signals.rs"]
 mod signals;
