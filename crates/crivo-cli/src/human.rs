@@ -141,7 +141,7 @@ fn number_end(text: &str) -> usize {
         text[from..].find(|c| !is_part(c)).map_or(text.len(), |length| from + length)
     };
     let mantissa = digits(0, "_,.");
-    match text[mantissa..].as_bytes() {
+    match &text.as_bytes()[mantissa..] {
         [b'e' | b'E', b'0'..=b'9', ..] => digits(mantissa + 1, ""),
         [b'e' | b'E', b'+', b'0'..=b'9', ..] => digits(mantissa + 2, ""),
         _ => mantissa,
