@@ -47,6 +47,7 @@ pub(super) fn contains_inlined(level: Level, block: &Block, key: Digest) -> bool
         // SAFETY: this level exists only where the processor has AVX-512VL.
         return unsafe { avx512::contains(block, key) };
     }
+    // Elsewhere it does not matter.
     let _ = level;
     block::contains(block, key)
 }
