@@ -13,7 +13,8 @@ fuzz_target!(|input: &[u8]| {
     let bits = SignatureBits::new(1 << (width % 7)).unwrap();
     let rows = 8u32.div_ceil(bits.get());
     let banding = Banding::new(1 + u32::from(shape % 5), rows).unwrap();
-    let sketcher = Sketcher::one_permutation(banding.value_count() + u32::from(shape / 128)).unwrap();
+    let sketcher =
+        Sketcher::one_permutation(banding.value_count() + u32::from(shape / 128)).unwrap();
     let mut index = SimilarityIndex::with_bits(sketcher, bits, banding).unwrap();
     let mut entries: BTreeMap<u64, Signature> = BTreeMap::new();
     for &[step, id, first] in steps.as_chunks().0 {

@@ -90,7 +90,8 @@ pub(crate) fn be_words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> {
 }
 
 pub(crate) fn put_be_words(bytes: &mut Vec<u8>, words: &[u64]) {
-    bytes.extend(words.iter().flat_map(|word| word.to_be_bytes()));
+    bytes.reserve(8 * words.len());
+    words.iter().for_each(|word| bytes.extend_from_slice(&word.to_be_bytes()));
 }
 
 /// Words of 64 bits, little-endian. The length of the bytes is a multiple of eight.
@@ -99,7 +100,8 @@ pub(crate) fn le_words(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> {
 }
 
 pub(crate) fn put_le_words(bytes: &mut Vec<u8>, words: &[u64]) {
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    bytes.reserve(8 * words.len());
+    words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
 }
 
 /// The bytes of a signed or real number, big-endian: four or eight. `None` for other keys.

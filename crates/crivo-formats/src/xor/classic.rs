@@ -42,7 +42,7 @@ impl<F: Fingerprint> Xor<F> {
         let block_length = check_block_length(block_length).map_err(crivo::BuildError::from)?;
         let length = 3 * block_length as usize;
         let (seed, fingerprints) = peel::build(&keys, length, |hash| places(hash, block_length))?;
-        Ok(Self { seed, block_length, fingerprints, hasher: KeyHasher::default() })
+        Ok(Self { seed, block_length, fingerprints, hasher: KeyHasher::xxh64(0) })
     }
 
     /// Reads a filter from what the library serialised.
@@ -55,7 +55,7 @@ impl<F: Fingerprint> Xor<F> {
         let block_length = header.le_u64()?;
         let fingerprints = read_table(header, block_length.saturating_mul(3))?;
         let block_length = check_block_length(block_length)?;
-        Ok(Self { seed, block_length, fingerprints, hasher: KeyHasher::default() })
+        Ok(Self { seed, block_length, fingerprints, hasher: KeyHasher::xxh64(0) })
     }
 
     /// The filter as the library serialises it on a little-endian machine.

@@ -95,7 +95,7 @@ impl<F: Fingerprint> BinaryFuse<F> {
         let segments = Segments::for_keys(keys.len() as u64).map_err(BuildError::from)?;
         let length = segments.table_length() as usize;
         let (seed, fingerprints) = peel::build(&keys, length, |hash| segments.places(hash))?;
-        let (key_count, hasher) = (keys.len() as u32, KeyHasher::default());
+        let (key_count, hasher) = (keys.len() as u32, KeyHasher::xxh64(0));
         Ok(Self { seed, key_count, segments, fingerprints, has_unused: F::BITS == 16, hasher })
     }
 
@@ -132,7 +132,7 @@ impl<F: Fingerprint> BinaryFuse<F> {
             header.drop_last(UNUSED);
         }
         let fingerprints = read_table(header, u64::from(table_length))?;
-        let (segments, hasher) = (Segments { length, count }, KeyHasher::default());
+        let (segments, hasher) = (Segments { length, count }, KeyHasher::xxh64(0));
         Ok(Self { seed, key_count, segments, fingerprints, has_unused, hasher })
     }
 
@@ -179,7 +179,17 @@ row!(FUSE16_FORMAT, BinaryFuse<u16>, "binary-fuse16", "xor_singleheader, pyfusef
 
 #[cfg(test)]
 mod tests {
+    use crivo::filter::{Filter, FilterExt};
+
     use crate::xor::{BinaryFuse8, BinaryFuse16};
+
+    #[test]
+    fn texts_are_the_same_keys_in_the_traits_of_the_library() {
+        let filter = BinaryFuse16::build([super::super::xxh64("ana".as_bytes(), 0)]).unwrap();
+        let any: &dyn Filter = &filter;
+        assert!(filter.contains("ana") && any.contains("ana"));
+        assert!(!filter.contains("rui") && !any.contains("rui"));
+    }
 
     #[test]
     fn few_keys_are_enough() {

@@ -179,7 +179,7 @@ macro_rules! methods {
             }
 
             /// The hash function by which [`Filter`](crivo::filter::Filter) makes digests of keys.
-            /// The file does not tell it; XXH3 is assumed.
+            /// The file does not tell it; XXH64 with seed 0, which pyfusefilter has, is assumed.
             pub fn with_hasher(self, hasher: crivo::KeyHasher) -> Self {
                 Self { hasher, ..self }
             }
