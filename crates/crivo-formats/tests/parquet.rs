@@ -14,7 +14,14 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-const FILES: [&str; 4] = ["pyarrow-filters", "pyarrow-mixed", "pyarrow-plain", "duckdb"];
+const FILES: &[&str] = &[
+    "pyarrow-filters",
+    "pyarrow-mixed",
+    "pyarrow-plain",
+    "duckdb",
+    #[cfg(feature = "parquet-zstd")]
+    "pyarrow-zstd",
+];
 
 fn fixture(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/parquet-files");
@@ -205,7 +212,7 @@ fn facts(path: &Path) -> (String, Vec<String>) {
 #[test]
 fn filters_are_added_where_there_are_none() {
     let directory = tempfile::tempdir().unwrap();
-    for name in FILES {
+    for &name in FILES {
         let path = copy(&directory, name);
         let before = fs::read(&path).unwrap();
         let old = ParquetFile::open(&path).unwrap();
