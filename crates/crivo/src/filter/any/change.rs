@@ -245,11 +245,11 @@ impl AnyFilter {
     /// ```
     /// use crivo::filter::{AnyFilter, Bloom, Growing};
     ///
-    /// let mut growing = Growing::new(100, 0.01)?;
-    /// growing.extend(0..1_000u64);
+    /// let mut growing = Growing::new(2_000, 0.01)?;
+    /// growing.extend(0..10_000u64);
     /// let growing = AnyFilter::from(growing);
     /// assert!(growing.stages().len() > 1);
-    /// assert_eq!(growing.stages()[0].capacity(), 100);
+    /// assert_eq!(growing.stages()[0].capacity(), 2_000);
     /// assert!(AnyFilter::from(Bloom::new(100, 0.01)?).stages().is_empty());
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
