@@ -1,4 +1,3 @@
-import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -47,18 +46,12 @@ abstract class Cassandra implements Keys.Program {
             BufferedDataOutputStreamPlus out = new BufferedDataOutputStreamPlus(channel);
             write(format, filter, out);
             out.flush();
-            // Its memory is freed with it.
-            Reference.reachabilityFence(filter);
         }
     }
 
     @Override
     public LongPredicate open(String format, String keyType, String file) throws Exception {
         IFilter filter = read(format, file);
-        return number -> {
-            boolean present = filter.isPresent(key(keyType, number));
-            Reference.reachabilityFence(filter);
-            return present;
-        };
+        return number -> filter.isPresent(key(keyType, number));
     }
 }
