@@ -9,6 +9,8 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use crivo_core::mix::{GOLDEN, mix};
+
 pub mod filters;
 
 /// Something measured: a name, and the work, which gives a reading.
@@ -59,12 +61,9 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// A stream of 64-bit numbers (SplitMix64): distinct for distinct positions.
+/// A stream of 64-bit numbers: distinct for distinct positions.
 pub fn number(position: u64) -> u64 {
-    let mut x = position.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    mix(position.wrapping_mul(GOLDEN))
 }
 
 /// Shuffles in place, always in the same way.

@@ -164,7 +164,7 @@ fn spec(kind: Kind) -> Spec {
 }
 
 fn filled(kind: Kind, keys: std::ops::Range<u64>) -> AnyFilter {
-    spec(kind).build_from(KeyHasher::default(), digests(keys)).unwrap()
+    spec(kind).build_from(digests(keys), KeyHasher::default()).unwrap()
 }
 
 fn contains_all(filter: &AnyFilter, keys: std::ops::Range<u64>) {
@@ -206,7 +206,7 @@ fn building(limits: &Limits, kind: Kind) {
         limits.raise_from_failure(&format!("new {kind}"), || (), new);
     }
     let build = |digests| {
-        let filter = spec(kind).build_from(KeyHasher::default(), digests)?;
+        let filter = spec(kind).build_from(digests, KeyHasher::default())?;
         contains_all(&filter, 0..KEYS);
         Ok(())
     };

@@ -278,7 +278,7 @@ impl BuildArgs {
                 digests.push(Digest::new(digest));
                 Ok::<(), Error>(())
             })?;
-            return Ok((spec.build_from(hasher, digests)?, total, distinct));
+            return Ok((spec.build_from(digests, hasher)?, total, distinct));
         }
         let mut filter = spec.build(hasher)?;
         let mut batch = Vec::with_capacity(BATCH);

@@ -57,7 +57,7 @@ impl Guard {
     fn build(&self, digests: Vec<Digest>) -> Result<AnyFilter, GuardError> {
         let count = digests.len() as u64;
         let capacity = (count + count / 4).max(MIN_CAPACITY);
-        Ok(Spec::for_fpr(self.kind, capacity, self.fpr)?.build_from(HASHER, digests)?)
+        Ok(Spec::for_fpr(self.kind, capacity, self.fpr)?.build_from(digests, HASHER)?)
     }
 }
 

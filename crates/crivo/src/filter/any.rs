@@ -120,7 +120,7 @@ mod tests {
     {
         let hasher = KeyHasher::default();
         let digests = (0..300u64).map(|key| hasher.digest(&key)).collect();
-        let built = Spec::for_fpr(kind, 300, 0.01).unwrap().build_from(hasher, digests).unwrap();
+        let built = Spec::for_fpr(kind, 300, 0.01).unwrap().build_from(digests, hasher).unwrap();
         let filter = F::try_from(built).unwrap();
         let directory = TestDirectory::new(kind.name());
         let path = directory.file("seen.crivo");

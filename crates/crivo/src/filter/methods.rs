@@ -53,6 +53,13 @@ macro_rules! read_methods {
 
             /// [`contains`](Self::contains) for a digest that this filter's
             /// [`hasher`](Self::hasher) made.
+            ///
+            /// ```
+            #[doc = $example]
+            /// let digest = filter.hasher().digest("ana");
+            /// assert!(filter.contains_digest(digest));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[inline(always)]
             pub fn contains_digest(&self, key: $crate::Digest) -> bool {
                 $crate::filter::Filter::contains_digest(self, key)
@@ -60,6 +67,15 @@ macro_rules! read_methods {
 
             /// Answers for many keys at once: `hits[i]` for `keys[i]`. It fetches ahead where that
             /// pays.
+            ///
+            /// ```
+            #[doc = $example]
+            /// let digests = ["ana", "rui"].map(|key| filter.hasher().digest(key));
+            /// let mut hits = [false; 2];
+            /// filter.contains_batch(&digests, &mut hits);
+            /// assert_eq!(hits, [true, false]);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             ///
             /// # Panics
             /// If the slices differ in length.
@@ -69,32 +85,69 @@ macro_rules! read_methods {
 
             /// How many keys there are: successful insertions less removals. A static filter counts
             /// distinct keys; after a union it is an upper bound.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert!(filter.key_count() > 0);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn key_count(&self) -> u64 {
                 $crate::filter::Filter::key_count(self)
             }
 
             /// Whether there are no keys: every answer is `false`.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert!(!filter.is_empty());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn is_empty(&self) -> bool {
                 $crate::filter::Filter::is_empty(self)
             }
 
             /// The memory of the table, in bits.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert!(filter.size_in_bits() > 0);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn size_in_bits(&self) -> u64 {
                 $crate::filter::Filter::size_in_bits(self)
             }
 
             /// Bits of memory per key, now.
+            ///
+            /// ```
+            #[doc = $example]
+            /// let bits_per_key = filter.size_in_bits() as f64 / filter.key_count() as f64;
+            /// assert_eq!(filter.bits_per_key(), bits_per_key);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn bits_per_key(&self) -> f64 {
                 $crate::filter::Filter::bits_per_key(self)
             }
 
             /// The mean false-positive rate that theory gives for the present
             /// [`key_count`](Self::key_count).
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert!(filter.expected_fpr() < 0.01);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn expected_fpr(&self) -> f64 {
                 $crate::filter::Filter::expected_fpr(self)
             }
 
             /// The hash function.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert_eq!(filter.hasher(), crivo::KeyHasher::default());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[inline]
             pub fn hasher(&self) -> $crate::KeyHasher {
                 $crate::filter::Filter::hasher(self)
@@ -137,22 +190,52 @@ macro_rules! insert_methods {
 
             /// [`insert`](Self::insert) for a digest that this filter's [`hasher`](Self::hasher)
             /// made: `true` if the key was certainly new.
+            ///
+            /// ```
+            #[doc = $example]
+            /// let digest = filter.hasher().digest("ana");
+            /// assert!(filter.insert_digest(digest));
+            /// assert!(filter.contains("ana"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[inline(always)]
             pub fn insert_digest(&mut self, key: $crate::Digest) -> bool {
                 self.put(key)
             }
 
             /// Makes all of these keys members.
+            ///
+            /// ```
+            #[doc = $example]
+            /// let digests = ["ana", "eva"].map(|key| filter.hasher().digest(key));
+            /// filter.insert_batch(&digests);
+            /// assert!(filter.contains("ana") && filter.contains("eva"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn insert_batch(&mut self, keys: &[$crate::Digest]) {
                 self.put_all(keys.iter().copied());
             }
 
             /// How many keys it is made for. It accepts more, at a higher false-positive rate.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert!(filter.capacity() >= 1_000);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn capacity(&self) -> u64 {
                 $crate::filter::DynamicFilter::capacity(self)
             }
 
             /// Removes every key. The memory is kept.
+            ///
+            /// ```
+            #[doc = $example]
+            /// filter.insert("ana");
+            /// filter.clear();
+            /// assert!(filter.is_empty());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn clear(&mut self) {
                 $crate::filter::DynamicFilter::clear(self);
             }
@@ -205,6 +288,14 @@ macro_rules! try_insert_methods {
             /// [`insert`](Self::insert) for a digest that this filter's [`hasher`](Self::hasher)
             /// made: `true` if the key was certainly new.
             ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            /// let digest = filter.hasher().digest("ana");
+            /// assert!(filter.insert_digest(digest)?);
+            /// assert!(filter.contains("ana"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
             /// # Errors
             /// If there is no place for it. The filter is as it was.
             #[inline(always)]
@@ -216,6 +307,14 @@ macro_rules! try_insert_methods {
             }
 
             /// Makes all of these keys members, or none.
+            ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            /// let digests = ["ana", "eva"].map(|key| filter.hasher().digest(key));
+            /// filter.insert_batch(&digests)?;
+            /// assert!(filter.contains("ana") && filter.contains("eva"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             ///
             /// # Errors
             /// If there is no place for all of them. Those that found one are removed again. The
@@ -253,11 +352,25 @@ macro_rules! try_insert_methods {
             }
 
             /// How many keys it is made for.
+            ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            /// assert!(filter.capacity() >= 1_000);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn capacity(&self) -> u64 {
                 $crate::filter::DynamicFilter::capacity(self)
             }
 
             /// Removes every key. The memory is kept.
+            ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            /// filter.insert("ana")?;
+            /// filter.clear();
+            /// assert!(filter.is_empty());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn clear(&mut self) {
                 $crate::filter::DynamicFilter::clear(self);
             }
@@ -297,6 +410,15 @@ macro_rules! remove_methods {
             /// [`remove`](Self::remove) for a digest that this filter's [`hasher`](Self::hasher)
             /// made.
             ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            #[doc = $insert]
+            /// let digest = filter.hasher().digest("ana");
+            /// filter.remove_digest(digest)?;
+            /// assert!(!filter.contains("ana"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
             /// # Errors
             /// If the key is certainly not a member. Nothing has changed.
             #[inline(always)]
@@ -309,12 +431,27 @@ macro_rules! remove_methods {
 
             /// Removes one insertion of each of these keys that is a member, and returns how many
             /// were. The others are certainly not members.
+            ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            #[doc = $insert]
+            /// let digests = ["ana", "rui"].map(|key| filter.hasher().digest(key));
+            /// assert_eq!(filter.remove_batch(&digests), 1);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn remove_batch(&mut self, keys: &[$crate::Digest]) -> u64 {
                 let removed = keys.iter().filter(|&&key| self.remove_digest(key).is_ok());
                 removed.count() as u64
             }
 
             /// How often `key` was inserted and not removed: never less than the truth.
+            ///
+            /// ```
+            #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
+            #[doc = $insert]
+            /// assert_eq!(filter.count("ana"), crivo::filter::Count::Copies(1));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[inline]
             pub fn count<K: $crate::Key + ?Sized>(&self, key: &K) -> $crate::filter::Count {
                 self.count_digest(self.digest_of(key))
@@ -323,4 +460,100 @@ macro_rules! remove_methods {
     };
 }
 
-pub(super) use {insert_methods, read_methods, remove_methods, try_insert_methods};
+/// What a filter of bits does with another one. `words` gives the words of a filter, `words_mut` those to
+/// be changed, and `same` compares what both must have in common, beside hasher and metadata.
+macro_rules! merge_methods {
+    (
+        $filter:ident,
+        words: |$this:ident| $words:expr,
+        words_mut: |$changed:ident| $words_mut:expr,
+        same: $($name:literal = |$of:ident| $property:expr),+ $(,)?
+    ) => {
+        impl $filter {
+            /// Makes every key of `other` a member: the filter is as if all had been inserted here.
+            ///
+            /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count
+            /// twice.
+            ///
+            /// ```
+            #[doc = concat!("use crivo::filter::", stringify!($filter), ";")]
+            ///
+            #[doc = concat!("let mut ours = ", stringify!($filter), "::new(1_000, 0.01)?;")]
+            #[doc = concat!("let mut theirs = ", stringify!($filter), "::new(1_000, 0.01)?;")]
+            /// ours.insert("ana");
+            /// theirs.insert("eva");
+            /// ours.union_with(&theirs)?;
+            /// assert!(ours.contains("ana") && ours.contains("eva"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// If hasher, dimensions or [`key-encoding`](crate::codec::Metadata::KEY_ENCODING)
+            /// differ, or there is no memory for a copy of a mapped file's words. Nothing has
+            /// changed.
+            pub fn union_with(&mut self, other: &Self) -> Result<(), $crate::filter::RebuildError> {
+                self.combine(other, |ours, theirs| ours | theirs)?;
+                self.key_count = self.key_count.saturating_add(other.key_count);
+                Ok(())
+            }
+
+            /// Keeps what is in both: every key that was inserted here *and* in `other` is still a
+            /// member.
+            ///
+            /// More is found than in a filter of just the common keys, because a bit may have been
+            /// set by different keys here and there; never more than either filter found.
+            /// [`key_count`](Self::key_count) becomes the smaller of the two, an upper bound.
+            ///
+            /// ```
+            #[doc = concat!("use crivo::filter::", stringify!($filter), ";")]
+            ///
+            #[doc = concat!("let mut ours = ", stringify!($filter), "::new(1_000, 0.01)?;")]
+            #[doc = concat!("let mut theirs = ", stringify!($filter), "::new(1_000, 0.01)?;")]
+            /// ours.extend(["ana", "eva"]);
+            /// theirs.extend(["eva", "rui"]);
+            /// ours.intersect_with(&theirs)?;
+            /// assert!(ours.contains("eva") && !ours.contains("ana"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            /// If hasher, dimensions or [`key-encoding`](crate::codec::Metadata::KEY_ENCODING)
+            /// differ, or there is no memory for a copy of a mapped file's words. Nothing has
+            /// changed.
+            pub fn intersect_with(
+                &mut self,
+                other: &Self,
+            ) -> Result<(), $crate::filter::RebuildError> {
+                self.combine(other, |ours, theirs| ours & theirs)?;
+                self.key_count = self.key_count.min(other.key_count);
+                Ok(())
+            }
+
+            fn combine(
+                &mut self,
+                other: &Self,
+                rule: fn(u64, u64) -> u64,
+            ) -> Result<(), $crate::filter::RebuildError> {
+                use $crate::filter::Incompatible;
+
+                Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
+                $({
+                    let of = |$of: &Self| $property;
+                    Incompatible::unless_equal($name, of(self), of(other))?;
+                })+
+                let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
+                let $changed = &mut *self;
+                let ours: &mut [u64] = $words_mut;
+                let $this = other;
+                let theirs: &[u64] = $words;
+                for (ours, theirs) in ours.iter_mut().zip(theirs) {
+                    *ours = rule(*ours, *theirs);
+                }
+                self.metadata = metadata;
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(super) use {insert_methods, merge_methods, read_methods, remove_methods, try_insert_methods};

@@ -153,8 +153,8 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     /// If there is no memory, no room for all keys, or no seed for a fuse filter.
     fn build_from(
         &self,
-        hasher: KeyHasher,
         digests: Vec<Digest>,
+        hasher: KeyHasher,
     ) -> Result<Self::Filter, SpecError>;
 }
 
@@ -166,8 +166,8 @@ pub(super) fn unless_useless<S: FilterSpec>(spec: S, memory: Bytes) -> Result<S,
 /// [`FilterSpec::build_from`] for kinds that take keys one by one.
 pub(super) fn build_one_by_one<S: FilterSpec<Filter: DynamicFilter>>(
     spec: &S,
-    hasher: KeyHasher,
     digests: Vec<Digest>,
+    hasher: KeyHasher,
 ) -> Result<S::Filter, SpecError> {
     let mut filter = spec.build(hasher)?;
     digests.into_iter().try_for_each(|digest| filter.insert_digest(digest).map(drop))?;
@@ -220,7 +220,7 @@ macro_rules! specs {
         /// let hasher = KeyHasher::default();
         /// let digests = ["ana", "rui"].map(|key| hasher.digest(key));
         /// for kind in Kind::ALL {
-        ///     let filter = Spec::for_fpr(kind, 2, 0.01)?.build_from(hasher, digests.to_vec())?;
+        ///     let filter = Spec::for_fpr(kind, 2, 0.01)?.build_from(digests.to_vec(), hasher)?;
         ///     assert!(filter.contains("ana") && filter.contains("rui"));
         /// }
         /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -320,11 +320,11 @@ macro_rules! specs {
             /// If there is no memory, no room for all keys, or no seed for a fuse filter.
             pub fn build_from(
                 &self,
-                hasher: KeyHasher,
                 digests: Vec<Digest>,
+                hasher: KeyHasher,
             ) -> Result<AnyFilter, SpecError> {
                 match self {
-                    $(Self::$kind(spec) => spec.build_from(hasher, digests).map(AnyFilter::from),)*
+                    $(Self::$kind(spec) => spec.build_from(digests, hasher).map(AnyFilter::from),)*
                 }
             }
         }

@@ -86,7 +86,7 @@ fn an_unverified_copy_is_read_all_the_same() {
 fn filter_of(kind: Kind) -> AnyFilter {
     let hasher = KeyHasher::default();
     let digests = ["ana", "rui"].map(|key| hasher.digest(key));
-    Spec::for_fpr(kind, 100, 0.01).unwrap().build_from(hasher, digests.to_vec()).unwrap()
+    Spec::for_fpr(kind, 100, 0.01).unwrap().build_from(digests.to_vec(), hasher).unwrap()
 }
 
 /// Filters that can be merged.

@@ -266,7 +266,7 @@ mod tests {
 
     fn made(kind: Kind, keys: &[u64], hasher: KeyHasher) -> AnyFilter {
         let digests = keys.iter().map(|key| hasher.digest(key)).collect::<Vec<Digest>>();
-        Spec::for_fpr(kind, 1000, 0.01).unwrap().build_from(hasher, digests).unwrap()
+        Spec::for_fpr(kind, 1000, 0.01).unwrap().build_from(digests, hasher).unwrap()
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl FilterSpec for BlockedSpec {
         Ok(Blocked { hasher, words, probes, key_count: 0, capacity, metadata, level })
     }
 
-    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<Blocked, SpecError> {
-        build_one_by_one(self, hasher, digests)
+    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Blocked, SpecError> {
+        build_one_by_one(self, digests, hasher)
     }
 }

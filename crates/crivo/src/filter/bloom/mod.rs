@@ -58,9 +58,9 @@ mod table;
 use std::fmt;
 
 use super::any::operations;
-use super::methods::{describe, insert_methods, read_methods};
+use super::methods::{describe, insert_methods, merge_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
-use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
+use super::{DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
 use crate::theory::estimate::{self, Estimate};
 use crate::{BuildError, Digest, KeyHasher};
@@ -290,60 +290,18 @@ read_methods!(
 );
 insert_methods!(Bloom, example: "let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;");
 
+merge_methods!(
+    Bloom,
+    words: |filter| filter.table.words(),
+    words_mut: |filter| filter.table.try_words_mut()?,
+    same: "size in bits" = |filter| filter.size_in_bits(), "k" = |filter| filter.probes,
+);
+
 operations!(Bloom: insert, union, intersect, estimate, fill, occupancy);
 
 impl fmt::Debug for Bloom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, "Bloom", self, Some(self.capacity))
-    }
-}
-
-/// Merging.
-impl Bloom {
-    /// Takes in every key of `other`: the filter is as if all had been inserted here.
-    ///
-    /// [`key_count`](Self::key_count) becomes the sum, an upper bound: keys of both count twice.
-    ///
-    /// # Errors
-    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no
-    /// memory for a copy of a mapped file's words. Nothing has changed.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
-        let metadata = self.check_mergeable(other)?;
-        let words = self.table.try_words_mut()?;
-        for (ours, theirs) in words.iter_mut().zip(&**other.table.words()) {
-            *ours |= theirs;
-        }
-        self.key_count = self.key_count.saturating_add(other.key_count);
-        self.metadata = metadata;
-        Ok(())
-    }
-
-    /// Keeps what is in both: every key that was inserted here *and* in `other` is still found.
-    ///
-    /// More is found than in a filter of just the common keys, because a bit may have been set by
-    /// different keys here and there; never more than either filter found.
-    /// [`key_count`](Self::key_count) becomes the smaller of the two, an upper bound.
-    ///
-    /// # Errors
-    /// If hash function, size, k or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no
-    /// memory for a copy of a mapped file's words. Nothing has changed.
-    pub fn intersect_with(&mut self, other: &Self) -> Result<(), RebuildError> {
-        let metadata = self.check_mergeable(other)?;
-        let words = self.table.try_words_mut()?;
-        for (ours, theirs) in words.iter_mut().zip(&**other.table.words()) {
-            *ours &= theirs;
-        }
-        self.key_count = self.key_count.min(other.key_count);
-        self.metadata = metadata;
-        Ok(())
-    }
-
-    /// The metadata of both, if they can be merged.
-    fn check_mergeable(&self, other: &Self) -> Result<Metadata, Incompatible> {
-        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
-        Incompatible::unless_equal("size in bits", self.size_in_bits(), other.size_in_bits())?;
-        Incompatible::unless_equal("k", self.probes, other.probes)?;
-        Incompatible::merged_metadata(&self.metadata, &other.metadata)
     }
 }
 

@@ -142,7 +142,7 @@ impl FilterSpec for BloomSpec {
         Ok(Bloom { table, probes, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 
-    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<Bloom, SpecError> {
-        build_one_by_one(self, hasher, digests)
+    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Bloom, SpecError> {
+        build_one_by_one(self, digests, hasher)
     }
 }

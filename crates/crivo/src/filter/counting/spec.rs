@@ -154,9 +154,9 @@ impl FilterSpec for CountingSpec {
 
     fn build_from(
         &self,
-        hasher: KeyHasher,
         digests: Vec<Digest>,
+        hasher: KeyHasher,
     ) -> Result<CountingBloom, SpecError> {
-        build_one_by_one(self, hasher, digests)
+        build_one_by_one(self, digests, hasher)
     }
 }

@@ -150,8 +150,8 @@ impl FilterSpec for CuckooSpec {
         Ok(Cuckoo { table, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 
-    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<Cuckoo, SpecError> {
-        build_one_by_one(self, hasher, digests)
+    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Cuckoo, SpecError> {
+        build_one_by_one(self, digests, hasher)
     }
 }
 

@@ -134,7 +134,7 @@ impl FilterSpec for FuseSpec {
         Err(ParameterError::new("kind", Kind::Fuse, allowed).into())
     }
 
-    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<Fuse, SpecError> {
+    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Fuse, SpecError> {
         Ok(self.options(hasher).build_digests(digests)?)
     }
 }

@@ -137,9 +137,9 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
 
     fn build_from(
         &self,
-        hasher: KeyHasher,
         digests: Vec<Digest>,
+        hasher: KeyHasher,
     ) -> Result<GrowingChain<S::Filter>, SpecError> {
-        build_one_by_one(self, hasher, digests)
+        build_one_by_one(self, digests, hasher)
     }
 }

@@ -122,7 +122,7 @@ impl FilterSpec for QuotientSpec {
         Ok(Quotient { table, key_count: 0, hasher, metadata: Metadata::new() })
     }
 
-    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<Quotient, SpecError> {
-        build_one_by_one(self, hasher, digests)
+    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Quotient, SpecError> {
+        build_one_by_one(self, digests, hasher)
     }
 }

@@ -77,7 +77,7 @@ fn a_filter_is_as_it_was_specified() {
             assert_eq!(empty.capacity(), capacity, "{spec:?}");
         }
         if is_small || (!kind.capabilities().insert && keys <= 1_000_000 && fpr == 0.01) {
-            let filter = spec.build_from(hasher, digests(keys, hasher)).unwrap();
+            let filter = spec.build_from(digests(keys, hasher), hasher).unwrap();
             assert_eq!(filter.kind(), kind);
             assert_eq!(filter.key_count(), keys);
             assert_eq!(filter.size_in_bits(), spec.size_in_bits(), "{spec:?}");
@@ -95,7 +95,7 @@ fn a_growing_filter_errs_as_its_specification_says_at_every_size() {
     for kind in [Kind::Growing, Kind::GrowingBlocked] {
         let spec = Spec::for_fpr(kind, 1_024, 0.01).unwrap();
         for keys in [1, 1_024, 1_025, 3_072, 3_073, 50_000] {
-            let filter = spec.build_from(hasher, digests(keys, hasher)).unwrap();
+            let filter = spec.build_from(digests(keys, hasher), hasher).unwrap();
             assert_eq!(filter.expected_fpr(), spec.fpr_at(keys), "{kind}, {keys}");
             assert!(filter.expected_fpr() <= 0.01);
         }
@@ -155,7 +155,7 @@ fn filters_of_few_keys_keep_their_fpr() {
             for seed in 0..200 {
                 let hasher = KeyHasher::xxh3(seed);
                 let spec = Spec::for_fpr(kind, keys, fpr).unwrap();
-                let filter = spec.build_from(hasher, digests(keys, hasher)).unwrap();
+                let filter = spec.build_from(digests(keys, hasher), hasher).unwrap();
                 let mut query = Digest::new(seed).remix();
                 for _ in 0..200_000 {
                     query = Digest::new(query.get().wrapping_add(0x9e37_79b9_7f4a_7c15));

@@ -24,9 +24,9 @@ use block::{BLOCK_BITS, BLOCK_WORDS, Block, block_of};
 pub use spec::SplitBlockSpec;
 
 use super::any::operations;
-use super::methods::{describe, insert_methods, read_methods};
+use super::methods::{describe, insert_methods, merge_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
-use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
+use super::{DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::estimate::Estimate;
@@ -314,53 +314,18 @@ read_methods!(
 );
 insert_methods!(SplitBlock, example: "let mut filter = crivo::filter::SplitBlock::new(1_000, 0.01)?;");
 
+merge_methods!(
+    SplitBlock,
+    words: |filter| &filter.words,
+    words_mut: |filter| filter.words.try_to_mut()?,
+    same: "number of blocks" = |filter| filter.blocks(),
+);
+
 operations!(SplitBlock: insert, union, intersect, estimate, fill, occupancy);
 
 impl fmt::Debug for SplitBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, "SplitBlock", self, Some(self.capacity))
-    }
-}
-
-impl SplitBlock {
-    /// Makes every key of `other` a member: the bits set in either.
-    ///
-    /// Afterwards [`key_count`](Self::key_count) is the sum: an upper bound, since the two may
-    /// have had keys in common.
-    ///
-    /// # Errors
-    /// If the hashers, sizes or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no memory
-    /// for a copy of a mapped file's words. Nothing has changed.
-    pub fn union_with(&mut self, other: &Self) -> Result<(), RebuildError> {
-        self.combine(other, |ours, theirs| ours | theirs)?;
-        self.key_count = self.key_count.saturating_add(other.key_count);
-        Ok(())
-    }
-
-    /// Keeps the keys that are in both: the bits set in both.
-    ///
-    /// Every common key stays a member. Keys of only one of the two may stay as well, more often
-    /// than in a filter that was made of the common keys alone. Afterwards
-    /// [`key_count`](Self::key_count) is the lesser of the two: an upper bound.
-    ///
-    /// # Errors
-    /// If the hashers, sizes or [`key-encoding`](Metadata::KEY_ENCODING) differ, or there is no memory
-    /// for a copy of a mapped file's words. Nothing has changed.
-    pub fn intersect_with(&mut self, other: &Self) -> Result<(), RebuildError> {
-        self.combine(other, |ours, theirs| ours & theirs)?;
-        self.key_count = self.key_count.min(other.key_count);
-        Ok(())
-    }
-
-    fn combine(&mut self, other: &Self, rule: fn(u64, u64) -> u64) -> Result<(), RebuildError> {
-        Incompatible::unless_same_hasher(self.hasher, other.hasher)?;
-        Incompatible::unless_equal("number of blocks", self.blocks(), other.blocks())?;
-        let metadata = Incompatible::merged_metadata(&self.metadata, &other.metadata)?;
-        for (ours, theirs) in self.words.try_to_mut()?.iter_mut().zip(&*other.words) {
-            *ours = rule(*ours, *theirs);
-        }
-        self.metadata = metadata;
-        Ok(())
     }
 }
 

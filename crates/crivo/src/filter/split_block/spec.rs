@@ -104,7 +104,7 @@ impl FilterSpec for SplitBlockSpec {
         Ok(SplitBlock { hasher, words, key_count: 0, capacity: self.capacity, metadata, level })
     }
 
-    fn build_from(&self, hasher: KeyHasher, digests: Vec<Digest>) -> Result<SplitBlock, SpecError> {
-        build_one_by_one(self, hasher, digests)
+    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<SplitBlock, SpecError> {
+        build_one_by_one(self, digests, hasher)
     }
 }
