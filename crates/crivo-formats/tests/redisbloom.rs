@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crivo_formats::redis::{CuckooOptions, RedisBloom, RedisCuckoo};
+use crivo_formats::redis::{RedisBloom, RedisCuckoo, RedisCuckooOptions};
 use crivo_formats::{ChangeError, ForeignFilter};
 use serde_json::Value;
 
@@ -143,10 +143,12 @@ fn cuckoo_filters_answer_and_count_as_the_server_and_are_written_as_it_does() {
 #[test]
 fn cuckoo_filters_of_the_same_items_are_the_same_dump() {
     for dump in dumps("CF") {
-        let default = CuckooOptions::default();
+        let default = RedisCuckooOptions::default();
         let (capacity, options) = match &*dump.name {
-            "cf_bucket4" => (2_000, CuckooOptions { bucket_size: 4, max_moves: 50, ..default }),
-            "cf_expansion" => (100, CuckooOptions { expansion: 2, ..default }),
+            "cf_bucket4" => {
+                (2_000, RedisCuckooOptions { bucket_size: 4, max_moves: 50, ..default })
+            }
+            "cf_expansion" => (100, RedisCuckooOptions { expansion: 2, ..default }),
             _ => (1_024, default),
         };
         let mut filter = RedisCuckoo::new(capacity, options).unwrap();
@@ -172,7 +174,7 @@ fn cuckoo_filters_of_the_same_items_are_the_same_dump() {
 
 #[test]
 fn a_cuckoo_filter_without_place_is_an_error_that_changes_nothing() {
-    let options = CuckooOptions { expansion: 0, ..CuckooOptions::default() };
+    let options = RedisCuckooOptions { expansion: 0, ..RedisCuckooOptions::default() };
     let mut filter = RedisCuckoo::new(64, options).unwrap();
     for number in 0.. {
         let before = filter.clone();

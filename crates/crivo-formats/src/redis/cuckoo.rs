@@ -28,7 +28,7 @@ const MAX_TABLE: u64 = 1 << 32;
 
 /// What `CF.RESERVE` may be told besides the capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CuckooOptions {
+pub struct RedisCuckooOptions {
     /// `BUCKETSIZE`: slots per bucket, from 1 to 255. More of them make more false positives.
     pub bucket_size: u16,
     /// `MAXITERATIONS`: how many fingerprints are moved to make place, before the filter grows.
@@ -38,7 +38,7 @@ pub struct CuckooOptions {
     pub expansion: u16,
 }
 
-impl Default for CuckooOptions {
+impl Default for RedisCuckooOptions {
     /// The server's own: 2, 20 and 1.
     fn default() -> Self {
         Self { bucket_size: 2, max_moves: 20, expansion: 1 }
@@ -48,9 +48,9 @@ impl Default for CuckooOptions {
 /// A cuckoo filter of RedisBloom. See [the module](super) for what a dump is.
 ///
 /// ```
-/// use crivo_formats::redis::{CuckooOptions, RedisCuckoo};
+/// use crivo_formats::redis::{RedisCuckooOptions, RedisCuckoo};
 ///
-/// let mut filter = RedisCuckoo::new(1_000, CuckooOptions::default())?; // CF.RESERVE key 1000
+/// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?; // CF.RESERVE key 1000
 /// filter.insert("ana")?;
 /// filter.insert("ana")?;
 /// assert_eq!(filter.count("ana"), 2);
@@ -60,7 +60,7 @@ impl Default for CuckooOptions {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisCuckoo {
-    options: CuckooOptions,
+    options: RedisCuckooOptions,
     /// Of the first table.
     bucket_count: u64,
     key_count: u64,
@@ -172,9 +172,9 @@ impl RedisCuckoo {
     /// # Errors
     /// If the capacity is 0, a bucket has no slots or more than 255, no fingerprint may be moved, or
     /// there is no memory.
-    pub fn new(capacity: u64, options: CuckooOptions) -> Result<Self, BuildError> {
+    pub fn new(capacity: u64, options: RedisCuckooOptions) -> Result<Self, BuildError> {
         check_keys(capacity)?;
-        let CuckooOptions { bucket_size, max_moves, expansion } = options;
+        let RedisCuckooOptions { bucket_size, max_moves, expansion } = options;
         check_bucket_size(bucket_size)?;
         check_expansion(expansion)?;
         if max_moves == 0 {
@@ -188,7 +188,7 @@ impl RedisCuckoo {
         let length = bucket_count * u64::from(bucket_size);
         let expansion = if expansion == 0 { 0 } else { expansion.next_power_of_two() };
         Ok(Self {
-            options: CuckooOptions { expansion, ..options },
+            options: RedisCuckooOptions { expansion, ..options },
             bucket_count,
             key_count: 0,
             removal_count: 0,
@@ -208,7 +208,7 @@ impl RedisCuckoo {
         let table_count = header.le_u64()?;
         let [bucket_size, max_moves, expansion] =
             [header.le_u16()?, header.le_u16()?, header.le_u16()?];
-        let options = CuckooOptions { bucket_size, max_moves, expansion };
+        let options = RedisCuckooOptions { bucket_size, max_moves, expansion };
         check_bucket_size(bucket_size)?;
         check_expansion(expansion)?;
         if !bucket_count.is_power_of_two() {
@@ -267,7 +267,7 @@ impl RedisCuckoo {
         let numbers =
             [self.key_count, self.bucket_count, self.removal_count, self.tables.len() as u64];
         numbers.into_iter().for_each(|number| put_le_u64(&mut bytes, number));
-        let CuckooOptions { bucket_size, max_moves, expansion } = self.options;
+        let RedisCuckooOptions { bucket_size, max_moves, expansion } = self.options;
         [bucket_size, max_moves, expansion].into_iter().for_each(|n| put_le_u16(&mut bytes, n));
         bytes
     }
@@ -378,7 +378,7 @@ impl RedisCuckoo {
     }
 
     /// The options that it was made with; the expansion is a power of two.
-    pub fn options(&self) -> CuckooOptions {
+    pub fn options(&self) -> RedisCuckooOptions {
         self.options
     }
 
@@ -504,7 +504,7 @@ fn create(capacity: u64, fpr: f64) -> Result<Box<dyn ForeignFilter>, BuildError>
         let allowed = "at least 0.0157, which fingerprints of eight bits have";
         return Err(ParameterError::of_real("fpr", fpr, allowed).into());
     }
-    Ok(Box::new(RedisCuckoo::new(capacity, CuckooOptions::default())?))
+    Ok(Box::new(RedisCuckoo::new(capacity, RedisCuckooOptions::default())?))
 }
 
 pub(crate) const FORMAT: Format = Format {

@@ -18,7 +18,7 @@ mod bloom;
 mod cuckoo;
 
 pub use bloom::RedisBloom;
-pub use cuckoo::{CuckooOptions, RedisCuckoo};
+pub use cuckoo::{RedisCuckoo, RedisCuckooOptions};
 
 pub(crate) use bloom::FORMAT as BLOOM_FORMAT;
 pub(crate) use cuckoo::FORMAT as CUCKOO_FORMAT;

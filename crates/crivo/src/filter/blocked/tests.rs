@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::line::{LINE_WORDS, oracle};
 use super::*;
-use crate::filter::{Bytes, Kind};
+use crate::filter::{Bytes, Kind, RebuildError};
 use crate::persist::Persist;
 use crate::persist::testing::{from_parts, payload_length};
 use crate::theory::{blocked, interval};

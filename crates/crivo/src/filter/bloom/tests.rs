@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::filter::{Bytes, Kind};
+use crate::filter::{Bytes, Kind, RebuildError};
 use crate::persist::testing::{from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
 use crate::theory::{bloom, interval};

@@ -4,7 +4,7 @@
 //! the capacity. Payload: the words of the table, padding included.
 
 use super::fields::BUCKET_SIZE;
-use super::table::Table;
+use super::table::CuckooTable;
 use super::{Cuckoo, CuckooSpec};
 use crate::ParameterError;
 use crate::filter::Kind;
@@ -64,7 +64,7 @@ impl Persist for Cuckoo {
         if key_count > slots {
             return Err(DecodeError::Inconsistent("there are more keys than slots"));
         }
-        let table = Table::from_words(buckets, fingerprint_bits, payload)?
+        let table = CuckooTable::from_words(buckets, fingerprint_bits, payload)?
             .ok_or(DecodeError::Inconsistent("the table has another size than the header says"))?;
         Ok(Self { table, key_count, capacity, hasher, metadata })
     }

@@ -14,7 +14,7 @@
 //! was found from the first, one or more moves nearer. So nobody moves twice.
 
 use super::fields::BUCKET_SIZE;
-use super::table::{Bucket, Load, Place, Table};
+use super::table::{Bucket, CuckooTable, LoadBucket, Place};
 
 /// The maximum number of buckets that a search looks at before the table counts as full.
 const MAX_SEEN: usize = 1 << 11;
@@ -26,7 +26,7 @@ const CHILDREN: usize = BUCKET_SIZE as usize;
 /// If there is no way, nothing has moved, and the answer is `false`.
 #[cold]
 #[inline(never)]
-pub(super) fn make_room<L: Load>(table: &mut Table, place: &Place) -> bool {
+pub(super) fn make_room<L: LoadBucket>(table: &mut CuckooTable, place: &Place) -> bool {
     let mut seen: Vec<Bucket> = Vec::with_capacity(128);
     seen.extend(place.buckets);
     let Some((last, marked)) = find_empty::<L>(table, &mut seen) else {
@@ -48,7 +48,7 @@ pub(super) fn make_room<L: Load>(table: &mut Table, place: &Place) -> bool {
 }
 
 /// The first bucket with empty slots, by its number in the list, and the marks of those slots.
-fn find_empty<L: Load>(table: &Table, seen: &mut Vec<Bucket>) -> Option<(usize, L)> {
+fn find_empty<L: LoadBucket>(table: &CuckooTable, seen: &mut Vec<Bucket>) -> Option<(usize, L)> {
     let fields = table.fields();
     let mut number = 0;
     while let Some(&bucket) = seen.get(number) {

@@ -114,7 +114,7 @@ use std::fmt;
 
 use self::fields::BUCKET_SIZE;
 pub use self::spec::CuckooSpec;
-use self::table::{Load, Place, Table};
+use self::table::{CuckooTable, LoadBucket, Place};
 use super::any::operations;
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
 use super::occupancy::{Cells, Occupancy};
@@ -144,7 +144,7 @@ use crate::{BuildError, Digest, KeyHasher};
 /// in other slots, and make another filter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cuckoo {
-    table: Table,
+    table: CuckooTable,
     key_count: u64,
     capacity: u64,
     hasher: KeyHasher,
@@ -374,11 +374,11 @@ impl fmt::Debug for Cuckoo {
 }
 
 #[inline(always)]
-fn contains_in<L: Load>(table: &Table, place: &Place) -> bool {
+fn contains_in<L: LoadBucket>(table: &CuckooTable, place: &Place) -> bool {
     table.fields().any_equal(table.both::<L>(place), place.fingerprint)
 }
 
-fn contains_batch_in<L: Load>(table: &Table, keys: &[Digest], hits: &mut [bool]) {
+fn contains_batch_in<L: LoadBucket>(table: &CuckooTable, keys: &[Digest], hits: &mut [bool]) {
     for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
         let mut places = [table.place(Digest::new(0)); BATCH];
         for (place, &key) in places.iter_mut().zip(keys) {
@@ -393,13 +393,13 @@ fn contains_batch_in<L: Load>(table: &Table, keys: &[Digest], hits: &mut [bool])
 }
 
 #[inline(always)]
-fn count_in<L: Load>(table: &Table, place: &Place) -> u32 {
+fn count_in<L: LoadBucket>(table: &CuckooTable, place: &Place) -> u32 {
     let equal = |bucket: L| table.fields().equal(bucket, place.fingerprint).count_ones();
     table.both::<L>(place).map(equal).into_iter().sum()
 }
 
 #[inline(always)]
-fn insert_into(table: &mut Table, place: &Place) -> bool {
+fn insert_into(table: &mut CuckooTable, place: &Place) -> bool {
     if table.fields().are_narrow() {
         insert_lanes::<u64>(table, place)
     } else {
@@ -408,7 +408,7 @@ fn insert_into(table: &mut Table, place: &Place) -> bool {
 }
 
 #[inline(always)]
-fn insert_lanes<L: Load>(table: &mut Table, place: &Place) -> bool {
+fn insert_lanes<L: LoadBucket>(table: &mut CuckooTable, place: &Place) -> bool {
     let [first, second] = table.both::<L>(place).map(|bucket| table.fields().empty(bucket));
     // Slots fill up from the lowest, so that the larger mark belongs to the emptier bucket.
     let (bucket, empty) =
@@ -421,7 +421,7 @@ fn insert_lanes<L: Load>(table: &mut Table, place: &Place) -> bool {
 }
 
 #[inline(always)]
-fn remove_from<L: Load>(table: &mut Table, place: &Place) -> bool {
+fn remove_from<L: LoadBucket>(table: &mut CuckooTable, place: &Place) -> bool {
     let [first, second] =
         table.both::<L>(place).map(|bucket| table.fields().equal(bucket, place.fingerprint));
     let (bucket, equal) =

@@ -17,7 +17,7 @@
 
 use super::Cuckoo;
 use super::fields::BUCKET_SIZE;
-use super::table::{self, Table};
+use super::table::{self, CuckooTable};
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
@@ -63,7 +63,7 @@ impl CuckooSpec {
         fingerprint_bits: u32,
         capacity: u64,
     ) -> Result<Self, ParameterError> {
-        Table::word_count(buckets, fingerprint_bits)?;
+        CuckooTable::word_count(buckets, fingerprint_bits)?;
         if !(1..=buckets * u64::from(BUCKET_SIZE)).contains(&capacity) {
             let allowed = "at least 1, and at most the number of slots";
             return Err(ParameterError::new("capacity", capacity, allowed));
@@ -84,7 +84,7 @@ impl CuckooSpec {
     /// The words of the table, of 64 bits each.
     pub fn word_count(&self) -> u64 {
         // The dimensions of a specification are valid.
-        Table::word_count(self.buckets, self.fingerprint_bits).unwrap_or(u64::MAX / 64)
+        CuckooTable::word_count(self.buckets, self.fingerprint_bits).unwrap_or(u64::MAX / 64)
     }
 }
 
@@ -146,7 +146,7 @@ impl FilterSpec for CuckooSpec {
 
     fn build(&self, hasher: KeyHasher) -> Result<Cuckoo, BuildError> {
         let Self { buckets, fingerprint_bits, capacity } = *self;
-        let table = Table::new(buckets, fingerprint_bits)?;
+        let table = CuckooTable::new(buckets, fingerprint_bits)?;
         Ok(Cuckoo { table, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 

@@ -33,7 +33,7 @@ pub(super) struct Place {
 ///
 /// Invariant: `words` has `word_count(buckets, width)` words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct CuckooTable {
     words: Words,
     buckets: u64,
     fields: Fields,
@@ -46,11 +46,11 @@ const PADDING: u64 = 2;
 /// its low bits to the top.
 const LOW_BITS_UP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The coefficients of [`Table::sum`]: digits of π.
+/// The coefficients of [`CuckooTable::sum`]: digits of π.
 const QUADRATIC: u64 = 0x2438_6a88_85a3_08d3;
 const LINEAR: u64 = 0x1319_8a2e_0370_7345;
 
-impl Table {
+impl CuckooTable {
     /// `buckets` empty buckets of fingerprints of `width` bits.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl Table {
 
     /// The content of a bucket, in the low 4f bits; above them is noise.
     #[inline(always)]
-    pub(super) fn bucket<L: Load>(&self, bucket: Bucket) -> L {
+    pub(super) fn bucket<L: LoadBucket>(&self, bucket: Bucket) -> L {
         // SAFETY: the bucket is one of this table, so that its first byte lies before the padding,
         // which is as long as the longest lane.
         unsafe { L::load(&self.words, self.first_bit(bucket)) }
@@ -199,7 +199,7 @@ impl Table {
 
     /// The contents of two buckets, both fetched before either is looked at.
     #[inline(always)]
-    pub(super) fn both<L: Load>(&self, place: &Place) -> [L; 2] {
+    pub(super) fn both<L: LoadBucket>(&self, place: &Place) -> [L; 2] {
         place.buckets.map(|bucket| self.bucket(bucket))
     }
 
@@ -227,7 +227,7 @@ fn too_many(buckets: u64) -> ParameterError {
 }
 
 /// A lane that is read from anywhere in memory.
-pub(super) trait Load: Lane {
+pub(super) trait LoadBucket: Lane {
     /// The bits from `bit` (a multiple of 4) on, as many as a bucket can have.
     ///
     /// # Safety
@@ -247,7 +247,7 @@ fn load_words(words: &[u64], bit: u64) -> u128 {
 
 macro_rules! load {
     ($word:ty) => {
-        impl Load for $word {
+        impl LoadBucket for $word {
             #[inline(always)]
             unsafe fn load(words: &Words, bit: u64) -> Self {
                 #[cfg(target_endian = "big")]
@@ -284,7 +284,7 @@ mod tests {
     fn a_bucket_is_read_alike_by_bytes_and_by_words() {
         for width in 4..=32 {
             for buckets in [2, 4, 6, 34] {
-                let mut table = Table::new(buckets, width).unwrap();
+                let mut table = CuckooTable::new(buckets, width).unwrap();
                 let mut random = Digest::new(u64::from(width));
                 for word in table.words.to_mut() {
                     *word = random.get();
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn a_flip_changes_its_field_and_nothing_else() {
         for width in 4..=32 {
-            let mut table = Table::new(10, width).unwrap();
+            let mut table = CuckooTable::new(10, width).unwrap();
             let fingerprint = table.distinct() as u32;
             for bucket in table.buckets() {
                 for slot in 0..BUCKET_SIZE {
@@ -326,13 +326,13 @@ mod tests {
     fn impossible_tables_are_refused() {
         let parameter = |result: Result<u64, ParameterError>| result.unwrap_err().parameter;
         for (buckets, width) in [(2, 3), (2, 33), (2, 0), (2, u32::MAX)] {
-            assert_eq!(parameter(Table::word_count(buckets, width)), "fingerprint bits");
+            assert_eq!(parameter(CuckooTable::word_count(buckets, width)), "fingerprint bits");
         }
         for (buckets, width) in [(0, 8), (1, 8), (7, 8), (1 << 62, 8), (u64::MAX - 1, 32)] {
-            assert_eq!(parameter(Table::word_count(buckets, width)), "bucket count");
+            assert_eq!(parameter(CuckooTable::word_count(buckets, width)), "bucket count");
         }
-        assert_eq!(Table::word_count(2, 16), Ok(4));
-        assert!(matches!(Table::new(1 << 55, 32), Err(BuildError::OutOfMemory { .. })));
+        assert_eq!(CuckooTable::word_count(2, 16), Ok(4));
+        assert!(matches!(CuckooTable::new(1 << 55, 32), Err(BuildError::OutOfMemory { .. })));
     }
 
     proptest! {
@@ -343,7 +343,7 @@ mod tests {
             digest: u64,
         ) {
             // No memory is touched.
-            let table = Table {
+            let table = CuckooTable {
                 words: Words::zeroed(0).unwrap(),
                 buckets: 2 * half,
                 fields: Fields::new(32),

@@ -12,7 +12,7 @@ use crivo_core::Words;
 
 /// Buckets that hold `slots` slots, whatever they would be counted on for.
 fn with_slots(slots: u64, width: u32, seed: u64) -> Cuckoo {
-    let table = Table::new(slots / 4, width).unwrap();
+    let table = CuckooTable::new(slots / 4, width).unwrap();
     Cuckoo {
         table,
         key_count: 0,

@@ -9,15 +9,15 @@
 //! | seed | odd |
 
 use super::Fuse;
-use super::cells::Cells;
-use super::equation::Geometry;
+use super::equation::FuseGeometry;
+use super::table::FuseTable;
 use crate::ParameterError;
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 use crate::theory::fuse::Arity;
 
 /// The parameters of a file.
-pub struct FuseLayout(Geometry);
+pub struct FuseLayout(FuseGeometry);
 
 impl Persist for Fuse {
     type Layout = FuseLayout;
@@ -61,7 +61,7 @@ impl Persist for Fuse {
         let width = u32::try_from(width).unwrap_or(u32::MAX);
         // So is a product that is too large for 64 bits.
         let first_cells = segment_count.saturating_mul(segment_length);
-        let geometry = Geometry { arity, width, segment_length, first_cells, seed };
+        let geometry = FuseGeometry { arity, width, segment_length, first_cells, seed };
         geometry.check()?;
         Ok(FuseLayout(geometry))
     }
@@ -86,7 +86,7 @@ impl Persist for Fuse {
         if key_count > geometry.array_length() {
             return Err(DecodeError::Inconsistent("a fuse filter has a cell for each key"));
         }
-        let cells = Cells::new(geometry, payload)?
+        let cells = FuseTable::new(geometry, payload)?
             .ok_or(DecodeError::Inconsistent("a fuse filter has just the words of its cells"))?;
         Ok(Self { hasher, key_count, cells, metadata })
     }

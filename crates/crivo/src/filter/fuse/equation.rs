@@ -37,7 +37,7 @@ const fn inverse(odd: u64) -> u64 {
 
 /// The dimensions of the cells and the seed: all that the equation of a digest depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Geometry {
+pub(super) struct FuseGeometry {
     pub(super) arity: Arity,
     /// The bits of a fingerprint, 1 to 32.
     pub(super) width: u32,
@@ -49,7 +49,7 @@ pub(super) struct Geometry {
     pub(super) seed: u64,
 }
 
-impl Geometry {
+impl FuseGeometry {
     /// An error unless every cell of every key lies within the array, and the array within 2^64
     /// bits. What is said of cells below holds for geometries that pass.
     pub(super) fn check(&self) -> Result<(), ParameterError> {
@@ -157,7 +157,7 @@ mod tests {
         #[test]
         fn mixing_can_be_undone(digest: u64, half_seed: u64) {
             let seed = half_seed | 1;
-            let geometry = Geometry {
+            let geometry = FuseGeometry {
                 arity: Arity::Three, width: 7, segment_length: 8, first_cells: 40, seed,
             };
             prop_assert_eq!(geometry.unmix()(geometry.mix(digest)), digest);
@@ -167,7 +167,7 @@ mod tests {
         fn cells_lie_in_consecutive_segments(
             mixed: u64, log_length in 0u32..=18, segment_count in 1u64..1 << 40,
         ) {
-            let geometry = Geometry {
+            let geometry = FuseGeometry {
                 arity: Arity::Four,
                 width: 32,
                 segment_length: 1 << log_length,

@@ -72,7 +72,6 @@
 //! - M. Dietzfelbinger, S. Walzer, *Dense peelable random uniform hypergraphs*, ESA 2019: why
 //!   overlapping segments can be so full.
 
-mod cells;
 mod codec;
 mod equation;
 mod options;
@@ -80,6 +79,7 @@ mod partition;
 mod peel;
 mod solve;
 mod spec;
+mod table;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -89,7 +89,7 @@ pub use spec::FuseSpec;
 
 use std::fmt;
 
-use self::cells::Cells;
+use self::table::FuseTable;
 use super::any::operations;
 use super::methods::{describe, read_methods};
 use super::{Filter, FilterSpec};
@@ -114,7 +114,7 @@ pub struct Fuse {
     hasher: KeyHasher,
     key_count: u64,
     /// None at all if there are no keys.
-    cells: Cells,
+    cells: FuseTable,
     metadata: Metadata,
 }
 
@@ -145,7 +145,7 @@ impl Fuse {
         spec.options(hasher).build_digests(digests)
     }
 
-    fn new(hasher: KeyHasher, key_count: u64, cells: Cells) -> Self {
+    fn new(hasher: KeyHasher, key_count: u64, cells: FuseTable) -> Self {
         Self { hasher, key_count, cells, metadata: Metadata::new() }
     }
 

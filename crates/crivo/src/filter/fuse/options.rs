@@ -3,10 +3,10 @@
 use thiserror::Error;
 
 use super::Fuse;
-use super::cells::Cells;
-use super::equation::Geometry;
+use super::equation::FuseGeometry;
 use super::solve::solve;
 use super::spec::{default_arity, geometry_for};
+use super::table::FuseTable;
 use crate::theory::fuse::Arity;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::memory::ask_for_huge_pages;
@@ -79,7 +79,7 @@ impl FuseOptions {
         let mut digests: Vec<u64> = digests.into_iter().map(Digest::get).collect();
         let mut geometry = self.geometry(digests.len())?;
         if digests.is_empty() {
-            return Ok(Fuse::new(self.hasher, 0, Cells::zeroed(geometry)?));
+            return Ok(Fuse::new(self.hasher, 0, FuseTable::zeroed(geometry)?));
         }
         let mut are_distinct = false;
         let mut attempt = 0;
@@ -111,7 +111,7 @@ impl FuseOptions {
     }
 
     /// The dimensions for that many keys, and the first seed.
-    fn geometry(&self, key_count: usize) -> Result<Geometry, ParameterError> {
+    fn geometry(&self, key_count: usize) -> Result<FuseGeometry, ParameterError> {
         if self.threads == Some(0) {
             return Err(ParameterError::new("threads", 0, "at least 1"));
         }

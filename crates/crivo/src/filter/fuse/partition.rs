@@ -1,6 +1,6 @@
 //! Keys in the order of their cells: what keeps the construction within the cache.
 
-use super::equation::Geometry;
+use super::equation::FuseGeometry;
 use crate::BuildError;
 use crivo_core::memory::zeroed;
 
@@ -18,7 +18,7 @@ pub(super) struct Buckets {
 
 impl Buckets {
     /// One bucket a segment, if there are not too many of them.
-    pub(super) fn of(geometry: &Geometry) -> Self {
+    pub(super) fn of(geometry: &FuseGeometry) -> Self {
         let segments = geometry.first_cells / geometry.segment_length;
         let together = segments.div_ceil(MAX_BUCKETS);
         Self {
@@ -38,7 +38,7 @@ pub(super) struct Partition {
 impl Partition {
     /// Mixes and groups `digests`.
     pub(super) fn of(
-        geometry: &Geometry,
+        geometry: &FuseGeometry,
         buckets: Buckets,
         digests: &[u64],
     ) -> Result<Self, BuildError> {

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::equation::Geometry;
+use super::equation::FuseGeometry;
 use crate::BuildError;
 use crivo_core::memory::{lengthen, zeroed};
 
@@ -59,7 +59,11 @@ impl Stretch {
 
     /// Adds keys. `false` if more than 255 use one cell, which only copies of one key do.
     #[must_use]
-    pub(super) fn add<const ARITY: usize>(&mut self, geometry: &Geometry, keys: &[u64]) -> bool {
+    pub(super) fn add<const ARITY: usize>(
+        &mut self,
+        geometry: &FuseGeometry,
+        keys: &[u64],
+    ) -> bool {
         let mut too_many = false;
         for &key in keys {
             for cell in geometry.cells::<ARITY>(key) {
@@ -173,7 +177,7 @@ impl<'a> Order<'a> {
 /// `ready`: if no more keys will be added to them.
 #[inline]
 pub(super) fn peel<const ARITY: usize>(
-    geometry: &Geometry,
+    geometry: &FuseGeometry,
     cells: &mut impl Peeled,
     queue: &mut Queue,
     ready: Range<u64>,
@@ -206,7 +210,7 @@ pub(super) fn peel<const ARITY: usize>(
 /// Gives the cells of `order`, the last first, their values.
 #[inline]
 pub(super) fn assign<const ARITY: usize>(
-    geometry: &Geometry,
+    geometry: &FuseGeometry,
     cells: &mut impl Peeled,
     order: &[u64],
 ) {

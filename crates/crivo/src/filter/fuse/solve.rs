@@ -15,10 +15,10 @@
 //! and the xors do not depend on the order of the keys: the same keys give the same cells, whatever
 //! their order and the number of threads.
 
-use super::cells::Cells;
-use super::equation::Geometry;
+use super::equation::FuseGeometry;
 use super::partition::{Buckets, Partition};
 use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
+use super::table::FuseTable;
 use super::threads::{both, each};
 use crate::BuildError;
 use crivo_core::memory::zeroed;
@@ -31,10 +31,10 @@ const WORTH_CUTTING: u64 = 1 << 16;
 ///
 /// The digests may come back in another order.
 pub(super) fn solve<const ARITY: usize>(
-    geometry: &Geometry,
+    geometry: &FuseGeometry,
     digests: &mut [u64],
     threads: usize,
-) -> Result<Option<Cells>, BuildError> {
+) -> Result<Option<FuseTable>, BuildError> {
     let buckets = Buckets::of(geometry);
     let parts = partition(geometry, buckets, digests, threads)?;
     // From here on the keys are in `parts`, and the memory of the digests takes the order.
@@ -52,7 +52,7 @@ pub(super) fn solve<const ARITY: usize>(
 
 /// As many parts as threads, each with its own buckets.
 fn partition(
-    geometry: &Geometry,
+    geometry: &FuseGeometry,
     buckets: Buckets,
     digests: &[u64],
     threads: usize,
@@ -65,7 +65,7 @@ fn partition(
 
 /// The keys, and where they are cut in two.
 struct Plan<'a> {
-    geometry: &'a Geometry,
+    geometry: &'a FuseGeometry,
     buckets: Buckets,
     parts: &'a [Partition],
     /// The first bucket of the right side.
@@ -77,7 +77,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(geometry: &'a Geometry, buckets: Buckets, parts: &'a [Partition]) -> Self {
+    fn new(geometry: &'a FuseGeometry, buckets: Buckets, parts: &'a [Partition]) -> Self {
         let shared = geometry.overlap();
         let is_cut = geometry.array_length() >= WORTH_CUTTING
             && buckets.count >= 16
@@ -149,7 +149,7 @@ fn solve_parts<const ARITY: usize>(
     plan: &Plan<'_>,
     room: &mut [u64],
     parallel: bool,
-) -> Result<Option<Cells>, BuildError> {
+) -> Result<Option<FuseTable>, BuildError> {
     let geometry = plan.geometry;
     let key_count = room.len();
     let (left_room, right_room) = room.split_at_mut(plan.keys_on_the_left());
@@ -189,7 +189,7 @@ fn solve_parts<const ARITY: usize>(
         || assign::<ARITY>(geometry, &mut right, right_order.taken()),
     );
     left.sums.truncate(cut);
-    let mut cells = Cells::zeroed(*geometry)?;
+    let mut cells = FuseTable::zeroed(*geometry)?;
     if plan.is_cut() {
         // Long segments, of which there are several on each side, begin with a word.
         let (left_words, right_words) =

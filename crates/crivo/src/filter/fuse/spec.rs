@@ -1,6 +1,6 @@
 //! The dimensions of a fuse filter.
 
-use super::equation::{Geometry, MAX_BITS};
+use super::equation::{FuseGeometry, MAX_BITS};
 use super::{Fuse, FuseOptions};
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::theory::digest;
@@ -57,8 +57,8 @@ impl FuseSpec {
     }
 
     /// Of a filter that was built with this geometry.
-    pub(super) fn of(capacity: u64, geometry: &Geometry) -> Self {
-        let Geometry { width, arity, .. } = *geometry;
+    pub(super) fn of(capacity: u64, geometry: &FuseGeometry) -> Self {
+        let FuseGeometry { width, arity, .. } = *geometry;
         Self { capacity, width, arity, word_count: geometry.word_count() }
     }
 
@@ -150,12 +150,17 @@ pub(super) fn geometry_for(
     key_count: u64,
     width: u32,
     arity: Arity,
-) -> Result<Geometry, ParameterError> {
+) -> Result<FuseGeometry, ParameterError> {
     let layout = theory::layout(key_count.max(1), arity)?;
     let first_cells = if key_count == 0 { 0 } else { layout.segment_count * layout.segment_length };
     let segment_length = layout.segment_length;
-    let geometry =
-        Geometry { arity, width, segment_length, first_cells, seed: super::options::seed_of(0) };
+    let geometry = FuseGeometry {
+        arity,
+        width,
+        segment_length,
+        first_cells,
+        seed: super::options::seed_of(0),
+    };
     geometry.check()?;
     Ok(geometry)
 }

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use super::spec::stage_target;
-use super::{GrowingChain, MAX_STAGES, Stage as ChainStage, stage_capacity};
+use super::{GrowingChain, MAX_STAGES, Stage, stage_capacity};
 use crate::ParameterError;
 use crate::filter::FilterSpec;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
@@ -43,16 +43,16 @@ fn padding_after(word_count: u64) -> usize {
 pub struct GrowingLayout<S> {
     first_capacity: u64,
     fpr: f64,
-    stages: Vec<Stage<S>>,
+    stages: Vec<ParsedStage<S>>,
 }
 
-struct Stage<S> {
+struct ParsedStage<S> {
     layout: S,
     word_count: u64,
     key_count: u64,
 }
 
-impl<F: ChainStage> Persist for GrowingChain<F> {
+impl<F: Stage> Persist for GrowingChain<F> {
     type Layout = GrowingLayout<F::Spec>;
 
     fn parts(&self) -> Parts<'_> {
@@ -110,7 +110,7 @@ impl<F: ChainStage> Persist for GrowingChain<F> {
             if !keeps_fpr {
                 return Err(DecodeError::Inconsistent("a stage is too small for its FPR"));
             }
-            Ok(Stage { layout, word_count, key_count })
+            Ok(ParsedStage { layout, word_count, key_count })
         };
         let stages = stages.iter().enumerate().map(stage).collect::<Result<_, _>>()?;
         Ok(GrowingLayout { first_capacity, fpr, stages })
@@ -132,7 +132,7 @@ impl<F: ChainStage> Persist for GrowingChain<F> {
         // The stages of a mapped file stay in it; those of one that was read get their own memory.
         let payload = Arc::new(payload);
         let mut start = 0;
-        for Stage { layout, word_count, key_count } in stages {
+        for ParsedStage { layout, word_count, key_count } in stages {
             let table = start..start + word_count as usize;
             start = table.end + padding_after(word_count);
             if payload[table.end..start].iter().any(|&word| word != 0) {

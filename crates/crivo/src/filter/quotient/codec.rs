@@ -1,7 +1,7 @@
 //! A quotient filter as a file: the words of its table.
 
-use super::geometry::{BLOCK, Geometry};
-use super::table::Table;
+use super::geometry::{BLOCK, QuotientGeometry};
+use super::table::QuotientTable;
 use super::{Quotient, QuotientSpec};
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
@@ -51,12 +51,12 @@ impl Persist for Quotient {
         if key_count > geometry.capacity() {
             return Err(DecodeError::Inconsistent("there are more keys than the table can hold"));
         }
-        Ok(Self { table: Table::of_words(geometry, payload), key_count, hasher, metadata })
+        Ok(Self { table: QuotientTable::of_words(geometry, payload), key_count, hasher, metadata })
     }
 }
 
 /// The bits of quotients that there are not, and the offsets of blocks that there are not.
-fn padding(geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> + use<> {
+fn padding(geometry: &QuotientGeometry) -> impl Iterator<Item = (usize, u64)> + use<> {
     let geometry = *geometry;
     let slots = geometry.slots();
     // There is at least one slot behind the last quotient.

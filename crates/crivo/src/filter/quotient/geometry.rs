@@ -20,7 +20,7 @@ const OFFSETS_PER_WORD: usize = 4;
 ///           | occupieds | runends | r words: 64·r bits |
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Geometry {
+pub(super) struct QuotientGeometry {
     slots: u64,
     remainder_bits: u32,
     /// One more than the largest fingerprint: slots · 2^r.
@@ -35,7 +35,7 @@ pub(super) struct Geometry {
     ones: u64,
 }
 
-impl Geometry {
+impl QuotientGeometry {
     /// The table for quotients below `slots` and remainders of `remainder_bits` bits.
     pub(super) fn new(slots: u64, remainder_bits: u32) -> Result<Self, ParameterError> {
         check_range("remainder bits", remainder_bits, 1..=62, "from 1 to 62")?;
@@ -199,13 +199,13 @@ mod tests {
         // The last two are large on machines whose addresses are.
         let addresses = isize::MAX as u64;
         for keys in (1..2000).chain([1 << 20, addresses / 1000, (addresses >> 13) + 1]) {
-            let slots = Geometry::slots_for(keys).unwrap();
-            let capacity = |slots| Geometry::new(slots, 1).unwrap().capacity();
+            let slots = QuotientGeometry::slots_for(keys).unwrap();
+            let capacity = |slots| QuotientGeometry::new(slots, 1).unwrap().capacity();
             assert!(capacity(slots) >= keys && slots * 95 / 100 >= keys, "{keys}");
             assert!(slots == 1 || capacity(slots - 1) < keys, "{keys}");
         }
-        assert!(Geometry::slots_for(0).is_err());
-        assert!(Geometry::slots_for(u64::MAX).is_err());
+        assert!(QuotientGeometry::slots_for(0).is_err());
+        assert!(QuotientGeometry::slots_for(u64::MAX).is_err());
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
         for (slots, bits) in
             [(1, 1), (64, 7), (1000, 13), (1 << (usize::BITS / 2 + 1), 30), (1, 62)]
         {
-            let geometry = Geometry::new(slots, bits).unwrap();
+            let geometry = QuotientGeometry::new(slots, bits).unwrap();
             let last = geometry.blocks() - 1;
             assert_eq!(geometry.occupieds_word(0), 0);
             assert_eq!(geometry.runends_word(last), geometry.occupieds_word(last) + 1);
@@ -234,8 +234,9 @@ mod tests {
 
     #[test]
     fn impossible_sizes_are_named() {
-        let parameter =
-            |slots, bits| Geometry::new(slots, bits).map(|_| ()).map_err(|error| error.parameter);
+        let parameter = |slots, bits| {
+            QuotientGeometry::new(slots, bits).map(|_| ()).map_err(|error| error.parameter)
+        };
         assert_eq!(parameter(0, 5), Err("slots"));
         for bits in [0, 63, 64, u32::MAX] {
             assert_eq!(parameter(100, bits), Err("remainder bits"));
@@ -243,8 +244,8 @@ mod tests {
         for (slots, bits) in [(u64::MAX, 1), (1 << 63, 1), (1 << 60, 4), (3, 62)] {
             assert_eq!(parameter(slots, bits), Err("slots"));
         }
-        assert!(Geometry::new(2, 62).is_ok());
-        let beyond_32_bits = Geometry::new(1 << 40, 5);
+        assert!(QuotientGeometry::new(2, 62).is_ok());
+        let beyond_32_bits = QuotientGeometry::new(1 << 40, 5);
         if cfg!(target_pointer_width = "32") {
             let said = beyond_32_bits.unwrap_err().to_string();
             assert!(

@@ -13,11 +13,11 @@ mod tests;
 
 use std::fmt;
 
-use self::geometry::Geometry;
+use self::geometry::QuotientGeometry;
 use self::operations::{Contains, ContainsBatch, CountCopies, Insert, Remove};
 use self::rebuild::{FillError, merged};
 pub use self::spec::QuotientSpec;
-use self::table::{NoPlace, NoSuch, Table};
+use self::table::{NoPlace, NoSuch, QuotientTable};
 use super::any::operations;
 use super::methods::{describe, read_methods, remove_methods, try_insert_methods};
 use super::occupancy::{Cells, Occupancy};
@@ -112,7 +112,7 @@ use crate::{BuildError, Digest, KeyHasher, ParameterError};
 ///   keys.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Quotient {
-    table: Table,
+    table: QuotientTable,
     key_count: u64,
     hasher: KeyHasher,
     metadata: Metadata,
@@ -220,7 +220,7 @@ impl Quotient {
             let error = ParameterError::new("remainder bits", bits, allowed);
             return Err(BuildError::from(error).into());
         }
-        let geometry = Geometry::new(2 * slots, bits - 1).map_err(BuildError::from)?;
+        let geometry = QuotientGeometry::new(2 * slots, bits - 1).map_err(BuildError::from)?;
         self.table = filled(geometry, self.table.fingerprints(), self.key_count)?;
         Ok(())
     }
@@ -269,13 +269,13 @@ impl Quotient {
 
 /// The table of `key_count` sorted fingerprints.
 fn filled(
-    geometry: Geometry,
+    geometry: QuotientGeometry,
     fingerprints: impl Iterator<Item = u64>,
     key_count: u64,
-) -> Result<Table, RebuildError> {
+) -> Result<QuotientTable, RebuildError> {
     let mut found = 0;
     let counted = fingerprints.inspect(|_| found += 1);
-    match Table::filled(geometry, counted) {
+    match QuotientTable::filled(geometry, counted) {
         Ok(table) if found == key_count => Ok(table),
         Ok(_) | Err(FillError::Unsorted) => Err(RebuildError::Damaged),
         Err(FillError::Memory(error)) => Err(error.into()),

@@ -1,16 +1,16 @@
 //! What a filter asks its table, each compiled once for every kind of processor.
 
-use super::processor::{Operation, Processor};
-use super::table::{NoPlace, NoSuch, Table};
+use super::processor::{Processor, TableOperation};
+use super::table::{NoPlace, NoSuch, QuotientTable};
 use crate::Digest;
 
 /// Keys that are fetched ahead in a batch.
 const AHEAD: usize = 32;
 
 /// Whether there is this fingerprint.
-pub(super) struct Contains<'a>(pub(super) &'a Table, pub(super) u64);
+pub(super) struct Contains<'a>(pub(super) &'a QuotientTable, pub(super) u64);
 
-impl Operation for Contains<'_> {
+impl TableOperation for Contains<'_> {
     type Answer = bool;
 
     #[inline(always)]
@@ -21,12 +21,12 @@ impl Operation for Contains<'_> {
 
 /// Whether there are the fingerprints of these digests.
 pub(super) struct ContainsBatch<'a> {
-    pub(super) table: &'a Table,
+    pub(super) table: &'a QuotientTable,
     pub(super) keys: &'a [Digest],
     pub(super) hits: &'a mut [bool],
 }
 
-impl Operation for ContainsBatch<'_> {
+impl TableOperation for ContainsBatch<'_> {
     type Answer = ();
 
     #[inline(always)]
@@ -45,9 +45,9 @@ impl Operation for ContainsBatch<'_> {
 }
 
 /// How often there is this fingerprint.
-pub(super) struct CountCopies<'a>(pub(super) &'a Table, pub(super) u64);
+pub(super) struct CountCopies<'a>(pub(super) &'a QuotientTable, pub(super) u64);
 
-impl Operation for CountCopies<'_> {
+impl TableOperation for CountCopies<'_> {
     type Answer = u64;
 
     #[inline(always)]
@@ -57,9 +57,9 @@ impl Operation for CountCopies<'_> {
 }
 
 /// Adds a fingerprint, and tells whether it is new.
-pub(super) struct Insert<'a>(pub(super) &'a mut Table, pub(super) u64);
+pub(super) struct Insert<'a>(pub(super) &'a mut QuotientTable, pub(super) u64);
 
-impl Operation for Insert<'_> {
+impl TableOperation for Insert<'_> {
     type Answer = Result<bool, NoPlace>;
 
     #[inline(always)]
@@ -69,9 +69,9 @@ impl Operation for Insert<'_> {
 }
 
 /// Takes out a fingerprint.
-pub(super) struct Remove<'a>(pub(super) &'a mut Table, pub(super) u64);
+pub(super) struct Remove<'a>(pub(super) &'a mut QuotientTable, pub(super) u64);
 
-impl Operation for Remove<'_> {
+impl TableOperation for Remove<'_> {
     type Answer = Result<(), NoSuch>;
 
     #[inline(always)]

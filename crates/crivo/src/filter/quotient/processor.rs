@@ -79,7 +79,7 @@ impl Processor for Bmi2 {
 }
 
 /// Something to be done on the processor at hand.
-pub(super) trait Operation {
+pub(super) trait TableOperation {
     /// What comes of it.
     type Answer;
 
@@ -114,13 +114,13 @@ impl Best {
 
     /// Does it with what the processor has.
     #[inline(always)]
-    pub(super) fn run<O: Operation>(self, operation: O) -> O::Answer {
+    pub(super) fn run<O: TableOperation>(self, operation: O) -> O::Answer {
         match self {
             Self::Portable(portable) => operation.run(portable),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Self::Bmi2(bmi2) => {
                 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
-                fn run<O: Operation>(operation: O, bmi2: Bmi2) -> O::Answer {
+                fn run<O: TableOperation>(operation: O, bmi2: Bmi2) -> O::Answer {
                     operation.run(bmi2)
                 }
                 // SAFETY: there is a `Bmi2`: all four have been found.
@@ -146,7 +146,7 @@ mod tests {
 
     struct SelectAndCount(u64, usize);
 
-    impl Operation for SelectAndCount {
+    impl TableOperation for SelectAndCount {
         type Answer = (usize, usize);
 
         fn run(self, processor: impl Processor) -> (usize, usize) {

@@ -1,7 +1,7 @@
 //! Tables from tables: growing and merging, without keys.
 
-use super::geometry::{BLOCK, Geometry};
-use super::table::{MAX_OFFSET, Table};
+use super::geometry::{BLOCK, QuotientGeometry};
+use super::table::{MAX_OFFSET, QuotientTable};
 use crate::BuildError;
 
 /// Why a table could not be filled.
@@ -11,7 +11,7 @@ pub(super) enum FillError {
     Unsorted,
 }
 
-impl Table {
+impl QuotientTable {
     /// Every fingerprint, smallest first, copies included.
     pub(super) fn fingerprints(&self) -> Fingerprints<'_> {
         Fingerprints { table: self, occupieds: self.occupieds(0), block: 0, slot: 0, inside: None }
@@ -19,7 +19,7 @@ impl Table {
 
     /// The table of these fingerprints, which come smallest first.
     pub(super) fn filled(
-        geometry: Geometry,
+        geometry: QuotientGeometry,
         fingerprints: impl Iterator<Item = u64>,
     ) -> Result<Self, FillError> {
         let mut whole = Self::new(geometry).map_err(FillError::Memory)?;
@@ -52,7 +52,7 @@ impl Table {
     }
 }
 
-impl Table<&mut [u64]> {
+impl QuotientTable<&mut [u64]> {
     /// Writes the offsets of the blocks from `next` through `last`: all keys of quotients before
     /// them lie before `end`.
     fn set_offsets(&mut self, next: &mut usize, last: usize, end: usize) -> Result<(), FillError> {
@@ -70,7 +70,7 @@ impl Table<&mut [u64]> {
 
 /// The fingerprints of a table, smallest first.
 pub(super) struct Fingerprints<'a> {
-    table: &'a Table,
+    table: &'a QuotientTable,
     /// The quotients of `block` that are still to come.
     occupieds: u64,
     block: usize,

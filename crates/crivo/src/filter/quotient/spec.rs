@@ -1,8 +1,8 @@
 //! The dimensions of a quotient filter.
 
 use super::Quotient;
-use super::geometry::Geometry;
-use super::table::Table;
+use super::geometry::QuotientGeometry;
+use super::table::QuotientTable;
 use crate::filter::spec::build_one_by_one;
 use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
 use crate::persist::Metadata;
@@ -21,7 +21,7 @@ use crate::{BuildError, Digest, KeyHasher, ParameterError};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotientSpec {
-    pub(super) geometry: Geometry,
+    pub(super) geometry: QuotientGeometry,
 }
 
 /// The bits that a remainder can have.
@@ -36,7 +36,7 @@ impl QuotientSpec {
     /// If the capacity is 0, there are not from 1 to 62 remainder bits, or the slots times 2^bits are
     /// more than 2^63.
     pub fn with_remainder_bits(capacity: u64, remainder_bits: u32) -> Result<Self, ParameterError> {
-        Self::from_parts(Geometry::slots_for(capacity)?, remainder_bits)
+        Self::from_parts(QuotientGeometry::slots_for(capacity)?, remainder_bits)
     }
 
     /// A filter of these dimensions, if there can be one.
@@ -44,7 +44,7 @@ impl QuotientSpec {
         slots: u64,
         remainder_bits: u32,
     ) -> Result<Self, ParameterError> {
-        Ok(Self { geometry: Geometry::new(slots, remainder_bits)? })
+        Ok(Self { geometry: QuotientGeometry::new(slots, remainder_bits)? })
     }
 
     /// How many quotients there are.
@@ -83,7 +83,7 @@ impl FilterSpec for QuotientSpec {
     fn for_fpr(capacity: u64, fpr: f64) -> Result<Self, ParameterError> {
         // Equal digests are equal fingerprints, and counted as such: no share is set aside for them.
         digest::structure_fpr(capacity, fpr)?;
-        let slots = Geometry::slots_for(capacity)?;
+        let slots = QuotientGeometry::slots_for(capacity)?;
         WIDTHS
             .map_while(|bits| Self::from_parts(slots, bits).ok())
             .find(|spec| spec.fpr_at(capacity) <= fpr)
@@ -95,7 +95,7 @@ impl FilterSpec for QuotientSpec {
 
     /// The longest remainders that fit.
     fn for_memory(capacity: u64, memory: Bytes) -> Result<Self, ParameterError> {
-        let slots = Geometry::slots_for(capacity)?;
+        let slots = QuotientGeometry::slots_for(capacity)?;
         let bits = memory.in_bits()?;
         WIDTHS
             .map_while(|width| Self::from_parts(slots, width).ok())
@@ -118,7 +118,7 @@ impl FilterSpec for QuotientSpec {
     }
 
     fn build(&self, hasher: KeyHasher) -> Result<Quotient, BuildError> {
-        let table = Table::new(self.geometry)?;
+        let table = QuotientTable::new(self.geometry)?;
         Ok(Quotient { table, key_count: 0, hasher, metadata: Metadata::new() })
     }
 

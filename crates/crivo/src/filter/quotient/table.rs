@@ -16,7 +16,7 @@
 
 use std::ops::{Deref, Range};
 
-use super::geometry::{BLOCK, Geometry};
+use super::geometry::{BLOCK, QuotientGeometry};
 use super::processor::{Best, Processor};
 use super::shift;
 use crate::BuildError;
@@ -26,8 +26,8 @@ use crivo_core::Words;
 ///
 /// The words are [`Words`], or a slice of them while they are changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table<W = Words> {
-    pub(super) geometry: Geometry,
+pub(super) struct QuotientTable<W = Words> {
+    pub(super) geometry: QuotientGeometry,
     pub(super) words: W,
     /// The instructions to use.
     pub(super) processor: Best,
@@ -36,7 +36,7 @@ pub(super) struct Table<W = Words> {
 /// The largest offset that a table can write down.
 pub(super) const MAX_OFFSET: usize = u16::MAX as usize;
 
-/// What [`Table::where_runs_have_ended`] looks for.
+/// What [`QuotientTable::where_runs_have_ended`] looks for.
 #[derive(Clone, Copy)]
 enum Wanted {
     /// The first slot that is empty.
@@ -45,14 +45,14 @@ enum Wanted {
     Undisplaced,
 }
 
-impl Table {
+impl QuotientTable {
     /// An empty table.
-    pub(super) fn new(geometry: Geometry) -> Result<Self, BuildError> {
+    pub(super) fn new(geometry: QuotientGeometry) -> Result<Self, BuildError> {
         Ok(Self::of_words(geometry, Words::zeroed(geometry.words())?))
     }
 
     /// The table that these words are, as many as the geometry has.
-    pub(super) fn of_words(geometry: Geometry, words: Words) -> Self {
+    pub(super) fn of_words(geometry: QuotientGeometry, words: Words) -> Self {
         Self { geometry, words, processor: Best::detect() }
     }
 
@@ -69,14 +69,14 @@ impl Table {
 
     /// The table, to be changed.
     #[inline(always)]
-    pub(super) fn to_mut(&mut self) -> Table<&mut [u64]> {
+    pub(super) fn to_mut(&mut self) -> QuotientTable<&mut [u64]> {
         let Self { geometry, processor, .. } = *self;
-        Table { geometry, words: self.words.to_mut(), processor }
+        QuotientTable { geometry, words: self.words.to_mut(), processor }
     }
 }
 
 /// Reading.
-impl<W: Deref<Target = [u64]>> Table<W> {
+impl<W: Deref<Target = [u64]>> QuotientTable<W> {
     #[inline(always)]
     pub(super) fn occupieds(&self, block: usize) -> u64 {
         self.words[self.geometry.occupieds_word(block)]
@@ -294,7 +294,7 @@ impl<W: Deref<Target = [u64]>> Table<W> {
 }
 
 /// Writing.
-impl Table<&mut [u64]> {
+impl QuotientTable<&mut [u64]> {
     #[inline(always)]
     pub(super) fn set_occupied(&mut self, quotient: usize, yes: bool) {
         let word = self.geometry.occupieds_word(quotient / BLOCK);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
 use super::geometry::BLOCK;
-use super::processor::{Best, Operation};
+use super::processor::{Best, TableOperation};
 use super::*;
 use crate::filter::Kind;
 use crate::hash::Family;
@@ -13,16 +13,16 @@ use crate::persist::testing::{from_noise, from_parts, payload_length};
 use crate::theory::interval;
 use crivo_core::Words;
 
-fn run<O: Operation>(operation: O) -> O::Answer {
+fn run<O: TableOperation>(operation: O) -> O::Answer {
     Best::detect().run(operation)
 }
 
-fn portably<O: Operation>(operation: O) -> O::Answer {
+fn portably<O: TableOperation>(operation: O) -> O::Answer {
     Best::PORTABLE.run(operation)
 }
 
 /// The words that sorted fingerprints must be, put down slot by slot.
-fn laid_out(geometry: Geometry, sorted: &[u64]) -> Vec<u64> {
+fn laid_out(geometry: QuotientGeometry, sorted: &[u64]) -> Vec<u64> {
     let mut words = vec![0u64; geometry.words()];
     let bits = geometry.remainder_bits() as usize;
     let mut end = 0;
@@ -88,8 +88,8 @@ proptest! {
         bits in prop_oneof![1u32..12, 1u32..=50],
         steps in steps(700),
     ) {
-        let geometry = Geometry::new(slots, bits).unwrap();
-        let mut table = Table::new(geometry).unwrap();
+        let geometry = QuotientGeometry::new(slots, bits).unwrap();
+        let mut table = QuotientTable::new(geometry).unwrap();
         let mut portable = table.clone();
         let mut model: Vec<u64> = Vec::new();
         for step in steps {
@@ -126,7 +126,7 @@ proptest! {
         }
         let fingerprints: Vec<u64> = table.fingerprints().collect();
         prop_assert_eq!(&fingerprints, &model);
-        let Ok(filled) = Table::filled(geometry, model.iter().copied()) else {
+        let Ok(filled) = QuotientTable::filled(geometry, model.iter().copied()) else {
             return Err(TestCaseError::fail("what was a table can be filled"));
         };
         prop_assert_eq!(filled, table);
@@ -139,8 +139,8 @@ proptest! {
         members in prop::collection::vec(any::<u64>(), 0..400),
         others in prop::collection::vec(any::<u64>(), 0..400),
     ) {
-        let geometry = Geometry::new(slots, bits).unwrap();
-        let mut table = Table::new(geometry).unwrap();
+        let geometry = QuotientGeometry::new(slots, bits).unwrap();
+        let mut table = QuotientTable::new(geometry).unwrap();
         let mut model = Vec::new();
         for digest in &members {
             let fingerprint = geometry.fingerprint(*digest);
@@ -259,8 +259,8 @@ proptest! {
 
 #[test]
 fn the_worked_example_of_the_documentation() {
-    let geometry = Geometry::new(8, 4).unwrap();
-    let mut table = Table::new(geometry).unwrap();
+    let geometry = QuotientGeometry::new(8, 4).unwrap();
+    let mut table = QuotientTable::new(geometry).unwrap();
     for fingerprint in [0x3d, 0x1c, 0x6f, 0x2e, 0x1a, 0x2b] {
         run(Insert(&mut table, fingerprint)).unwrap();
     }
@@ -332,9 +332,9 @@ fn one_key_many_times() {
 /// others.
 #[test]
 fn copies_end_where_offsets_do() {
-    let geometry = Geometry::new(200_000, 3).unwrap();
+    let geometry = QuotientGeometry::new(200_000, 3).unwrap();
     let many = 65_535 + 64;
-    let Ok(table) = Table::filled(geometry, std::iter::repeat_n(0, many)) else {
+    let Ok(table) = QuotientTable::filled(geometry, std::iter::repeat_n(0, many)) else {
         panic!("they fit")
     };
     let mut filter = Quotient {
@@ -343,7 +343,7 @@ fn copies_end_where_offsets_do() {
         hasher: KeyHasher::default(),
         metadata: Metadata::new(),
     };
-    assert!(Table::filled(geometry, std::iter::repeat_n(0, many + 1)).is_err());
+    assert!(QuotientTable::filled(geometry, std::iter::repeat_n(0, many + 1)).is_err());
     let before = filter.clone();
     let copy = Digest::new(0);
     let error = filter.insert_digest(copy).unwrap_err();

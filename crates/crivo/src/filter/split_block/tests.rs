@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::filter::{Bytes, Kind};
+use crate::filter::{Bytes, Kind, RebuildError};
 use crate::persist::Persist;
 use crate::persist::testing::{from_parts, payload_length};
 use crate::theory::interval;

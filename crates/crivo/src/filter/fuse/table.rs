@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::equation::Geometry;
+use super::equation::FuseGeometry;
 use crate::{BuildError, ParameterError};
 use crivo_core::Words;
 
@@ -14,21 +14,24 @@ use crivo_core::Words;
 ///
 /// > The geometry passes its `check`, and there are as many words as its `word_count`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cells {
-    geometry: Geometry,
+pub(super) struct FuseTable {
+    geometry: FuseGeometry,
     words: Words,
 }
 
-impl Cells {
+impl FuseTable {
     /// The cells that lie in `words`; `None` if these are more or fewer than needed.
-    pub(super) fn new(geometry: Geometry, words: Words) -> Result<Option<Self>, ParameterError> {
+    pub(super) fn new(
+        geometry: FuseGeometry,
+        words: Words,
+    ) -> Result<Option<Self>, ParameterError> {
         geometry.check()?;
         let are_right = words.len() as u64 == geometry.word_count();
         Ok(are_right.then_some(Self { geometry, words }))
     }
 
     /// Cells that are all 0.
-    pub(super) fn zeroed(geometry: Geometry) -> Result<Self, BuildError> {
+    pub(super) fn zeroed(geometry: FuseGeometry) -> Result<Self, BuildError> {
         geometry.check()?;
         let length = usize::try_from(geometry.word_count())
             .map_err(|_| BuildError::OutOfMemory { bytes: usize::MAX })?;
@@ -36,7 +39,7 @@ impl Cells {
     }
 
     #[inline(always)]
-    pub(super) fn geometry(&self) -> &Geometry {
+    pub(super) fn geometry(&self) -> &FuseGeometry {
         &self.geometry
     }
 
@@ -115,14 +118,14 @@ mod tests {
     #[test]
     fn one_load_reads_what_two_words_hold() {
         for width in 1..=32 {
-            let geometry = Geometry {
+            let geometry = FuseGeometry {
                 arity: Arity::Three,
                 width,
                 segment_length: 16,
                 first_cells: 80,
                 seed: 1,
             };
-            let mut cells = Cells::zeroed(geometry).unwrap();
+            let mut cells = FuseTable::zeroed(geometry).unwrap();
             for (index, word) in (0..).zip(cells.words_mut()) {
                 *word = crate::Digest::new(index).remix().get();
             }
