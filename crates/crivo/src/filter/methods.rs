@@ -449,7 +449,7 @@ macro_rules! remove_methods {
             /// ```
             #[doc = concat!("let mut filter = crivo::filter::", stringify!($filter), "::new(1_000, 0.01)?;")]
             #[doc = $insert]
-            /// assert_eq!(filter.count("ana"), crivo::filter::Count::Copies(1));
+            /// assert_eq!(filter.count("ana"), crivo::filter::Count::AtMost(1));
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             #[inline]
