@@ -6,6 +6,13 @@ use std::{fmt, io};
 use super::DecodeError;
 
 /// Why a filter could not be read from a stream or a file, or written to it.
+///
+/// ```
+/// use crivo::codec::{CodecError, DecodeError, Header};
+///
+/// let error = Header::read_from(&b"hello"[..]).unwrap_err();
+/// assert!(matches!(error, CodecError::Decode(DecodeError::NotCrivo)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
@@ -18,6 +25,13 @@ pub enum CodecError {
 }
 
 /// What was to be done with a file.
+///
+/// ```
+/// use crivo::codec::{FileAction, Header};
+///
+/// let error = Header::load("no/such.crivo").unwrap_err();
+/// assert_eq!(error.action, FileAction::Read);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileAction {

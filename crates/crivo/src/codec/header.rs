@@ -121,68 +121,170 @@ pub struct Header {
 
 impl Header {
     /// The version of the format.
+    ///
+    /// ```
+    /// let filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// assert_eq!(filter.header().version(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn version(&self) -> u16 {
         self.version
     }
 
     /// What the file contains. Kinds that this crate does not define are
     /// [unnamed](FileKind::unnamed).
+    ///
+    /// ```
+    /// let filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// assert_eq!(filter.header().kind().description(), "bloom filter");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn kind(&self) -> FileKind {
         self.kind
     }
 
     /// The kind of the filter, if the file contains one.
+    ///
+    /// ```
+    /// use crivo::filter::{Bloom, Kind};
+    ///
+    /// assert_eq!(Bloom::new(1_000, 0.01)?.header().filter_kind(), Some(Kind::Bloom));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn filter_kind(&self) -> Option<Kind> {
         Kind::from_id(self.kind.id())
     }
 
     /// The hash family with its seed, or with the check of a secret key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let filter = Bloom::with_hasher(1_000, 0.01, KeyHasher::xxh3(7))?;
+    /// assert_eq!(filter.header().hash().to_string(), "xxh3 with seed 7");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn hash(&self) -> HashIdentity {
         self.hash
     }
 
     /// How many keys are in the filter.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// filter.extend(["ana", "eva"]);
+    /// assert_eq!(filter.header().key_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key_count(&self) -> u64 {
         self.key_count
     }
 
     /// The numbers that describe the filter beside these; docs/format.md tells what each means.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Bloom;
+    ///
+    /// // Those of a Bloom filter: its words, its probes, its capacity.
+    /// let filter = Bloom::with_size(640, 7, KeyHasher::default())?;
+    /// assert_eq!(filter.header().parameters()[..2], [10, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn parameters(&self) -> &[u64] {
         &self.parameters
     }
 
     /// The text that is kept with the filter.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// filter.metadata_mut().set("source", "users.csv")?;
+    /// assert_eq!(filter.header().metadata().get("source"), Some("users.csv"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
     /// The length of the payload in bytes.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let filter = Bloom::with_size(640, 7, KeyHasher::default())?;
+    /// assert_eq!(filter.header().payload_length(), 80);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn payload_length(&self) -> u64 {
         self.payload_length
     }
 
     /// Where the payload begins: the length of the header in bytes, with its padding.
+    ///
+    /// ```
+    /// let filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// assert_eq!(filter.header().payload_offset(), 128);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn payload_offset(&self) -> u64 {
         self.dimensions().length() as u64
     }
 
     /// The length of the whole file in bytes.
+    ///
+    /// ```
+    /// let filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// assert_eq!(filter.header().file_length(), filter.to_bytes().len() as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file_length(&self) -> u64 {
         // A header that was read has been checked for this; one that is written describes memory.
         self.payload_offset().saturating_add(self.payload_length)
     }
 
     /// The XXH3-64 of the payload.
+    ///
+    /// ```
+    /// use crivo::filter::Bloom;
+    ///
+    /// // The order in which keys come makes no difference.
+    /// let (mut one, mut other) = (Bloom::new(1_000, 0.01)?, Bloom::new(1_000, 0.01)?);
+    /// one.extend(["ana", "eva"]);
+    /// other.extend(["eva", "ana"]);
+    /// assert_eq!(one.header().payload_checksum(), other.header().payload_checksum());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn payload_checksum(&self) -> u64 {
         self.payload_checksum
     }
 
     /// The XXH3-64 of the header up to the checksum itself.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// let before = filter.header();
+    /// filter.metadata_mut().set("source", "users.csv")?;
+    /// assert_ne!(filter.header().header_checksum(), before.header_checksum());
+    /// assert_eq!(filter.header().payload_checksum(), before.payload_checksum());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn header_checksum(&self) -> u64 {
         xxh3_64(&self.checked_bytes())
     }
 
     /// Reads the header of a filter in memory. The payload is not looked at.
+    ///
+    /// ```
+    /// use crivo::codec::Header;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let filter = Bloom::new(1_000, 0.01)?;
+    /// assert_eq!(Header::from_bytes(&filter.to_bytes())?, filter.header());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes do not begin with a header, whole and undamaged.
@@ -192,6 +294,17 @@ impl Header {
 
     /// Reads the header of a filter from a stream, and not one byte of the payload.
     ///
+    /// ```
+    /// use crivo::codec::Header;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+    /// let mut stream = &bytes[..];
+    /// let header = Header::read_from(&mut stream)?;
+    /// assert_eq!(stream.len() as u64, header.payload_length()); // what is left
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the stream cannot be read, or does not begin with a header, whole and undamaged.
     pub fn read_from(reader: impl Read) -> Result<Self, CodecError> {
@@ -199,6 +312,18 @@ impl Header {
     }
 
     /// Reads the header of a file. The payload is not looked at; see [`verify`](super::verify).
+    ///
+    /// ```
+    /// use crivo::codec::Header;
+    /// use crivo::filter::Bloom;
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("seen.crivo");
+    /// let filter = Bloom::new(1_000, 0.01)?;
+    /// filter.save(&path)?;
+    /// assert_eq!(Header::load(&path)?, filter.header());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the file cannot be read, or does not begin with a header, whole and undamaged.

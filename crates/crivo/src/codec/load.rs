@@ -34,6 +34,16 @@ pub struct LoadOptions {
 
 impl LoadOptions {
     /// For filters with a public seed. Copies are verified, mapped files are not.
+    ///
+    /// ```
+    /// use crivo::codec::LoadOptions;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+    /// let filter: Bloom = LoadOptions::new().from_bytes(&bytes)?;
+    /// assert!(filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn new() -> Self {
         Self { key: None, verify: None }
     }
@@ -41,6 +51,22 @@ impl LoadOptions {
     /// For filters that were made with this secret key, and no others: nobody can slip in one that
     /// was made with a public seed. The file has only a check of the key, so that the key must be
     /// given again.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::codec::{DecodeError, LoadOptions};
+    /// use crivo::filter::Bloom;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// let key = SecretKey::new([7; 16]);
+    /// let mut seen = Bloom::with_hasher(1_000, 0.01, KeyHasher::sip24(key))?;
+    /// seen.insert("ana");
+    /// let bytes = seen.to_bytes();
+    /// assert_eq!(Bloom::from_bytes(&bytes).unwrap_err(), DecodeError::KeyNeeded);
+    /// let loaded: Bloom = LoadOptions::new().secret_key(key).from_bytes(&bytes)?;
+    /// assert!(loaded.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn secret_key(self, key: SecretKey) -> Self {
         Self { key: Some(key), ..self }
     }
@@ -50,11 +76,32 @@ impl LoadOptions {
     /// verified.
     ///
     /// A payload that is not verified can make for wrong answers, never for unsafe ones.
+    ///
+    /// ```
+    /// use crivo::codec::LoadOptions;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let mut bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+    /// *bytes.last_mut().unwrap() ^= 1; // a bit of the table
+    /// assert!(LoadOptions::new().from_bytes::<Bloom>(&bytes).is_err());
+    /// assert!(LoadOptions::new().verify(false).from_bytes::<Bloom>(&bytes).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn verify(self, verify: bool) -> Self {
         Self { verify: Some(verify), ..self }
     }
 
     /// Reads a filter from its bytes, and copies them.
+    ///
+    /// ```
+    /// use crivo::codec::LoadOptions;
+    /// use crivo::filter::{AnyFilter, Cuckoo, Kind};
+    ///
+    /// let bytes = Cuckoo::new(1_000, 0.01)?.to_bytes();
+    /// let filter: AnyFilter = LoadOptions::new().from_bytes(&bytes)?;
+    /// assert_eq!(filter.kind(), Kind::Cuckoo);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If they are not a filter of this kind, whole and undamaged, with nothing behind it, or the
@@ -65,6 +112,19 @@ impl LoadOptions {
 
     /// Reads a filter from a stream, and nothing behind it. No buffer around the stream is needed.
     ///
+    /// ```
+    /// use crivo::codec::LoadOptions;
+    /// use crivo::filter::{Bloom, Cuckoo};
+    ///
+    /// // Two filters, one behind the other.
+    /// let mut bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+    /// bytes.extend(Cuckoo::new(1_000, 0.01)?.to_bytes());
+    /// let mut stream = &bytes[..];
+    /// assert!(LoadOptions::new().read_from::<Bloom>(&mut stream)?.is_empty());
+    /// assert!(LoadOptions::new().read_from::<Cuckoo>(&mut stream)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the stream cannot be read; if what comes is not a filter of this kind, whole and
     /// undamaged; or if the secret key is not the right one.
@@ -73,6 +133,18 @@ impl LoadOptions {
     }
 
     /// Reads a filter from a file.
+    ///
+    /// ```
+    /// use crivo::codec::LoadOptions;
+    /// use crivo::filter::Bloom;
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("seen.crivo");
+    /// Bloom::new(1_000, 0.01)?.save(&path)?;
+    /// let filter: Bloom = LoadOptions::new().load(&path)?;
+    /// assert!(filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the file cannot be read; if it is not a filter of this kind, whole and undamaged, with
@@ -143,6 +215,23 @@ impl<F: Persist> Accepted<F> {
 /// It needs neither the secret key nor memory for the payload. The answer is the header.
 ///
 /// A checksum finds damage, not malice: anybody who can write the file can make it right.
+///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("seen.crivo");
+/// let filter = Bloom::new(1_000, 0.01)?;
+/// filter.save(&path)?;
+/// assert_eq!(codec::verify(&path)?, filter.header());
+///
+/// let mut bytes = filter.to_bytes();
+/// *bytes.last_mut().unwrap() ^= 1;
+/// std::fs::write(&path, bytes)?;
+/// assert!(codec::verify(&path).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// If the file cannot be read, or is not a crivo file, whole and undamaged.

@@ -28,6 +28,22 @@ use crivo_core::Words;
 /// one that can also be changed: the first change copies the whole payload, and the file stays as it
 /// is. Without memory for the copy, unions and whatever else returns a `RebuildError` fail and change
 /// nothing; insertions, removals and `clear` end the program, as a `Vec` does that cannot grow.
+///
+/// ```
+/// use crivo::codec::{LoadOptions, Mapped};
+/// use crivo::filter::Bloom;
+///
+/// # if cfg!(target_endian = "big") { return Ok(()); }
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("seen.crivo");
+/// let mut seen = Bloom::new(1_000, 0.01)?;
+/// seen.insert("ana");
+/// seen.save(&path)?;
+/// // SAFETY: nobody changes the file.
+/// let mapped: Mapped<Bloom> = unsafe { LoadOptions::new().map(&path) }?;
+/// assert!(mapped.contains("ana"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Mapped<F> {
     filter: F,
     header: Header,
@@ -36,11 +52,41 @@ pub struct Mapped<F> {
 
 impl<F> Mapped<F> {
     /// What the file says of itself.
+    ///
+    /// ```
+    /// use crivo::codec::{LoadOptions, Mapped};
+    /// use crivo::filter::Bloom;
+    ///
+    /// # if cfg!(target_endian = "big") { return Ok(()); }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("seen.crivo");
+    /// Bloom::new(1_000, 0.01)?.save(&path)?;
+    /// // SAFETY: nobody changes the file.
+    /// let mapped: Mapped<Bloom> = unsafe { LoadOptions::new().map(&path) }?;
+    /// assert_eq!(mapped.header().file_length(), std::fs::metadata(&path)?.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// Reads the whole payload, and compares its checksum with that in the header.
+    ///
+    /// ```
+    /// use crivo::codec::{DecodeError, LoadOptions, Mapped};
+    /// use crivo::filter::Bloom;
+    ///
+    /// # if cfg!(target_endian = "big") { return Ok(()); }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("seen.crivo");
+    /// let mut bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+    /// *bytes.last_mut().unwrap() ^= 1;
+    /// std::fs::write(&path, bytes)?;
+    /// // SAFETY: nobody changes the file from here on.
+    /// let mapped: Mapped<Bloom> = unsafe { LoadOptions::new().map(&path) }?;
+    /// assert_eq!(mapped.verify(), Err(DecodeError::PayloadChecksum));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If they differ: the payload is damaged.
@@ -49,6 +95,22 @@ impl<F> Mapped<F> {
     }
 
     /// The filter itself. It keeps the file mapped, until its first change copies the payload.
+    ///
+    /// ```
+    /// use crivo::codec::{LoadOptions, Mapped};
+    /// use crivo::filter::Bloom;
+    ///
+    /// # if cfg!(target_endian = "big") { return Ok(()); }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("seen.crivo");
+    /// Bloom::new(1_000, 0.01)?.save(&path)?;
+    /// // SAFETY: nobody changes the file.
+    /// let mapped: Mapped<Bloom> = unsafe { LoadOptions::new().map(&path) }?;
+    /// let mut seen = mapped.into_filter();
+    /// seen.insert("ana"); // in a copy
+    /// assert!(Bloom::load(&path)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_filter(self) -> F {
         self.filter
     }
@@ -80,6 +142,23 @@ fn verify(file: &Mmap, header: &Header) -> Result<(), DecodeError> {
 impl LoadOptions {
     /// Maps a file instead of reading it: a filter of any size is open in well under a
     /// millisecond, and costs only the memory of the pages that are asked for.
+    ///
+    /// ```
+    /// use crivo::codec::{LoadOptions, Mapped};
+    /// use crivo::filter::AnyFilter;
+    /// # use crivo::filter::Bloom;
+    ///
+    /// # if cfg!(target_endian = "big") { return Ok(()); }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("seen.crivo");
+    /// # let mut seen = Bloom::new(1_000, 0.01)?;
+    /// # seen.insert("ana");
+    /// # seen.save(&path)?;
+    /// // SAFETY: whoever writes the file uses `save`, which replaces it.
+    /// let mapped: Mapped<AnyFilter> = unsafe { LoadOptions::new().map(&path) }?;
+    /// assert!(mapped.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Safety
     /// Nobody may change or shorten the file while it is mapped, that is until the last filter that

@@ -23,6 +23,17 @@ use crate::filter::for_each_kind;
 /// Serialises a filter as its bytes. Those of a filter with a secret key do not contain the key, and are
 /// read by [`LoadOptions`] with the key, not by [`deserialize`].
 ///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// // JSON has no bytes, but lists of numbers.
+/// let filter = Bloom::new(1_000, 0.01)?;
+/// let json = codec::serde::serialize(&filter, serde_json::value::Serializer)?;
+/// assert_eq!(json[1], b'c');
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Those of the serialiser.
 pub fn serialize<F: Persist, S: Serializer>(filter: &F, serializer: S) -> Result<S::Ok, S::Error> {
@@ -30,6 +41,18 @@ pub fn serialize<F: Persist, S: Serializer>(filter: &F, serializer: S) -> Result
 }
 
 /// Reads a filter from its bytes, with all checks of a file.
+///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// let mut seen = Bloom::new(1_000, 0.01)?;
+/// seen.insert("ana");
+/// let json = serde_json::to_value(&seen)?;
+/// let loaded: Bloom = codec::serde::deserialize(json)?;
+/// assert!(loaded.contains("ana"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Those of the deserialiser, and if the bytes are not such a filter, or need a secret key.

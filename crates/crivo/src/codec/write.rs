@@ -9,6 +9,15 @@ use super::{FileAction, FileError, Parts, Persist, payload};
 
 /// The filter as bytes: what [`save`] writes to a file.
 ///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// let bytes = codec::to_bytes(&Bloom::new(1_000, 0.01)?);
+/// assert_eq!(bytes[..8], *b"\x89crivo\r\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Panics
 /// If it has more than 65,536 parameters, which no filter of this crate has.
 pub fn to_bytes<F: Persist>(filter: &F) -> Vec<u8> {
@@ -22,6 +31,17 @@ pub fn to_bytes<F: Persist>(filter: &F) -> Vec<u8> {
 }
 
 /// Writes the filter to a stream. No buffer around the stream is needed.
+///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// let filter = Bloom::new(1_000, 0.01)?;
+/// let mut stream = Vec::new();
+/// codec::write_to(&filter, &mut stream)?;
+/// assert_eq!(stream, codec::to_bytes(&filter));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Those of the stream.
@@ -44,6 +64,18 @@ pub fn write_to<F: Persist>(filter: &F, mut writer: impl Write) -> io::Result<()
 /// permissions of an old file are kept. What is not a regular file, such as a pipe, is written to
 /// directly.
 ///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("seen.crivo");
+/// let filter = Bloom::new(1_000, 0.01)?;
+/// codec::save(&filter, &path)?;
+/// assert_eq!(std::fs::read(&path)?, codec::to_bytes(&filter));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// If the file or its directory cannot be written.
 ///
@@ -56,6 +88,15 @@ pub fn save<F: Persist>(filter: &F, path: impl AsRef<Path>) -> Result<(), FileEr
 }
 
 /// What the file of this filter says before its payload. The payload is read for its checksum.
+///
+/// ```
+/// use crivo::codec::{self, Header};
+/// use crivo::filter::Bloom;
+///
+/// let filter = Bloom::new(1_000, 0.01)?;
+/// assert_eq!(codec::header(&filter), Header::from_bytes(&codec::to_bytes(&filter))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn header<F: Persist>(filter: &F) -> Header {
     header_and_payload(filter).0
 }

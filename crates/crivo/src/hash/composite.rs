@@ -42,12 +42,26 @@ pub struct CompositeKey {
 
 impl CompositeKey {
     /// A key without parts.
+    ///
+    /// ```
+    /// use crivo::hash::CompositeKey;
+    ///
+    /// assert!(CompositeKey::new().as_bytes().is_empty());
+    /// ```
     #[inline]
     pub const fn new() -> Self {
         Self { inline: [0; INLINE], length: 0, heap: Vec::new(), parts: 0, first_head: 0 }
     }
 
     /// Appends a part.
+    ///
+    /// ```
+    /// use crivo::hash::CompositeKey;
+    ///
+    /// let mut row = CompositeKey::new();
+    /// row.push("ab").push("c");
+    /// assert_eq!(row.as_bytes(), b"\x02ab\x01c");
+    /// ```
     #[inline]
     pub fn push<K: Key + ?Sized>(&mut self, part: &K) -> &mut Self {
         part.with_bytes(|bytes| {
@@ -62,6 +76,14 @@ impl CompositeKey {
     }
 
     /// The bytes of all parts, each behind its length, or of the only part.
+    ///
+    /// ```
+    /// use crivo::hash::CompositeKey;
+    ///
+    /// let mut row = CompositeKey::new();
+    /// assert_eq!(row.push("ana").as_bytes(), b"ana");
+    /// assert_eq!(row.push("rui").as_bytes(), b"\x03ana\x03rui");
+    /// ```
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         let head = if self.parts == 1 { self.first_head } else { 0 };
@@ -75,6 +97,14 @@ impl CompositeKey {
     }
 
     /// Removes all parts. The memory is kept.
+    ///
+    /// ```
+    /// use crivo::hash::CompositeKey;
+    ///
+    /// let mut row = CompositeKey::new();
+    /// row.push("ana").clear();
+    /// assert_eq!(row.push("rui").as_bytes(), b"rui");
+    /// ```
     #[inline]
     pub fn clear(&mut self) {
         self.length = 0;

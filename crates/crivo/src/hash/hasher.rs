@@ -34,10 +34,22 @@ pub enum Family {
 
 impl Family {
     /// Every family, in the order of their numbers.
+    ///
+    /// ```
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(Family::ALL.map(Family::id), [1, 2, 3, 4, 5, 6]);
+    /// ```
     pub const ALL: [Self; 6] =
         [Self::Xxh3, Self::Sip24, Self::Farm, Self::FarmFingerprint, Self::Murmur3, Self::Xxh64];
 
     /// The number that stands for this family in files. It never changes.
+    ///
+    /// ```
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(Family::Sip24.id(), 2);
+    /// ```
     pub const fn id(self) -> u8 {
         match self {
             Self::Xxh3 => 1,
@@ -50,11 +62,25 @@ impl Family {
     }
 
     /// The family with this number, if there is one.
+    ///
+    /// ```
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(Family::from_id(2), Some(Family::Sip24));
+    /// assert_eq!(Family::from_id(0), None);
+    /// ```
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|family| family.id() == id)
     }
 
     /// A short name for people and command lines.
+    ///
+    /// ```
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(Family::FarmFingerprint.name(), "farm-fingerprint");
+    /// assert_eq!("farm-fingerprint".parse(), Ok(Family::FarmFingerprint));
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Xxh3 => "xxh3",
@@ -67,6 +93,13 @@ impl Family {
     }
 
     /// Whether different seeds give different functions: all but `FarmFingerprint`.
+    ///
+    /// ```
+    /// use crivo::hash::Family;
+    ///
+    /// let fixed: Vec<_> = Family::ALL.into_iter().filter(|family| !family.is_seeded()).collect();
+    /// assert_eq!(fixed, [Family::FarmFingerprint]);
+    /// ```
     pub const fn is_seeded(self) -> bool {
         !matches!(self, Self::FarmFingerprint)
     }
@@ -134,6 +167,15 @@ pub struct SecretKey {
 
 impl SecretKey {
     /// The key that these 16 bytes are, in SipHash's own (little-endian) order.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// // The key and the digest of no bytes that SipHash's authors published.
+    /// let key = SecretKey::new([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+    /// assert_eq!(KeyHasher::sip24(key).digest("").get(), 0x726f_db47_dd0e_0e31);
+    /// ```
     pub const fn new(bytes: [u8; 16]) -> Self {
         let whole = u128::from_le_bytes(bytes);
         Self::from_halves(whole as u64, (whole >> 64) as u64)
@@ -201,6 +243,12 @@ impl Default for KeyHasher {
 
 impl KeyHasher {
     /// XXH3-64 with a public seed: stable, specified, and the fastest here.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::xxh3(0).digest("").get(), 0x2d06_8005_38d3_94c2);
+    /// ```
     pub const fn xxh3(seed: u64) -> Self {
         Self { function: Function::Xxh3 { seed } }
     }
@@ -208,16 +256,38 @@ impl KeyHasher {
     /// SipHash-2-4 under a secret key: for keys that an adversary may choose.
     ///
     /// See [the module](super#adversaries) for what this stops and what it does not.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// let ours = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// let guessed = KeyHasher::sip24(SecretKey::new([8; 16]));
+    /// assert_ne!(ours.digest("ana"), guessed.digest("ana"));
+    /// ```
     pub const fn sip24(key: SecretKey) -> Self {
         Self { function: Function::Sip24 { key } }
     }
 
     /// FarmHash's portable `farmhashna::Hash64WithSeed`: the same value on every processor.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::farm(7).seed(), Some(7));
+    /// assert_ne!(KeyHasher::farm(7).digest("ana"), KeyHasher::farm(8).digest("ana"));
+    /// ```
     pub const fn farm(seed: u64) -> Self {
         Self { function: Function::Farm { seed } }
     }
 
     /// FarmHash's `Fingerprint64`, fixed for all time by its authors. It has no seed.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::farm_fingerprint().digest("").get(), 0x9ae1_6a3b_2f90_404f);
+    /// ```
     pub const fn farm_fingerprint() -> Self {
         Self { function: Function::FarmFingerprint }
     }
@@ -225,16 +295,36 @@ impl KeyHasher {
     /// MurmurHash3 x64-128 with a public seed; its low half is the digest.
     ///
     /// For files of other systems. There are keys that collide under every seed.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::murmur3(0).digest("hello").get(), 0xcbd8_a7b3_41bd_9b02);
+    /// ```
     pub const fn murmur3(seed: u32) -> Self {
         Self { function: Function::Murmur3 { seed } }
     }
 
     /// XXH64 with a public seed, for files of other systems. [XXH3](Self::xxh3) is faster.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::xxh64(0).digest("").get(), 0xef46_db37_51d8_e999);
+    /// ```
     pub const fn xxh64(seed: u64) -> Self {
         Self { function: Function::Xxh64 { seed } }
     }
 
     /// The digest of `key`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// let hasher = KeyHasher::default();
+    /// assert_eq!(hasher.digest("ana"), hasher.digest(&b"ana"[..]));
+    /// assert_eq!(hasher.digest(&1u16), hasher.digest(&[1u8, 0]));
+    /// ```
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         key.with_bytes(|bytes| self.digest_bytes(bytes))
@@ -263,6 +353,13 @@ impl KeyHasher {
     }
 
     /// The family that this hasher belongs to.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(KeyHasher::default().family(), Family::Xxh3);
+    /// ```
     pub const fn family(&self) -> Family {
         match self.function {
             Function::Xxh3 { .. } => Family::Xxh3,
@@ -297,6 +394,15 @@ impl KeyHasher {
     /// `attempt`: what a structure uses when a seed proved unlucky. Attempt 0 is the hasher itself.
     ///
     /// An unseeded family has no other member, and answers itself.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// let hasher = KeyHasher::xxh3(7);
+    /// assert_eq!(hasher.reseeded(0), hasher);
+    /// assert_ne!(hasher.reseeded(1), hasher);
+    /// assert_eq!(KeyHasher::farm_fingerprint().reseeded(1), KeyHasher::farm_fingerprint());
+    /// ```
     pub fn reseeded(&self, attempt: u64) -> Self {
         if attempt == 0 {
             return *self;
@@ -313,6 +419,15 @@ impl KeyHasher {
     }
 
     /// What a file says of this hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// assert_eq!(KeyHasher::xxh3(7).identity().to_string(), "xxh3 with seed 7");
+    /// let secret = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// assert_eq!(secret.identity().to_string(), "sip24 with a secret key");
+    /// ```
     pub fn identity(&self) -> HashIdentity {
         let value = match self.function {
             Function::Xxh3 { seed } | Function::Farm { seed } | Function::Xxh64 { seed } => seed,
@@ -353,6 +468,16 @@ pub struct HashIdentity {
 impl HashIdentity {
     /// The identity that was taken apart with [`family`](Self::family) and [`value`](Self::value).
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::{Family, HashIdentity};
+    ///
+    /// let identity = HashIdentity::from_parts(Family::Murmur3, 7)?;
+    /// assert_eq!(identity.hasher(), Some(KeyHasher::murmur3(7)));
+    /// assert!(HashIdentity::from_parts(Family::Murmur3, 1 << 32).is_err());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If no hasher of that family has that value: Murmur3's seed has 32 bits, and
     /// `FarmFingerprint` has none.
@@ -371,16 +496,37 @@ impl HashIdentity {
     }
 
     /// The family.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::Family;
+    ///
+    /// assert_eq!(KeyHasher::farm(7).identity().family(), Family::Farm);
+    /// ```
     pub const fn family(&self) -> Family {
         self.family
     }
 
     /// The seed, or the check value of a secret key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// assert_eq!(KeyHasher::farm(7).identity().value(), 7);
+    /// ```
     pub const fn value(&self) -> u64 {
         self.value
     }
 
     /// The hasher, unless it needs a secret key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// assert_eq!(KeyHasher::farm(7).identity().hasher(), Some(KeyHasher::farm(7)));
+    /// assert_eq!(KeyHasher::sip24(SecretKey::new([7; 16])).identity().hasher(), None);
+    /// ```
     pub fn hasher(&self) -> Option<KeyHasher> {
         match self.family {
             Family::Sip24 => None,
@@ -389,6 +535,16 @@ impl HashIdentity {
     }
 
     /// The hasher that uses `key`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// let key = SecretKey::new([7; 16]);
+    /// let identity = KeyHasher::sip24(key).identity();
+    /// assert_eq!(identity.hasher_with_key(key), Ok(KeyHasher::sip24(key)));
+    /// assert!(identity.hasher_with_key(SecretKey::new([8; 16])).is_err());
+    /// ```
     ///
     /// # Errors
     /// If this identity was made with another key, or with no key at all.
@@ -409,6 +565,14 @@ impl fmt::Display for HashIdentity {
 }
 
 /// The secret key given is not the one that the digests were made with.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::hash::SecretKey;
+///
+/// let error = KeyHasher::xxh3(7).identity().hasher_with_key(SecretKey::new([7; 16])).unwrap_err();
+/// assert_eq!(error.to_string(), "this was made with xxh3, which takes no secret key");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.reason())]
 #[non_exhaustive]

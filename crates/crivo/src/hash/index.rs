@@ -76,6 +76,15 @@ pub struct Indices {
 
 impl Indices {
     /// The endless sequence of indices of `digest` in `0..m`; take k of them.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::hash::{Indices, reduce};
+    ///
+    /// // The first is the digest itself, reduced.
+    /// let digest = KeyHasher::default().digest("ana");
+    /// assert_eq!(Indices::new(digest, 1_000).next(), Some(reduce(digest.get(), 1_000)));
+    /// ```
     #[inline]
     pub const fn new(digest: Digest, m: u64) -> Self {
         Self { points: Points::new(digest), m }

@@ -69,6 +69,13 @@ pub trait Key {
     ///
     /// Implementations of your own should be `#[inline]`: where the length is then known to the
     /// compiler, hashing costs only what that length takes.
+    ///
+    /// ```
+    /// use crivo::Key;
+    ///
+    /// assert_eq!(258u32.with_bytes(<[u8]>::to_vec), [2, 1, 0, 0]);
+    /// assert_eq!("ana".with_bytes(<[u8]>::len), 3);
+    /// ```
     fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
 }
 

@@ -85,12 +85,25 @@ pub struct Digest(u64);
 
 impl Digest {
     /// Wraps 64 bits that came from a [`KeyHasher`] earlier.
+    ///
+    /// ```
+    /// use crivo::{Digest, KeyHasher};
+    ///
+    /// let stored: u64 = KeyHasher::default().digest("ana").get();
+    /// assert_eq!(Digest::new(stored), KeyHasher::default().digest("ana"));
+    /// ```
     #[inline]
     pub const fn new(bits: u64) -> Self {
         Self(bits)
     }
 
     /// The 64 bits.
+    ///
+    /// ```
+    /// use crivo::Digest;
+    ///
+    /// assert_eq!(Digest::new(7).get(), 7);
+    /// ```
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
@@ -99,6 +112,14 @@ impl Digest {
     /// Another 64 bits, as good as independent for indexing: a bijection of the digest.
     ///
     /// Use it where one structure needs two unrelated positions of one key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    ///
+    /// let digest = KeyHasher::default().digest("ana");
+    /// assert_ne!(digest.remix(), digest);
+    /// assert_ne!(digest.remix().remix(), digest.remix());
+    /// ```
     #[inline]
     pub const fn remix(self) -> Self {
         Self(crivo_core::mix::mix(self.0))

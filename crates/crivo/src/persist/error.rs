@@ -5,6 +5,19 @@ use crate::hash::WrongKey;
 use crate::{BuildError, ParameterError};
 
 /// Why bytes could not be read. Nothing was taken from them.
+///
+/// ```
+/// use crivo::codec::DecodeError;
+/// use crivo::filter::{Bloom, Cuckoo};
+///
+/// let mut bytes = Bloom::new(1_000, 0.01)?.to_bytes();
+/// let error = Cuckoo::from_bytes(&bytes).unwrap_err();
+/// assert_eq!(error.to_string(), "this is a bloom filter, not a cuckoo filter");
+///
+/// *bytes.last_mut().unwrap() ^= 1;
+/// assert_eq!(Bloom::from_bytes(&bytes).unwrap_err(), DecodeError::PayloadChecksum);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {

@@ -36,6 +36,17 @@ type Entries = BTreeMap<Box<str>, Box<str>>;
 impl Metadata {
     /// The entry that tells how the bytes of the keys were made: `bytes`, `utf8`, `u64` and so on;
     /// docs/format.md has the list. Filters that differ in it cannot be merged.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let (mut texts, mut numbers) = (Bloom::new(1_000, 0.01)?, Bloom::new(1_000, 0.01)?);
+    /// texts.metadata_mut().set(Metadata::KEY_ENCODING, "utf8")?;
+    /// numbers.metadata_mut().set(Metadata::KEY_ENCODING, "u64")?;
+    /// assert!(texts.union_with(&numbers).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const KEY_ENCODING: &'static str = "key-encoding";
 
     /// Entries that say how keys were changed before they were hashed, and what no entry means.
@@ -43,24 +54,68 @@ impl Metadata {
         [("ignore-case", "false"), ("trim", "false"), ("cr", "strip")];
 
     /// The size of all entries, [as they are written](Self::size_in_bytes), is at most this.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let too_long = "x".repeat(Metadata::MAX_BYTES);
+    /// assert!(Metadata::new().set("source", &too_long).is_err());
+    /// ```
     pub const MAX_BYTES: usize = 65_536;
 
     /// No entries.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// assert_eq!(Metadata::new().iter().count(), 0);
+    /// ```
     pub const fn new() -> Self {
         Self { entries: None }
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// assert!(metadata.is_empty());
+    /// metadata.set("source", "users.csv")?;
+    /// assert!(!metadata.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn is_empty(&self) -> bool {
         self.entries.is_none()
     }
 
     /// The value under this name.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// metadata.set("source", "users.csv")?;
+    /// assert_eq!(metadata.get("source"), Some("users.csv"));
+    /// assert_eq!(metadata.get("Source"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&str> {
         self.entries.as_ref()?.get(name).map(|value| &**value)
     }
 
     /// The names and values, in the order of the names.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// metadata.set("source", "users.csv")?;
+    /// metadata.set("author", "ana")?;
+    /// let names: Vec<_> = metadata.iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["author", "source"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries
             .iter()
@@ -69,6 +124,17 @@ impl Metadata {
     }
 
     /// Puts a value under a name, in the place of an older one.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// metadata.set("author", "ana")?;
+    /// metadata.set("author", "rui")?;
+    /// assert_eq!(metadata.get("author"), Some("rui"));
+    /// assert!(metadata.set("", "nameless").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the name is empty, or there would be too much text. Nothing has changed.
@@ -86,6 +152,16 @@ impl Metadata {
     }
 
     /// Removes the value under this name, and returns it.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// metadata.set("author", "ana")?;
+    /// assert_eq!(metadata.remove("author").as_deref(), Some("ana"));
+    /// assert_eq!(metadata.remove("author"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&mut self, name: &str) -> Option<String> {
         let entries = self.entries.as_mut()?;
         let removed = entries.remove(name)?;
@@ -96,16 +172,47 @@ impl Metadata {
     }
 
     /// Removes everything.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// metadata.set("author", "ana")?;
+    /// metadata.clear();
+    /// assert!(metadata.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clear(&mut self) {
         self.entries = None;
     }
 
     /// How many bytes the entries take in a file.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// metadata.set("author", "ana")?;
+    /// assert_eq!(metadata.size_in_bytes(), 1 + 6 + 1 + 3); // lengths and texts
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn size_in_bytes(&self) -> usize {
         self.iter().map(|(name, value)| entry_size(name, value)).sum()
     }
 
     /// The entries of both. Where both have a name, the value is that of `self`.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    ///
+    /// let (mut ours, mut theirs) = (Metadata::new(), Metadata::new());
+    /// ours.set("author", "ana")?;
+    /// theirs.set("author", "rui")?;
+    /// theirs.set("source", "users.csv")?;
+    /// let both = ours.merged(&theirs)?;
+    /// assert_eq!((both.get("author"), both.get("source")), (Some("ana"), Some("users.csv")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there would be too much text.
@@ -160,6 +267,12 @@ impl fmt::Debug for Metadata {
 }
 
 /// Why an entry could not be added. Nothing has changed.
+///
+/// ```
+/// use crivo::codec::{Metadata, MetadataError};
+///
+/// assert_eq!(Metadata::new().set("", "ana"), Err(MetadataError::EmptyName));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetadataError {

@@ -121,6 +121,17 @@ pub trait Persist: Sized {
 }
 
 /// What a structure tells of itself: see [`Persist::parts`].
+///
+/// ```
+/// use crivo::codec::{Parts, Persist};
+/// use crivo::filter::Bloom;
+///
+/// let filter = Bloom::new(1_000, 0.01)?;
+/// let Parts { kind, key_count, payload, .. } = filter.parts();
+/// assert_eq!((kind.id(), key_count), (1, 0));
+/// assert_eq!(payload.concat().len() as u64 * 64, filter.size_in_bits());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Parts<'a> {
     /// The kind of the file.
@@ -136,6 +147,24 @@ pub struct Parts<'a> {
 }
 
 /// What was read from a file, beside kind and parameters: see [`Persist::from_content`].
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::codec::{Content, Metadata, Persist, Words};
+/// use crivo::filter::{Bloom, Kind};
+///
+/// // A Bloom filter for one key, with 64 bits and 3 probes, from its parts.
+/// let layout = Bloom::parse(Kind::Bloom.file_kind(), &[1, 3, 1])?;
+/// let content = Content {
+///     version: 2,
+///     hasher: KeyHasher::default(),
+///     key_count: 0,
+///     metadata: Metadata::new(),
+///     payload: Words::copied(&[0])?,
+/// };
+/// assert_eq!(Bloom::from_content(layout, content)?.size_in_bits(), 64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Content {
     /// The version of the file format. Older versions demand fewer bits to be zero.
@@ -156,6 +185,22 @@ impl Content {
     ///
     /// A file that is older than version `since`, from which the format demands zeros there, may
     /// have others; they are made zero, so that the structure can be written as a newer version.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::codec::{Content, Metadata, Words};
+    ///
+    /// let mut content = Content {
+    ///     version: 2,
+    ///     hasher: KeyHasher::default(),
+    ///     key_count: 1,
+    ///     metadata: Metadata::new(),
+    ///     payload: Words::copied(&[0b1000])?,
+    /// };
+    /// assert!(content.check_padding(2, [(0, u64::MAX << 4)]).is_ok());
+    /// assert!(content.check_padding(2, [(0, u64::MAX << 3)]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bits are not zero, or there is no memory to make them so in words of a mapped file.
@@ -181,6 +226,22 @@ impl Content {
 
     /// The padding of a payload that is used up to a bit, counted from the lowest bit of the first
     /// word: see [`check_padding`](Self::check_padding).
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::codec::{Content, Metadata, Words};
+    ///
+    /// let content = Content {
+    ///     version: 2,
+    ///     hasher: KeyHasher::default(),
+    ///     key_count: 1,
+    ///     metadata: Metadata::new(),
+    ///     payload: Words::copied(&[0; 3])?,
+    /// };
+    /// let padding: Vec<_> = content.padding_from(65).collect();
+    /// assert_eq!(padding, [(1, !1), (2, u64::MAX)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn padding_from(&self, bit: u64) -> impl Iterator<Item = (usize, u64)> + use<> {
         let first = usize::try_from(bit / 64).unwrap_or(usize::MAX);
         let first_mask = u64::MAX << (bit % 64);

@@ -53,6 +53,16 @@ use crivo_core::check::{
 };
 
 /// How a key's k positions within its block are drawn, or thought to be drawn.
+///
+/// ```
+/// use crivo::theory::blocked::{self, Block, Positions};
+///
+/// // 16 bits per key, 9 probes: positions that repeat cost 3% more false positives.
+/// let fpr = |positions| blocked::fpr_at(Block { bits: 512, positions }, 16.0, 9);
+/// assert_eq!(format!("{:.6}", fpr(Positions::Independent)?), "0.000844");
+/// assert_eq!(format!("{:.6}", fpr(Positions::Distinct)?), "0.000822");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Positions {
     /// Each position is drawn from the whole block, so that two may coincide. Computed exactly.
@@ -65,6 +75,15 @@ pub enum Positions {
 }
 
 /// What a block is: its size, and how positions within it are drawn.
+///
+/// ```
+/// use crivo::theory::blocked::{self, Block, Positions};
+///
+/// // Two cache lines per block crowd less than one.
+/// let pair = Block { bits: 1_024, positions: Positions::Independent };
+/// assert_eq!(format!("{:.2}", blocked::bits_per_key(pair, 0.01)?), "9.76");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Block {
     /// The size of a block, from 8 to 65,536 bits.
@@ -75,6 +94,13 @@ pub struct Block {
 
 impl Block {
     /// 512 bits, the cache line of most processors, with independent positions.
+    ///
+    /// ```
+    /// use crivo::theory::blocked::{self, Block};
+    ///
+    /// assert_eq!(Block::CACHE_LINE.bits, 512);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub const CACHE_LINE: Self = Self { bits: 512, positions: Positions::Independent };
 
     fn check(self, k: u32) -> Result<(), ParameterError> {
@@ -97,6 +123,16 @@ impl Block {
 ///
 /// An empty filter (n = 0) accepts nothing. The loads are binomial, not their Poisson limit, so
 /// that it holds from one block on: then it is [`bloom::fpr_exact`].
+///
+/// ```
+/// use crivo::theory::{blocked::{self, Block}, bloom};
+///
+/// // 16 kB for 10,000 keys. One block is a classic filter.
+/// assert_eq!(format!("{:.5}", blocked::fpr(Block::CACHE_LINE, 250, 10_000, 8)?), "0.00295");
+/// let one_block = blocked::fpr(Block::CACHE_LINE, 1, 40, 6)?;
+/// assert!((one_block - bloom::fpr_exact(512, 40, 6)?).abs() < 1e-12);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If there are no blocks, the block size is out of range, or k is not from 1 to 255.
@@ -128,6 +164,14 @@ pub fn fpr_at(block: Block, bits_per_key: f64, k: u32) -> Result<f64, ParameterE
 /// The k with the lowest FPR at a budget of bits per key, in the limit of many blocks.
 ///
 /// It is at most the classic filter's, and often one or two less.
+///
+/// ```
+/// use crivo::theory::{blocked::{self, Block}, bloom};
+///
+/// assert_eq!(blocked::best_probes(Block::CACHE_LINE, 16.0)?, 9);
+/// assert_eq!(bloom::best_probes(16_000, 1_000)?, 11);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the budget is not positive, or the block size is out of range.
@@ -200,6 +244,15 @@ pub fn bits_per_key(block: Block, fpr: f64) -> Result<f64, ParameterError> {
 }
 
 /// A filter's dimensions, as [`size`] finds them.
+///
+/// ```
+/// use crivo::theory::blocked::{self, Block};
+///
+/// // One key takes one block.
+/// let size = blocked::size(Block::CACHE_LINE, 1, 0.01)?;
+/// assert_eq!(size.blocks, 1);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockedSize {
@@ -212,6 +265,15 @@ pub struct BlockedSize {
 /// The fewest blocks that hold n keys at this FPR with some k, and among such k the least.
 ///
 /// It takes a fraction of a millisecond at usual FPRs, whatever n, and a millisecond at 1e-9.
+///
+/// ```
+/// use crivo::theory::blocked::{self, Block};
+///
+/// let size = blocked::size(Block::CACHE_LINE, 1_000, 0.001)?;
+/// assert_eq!((size.blocks, size.probes), (31, 8));
+/// assert!(blocked::fpr(Block::CACHE_LINE, size.blocks - 1, 1_000, size.probes)? > 0.001);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If n is 0, the FPR is not between 0 and 1, the block size is out of range, or the filter
@@ -237,6 +299,15 @@ pub fn size(block: Block, n: u64, fpr: f64) -> Result<BlockedSize, ParameterErro
 }
 
 /// The fewest blocks that hold n keys at this FPR with k probes each.
+///
+/// ```
+/// use crivo::theory::blocked::{self, Block};
+///
+/// // Three probes instead of six: faster, and a quarter more memory.
+/// assert_eq!(blocked::blocks_for_probes(Block::CACHE_LINE, 1_000_000, 0.01, 6)?, 19_372);
+/// assert_eq!(blocked::blocks_for_probes(Block::CACHE_LINE, 1_000_000, 0.01, 3)?, 24_644);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If n is 0, the FPR is not between 0 and 1, k or the block size is out of range, or the filter

@@ -81,6 +81,16 @@ fn limit_fpr(m: f64, n: f64, k: u32) -> f64 {
 ///
 /// Half a key more and one bit less than [`fpr`].
 ///
+/// ```
+/// use crivo::theory::bloom;
+///
+/// // A hundred bits, ten keys: the limit is below the truth, the bound above it.
+/// assert_eq!(format!("{:.5}", bloom::fpr(100, 10, 7)?), "0.00819");
+/// assert_eq!(format!("{:.5}", bloom::fpr_exact(100, 10, 7)?), "0.00894");
+/// assert_eq!(format!("{:.5}", bloom::fpr_bound(100, 10, 7)?), "0.01085");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If m is below 2, or k is not from 1 to 255.
 pub fn fpr_bound(m: u64, n: u64, k: u32) -> Result<f64, ParameterError> {
@@ -166,6 +176,13 @@ pub fn best_probes_real(m: u64, n: u64) -> Result<f64, ParameterError> {
 ///
 /// At ten bits per key it gives 6 and an FPR of 0.844%, where [`best_probes`] gives 7 and 0.819%.
 ///
+/// ```
+/// use crivo::theory::bloom;
+///
+/// assert_eq!(bloom::best_probes_floor(10_000, 1_000)?, 6);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If m or n is 0.
 pub fn best_probes_floor(m: u64, n: u64) -> Result<u32, ParameterError> {
@@ -176,6 +193,14 @@ pub fn best_probes_floor(m: u64, n: u64) -> Result<u32, ParameterError> {
 /// The whole number of probes, from 1 to 255, with the lowest [`fpr`].
 ///
 /// It is one of the two neighbours of [`best_probes_real`], whichever has the lower FPR.
+///
+/// ```
+/// use crivo::theory::bloom;
+///
+/// assert_eq!(bloom::best_probes(10_000, 1_000)?, 7);
+/// assert_eq!(bloom::best_probes(16_000, 1_000)?, 11);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If m or n is 0.
@@ -208,6 +233,15 @@ pub fn bits(n: u64, fpr: f64) -> Result<u64, ParameterError> {
 
 /// The bits that n keys need with k probes each, by [`fpr`]: ⌈−kn / ln(1 − FPR^(1/k))⌉.
 ///
+/// ```
+/// use crivo::theory::bloom;
+///
+/// // Two probes instead of seven, for 1%: twice the memory.
+/// assert_eq!(bloom::bits_for_probes(1_000, 0.01, 7)?, 9_593);
+/// assert_eq!(bloom::bits_for_probes(1_000, 0.01, 2)?, 18_983);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If n is 0, the FPR is not between 0 and 1, k is not from 1 to 255, or the size exceeds 64
 /// bits.
@@ -225,6 +259,14 @@ fn limit_bits(n: f64, fpr: f64, k: u32) -> f64 {
 }
 
 /// A filter's dimensions, as [`size`] finds them.
+///
+/// ```
+/// use crivo::theory::bloom;
+///
+/// let size = bloom::size(1_000, 0.001)?;
+/// assert_eq!((size.bits, size.probes), (14_381, 10));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BloomSize {

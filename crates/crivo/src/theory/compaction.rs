@@ -30,6 +30,13 @@ use crivo_core::check::{check_fpr, check_keys, check_range};
 
 /// The chance that an absent key is found among n stored ones: 1 − (1 − 2^−l)^n.
 ///
+/// ```
+/// use crivo::theory::compaction;
+///
+/// assert_eq!(format!("{:.1e}", compaction::fpr(1_000_000, 40)?), "9.1e-7");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If l is not from 1 to 64.
 pub fn fpr(n: u64, hash_bits: u32) -> Result<f64, ParameterError> {
@@ -39,6 +46,13 @@ pub fn fpr(n: u64, hash_bits: u32) -> Result<f64, ParameterError> {
 }
 
 /// The fewest bits of hash that keep the [`fpr`] for n keys.
+///
+/// ```
+/// use crivo::theory::compaction;
+///
+/// assert_eq!(compaction::hash_bits(1_000_000, 0.001)?, 30);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If n is 0, the FPR is not between 0 and 1, or it would take more than 64 bits.
@@ -58,6 +72,14 @@ pub fn hash_bits(n: u64, target: f64) -> Result<u32, ParameterError> {
 /// The product is taken by Stirling's formula with its corrections, to about 12 digits at any
 /// size. It is the birthday problem, with 2^l days.
 ///
+/// ```
+/// use crivo::theory::compaction;
+///
+/// // 23 people, and a year of 256 days.
+/// assert_eq!(format!("{:.3}", compaction::collision(23, 8)?), "0.639");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If l is not from 1 to 64.
 pub fn collision(n: u64, hash_bits: u32) -> Result<f64, ParameterError> {
@@ -66,6 +88,13 @@ pub fn collision(n: u64, hash_bits: u32) -> Result<f64, ParameterError> {
 }
 
 /// 1 − e^(−n(n−1)/2^(l+1)): the usual approximation of [`collision`], a little too low.
+///
+/// ```
+/// use crivo::theory::compaction;
+///
+/// assert_eq!(format!("{:.3}", compaction::collision_approximate(23, 8)?), "0.628");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If l is not from 1 to 64.

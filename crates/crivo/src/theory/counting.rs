@@ -34,6 +34,14 @@ use crivo_core::check::{check_positive, check_probes, check_range};
 
 /// The probability that one given counter receives `value` or more of the k·n increments, exactly.
 ///
+/// ```
+/// use crivo::theory::counting;
+///
+/// // 700 increments on 1,000 counters: half of these count something.
+/// assert_eq!(format!("{:.3}", counting::reach(1_000, 100, 7, 1)?), "0.504");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If m or the value is 0, or k is not from 1 to 255.
 pub fn reach(m: u64, n: u64, k: u32, value: u64) -> Result<f64, ParameterError> {
@@ -56,6 +64,14 @@ pub fn reach(m: u64, n: u64, k: u32, value: u64) -> Result<f64, ParameterError> 
 ///
 /// When it is small it is also a good approximation.
 ///
+/// ```
+/// use crivo::theory::counting;
+///
+/// // A thousand keys, ten counters each.
+/// assert_eq!(format!("{:.1e}", counting::overflow(10_000, 1_000, 7, 4)?), "8.1e-13");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If m is 0, k is not from 1 to 255, or a counter has not from 1 to 32 bits.
 pub fn overflow(m: u64, n: u64, k: u32, bits: u32) -> Result<f64, ParameterError> {
@@ -66,6 +82,15 @@ pub fn overflow(m: u64, n: u64, k: u32, bits: u32) -> Result<f64, ParameterError
 /// The bound of Fan et al. on [`overflow`]: m·(e·kn/(2^bits·m))^(2^bits), at most 1.
 ///
 /// With the best k, where kn/m = ln 2, and four bits: m·(e·ln 2/16)^16 = 1.37e-15·m.
+///
+/// ```
+/// use crivo::theory::counting;
+///
+/// let bound = counting::overflow_bound(10_000, 1_000, 7, 4)?;
+/// assert_eq!(format!("{bound:.1e}"), "1.6e-11");
+/// assert!(counting::overflow(10_000, 1_000, 7, 4)? < bound);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If m is 0, k is not from 1 to 255, or a counter has not from 1 to 32 bits.
@@ -82,6 +107,14 @@ pub fn overflow_bound(m: u64, n: u64, k: u32, bits: u32) -> Result<f64, Paramete
 ///
 /// A counter there cannot tell 2^bits − 1 increments from more. A filter that never wants to
 /// lose a key must let it stick, which costs accuracy after removals, and no more.
+///
+/// ```
+/// use crivo::theory::counting;
+///
+/// // Of 10,000 counters of two bits, some three hundred are at 3.
+/// assert_eq!(format!("{:.0}", counting::expected_saturated(10_000, 1_000, 7, 2)?), "341");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If m is 0, k is not from 1 to 255, or a counter has not from 1 to 32 bits.

@@ -49,6 +49,14 @@ use crivo_core::check::{check_fpr, check_load, check_range};
 /// The FPR for a number of different fingerprints (2^f, or 2^f − 1 where one value is reserved
 /// for empty slots), a bucket size b and a load: 1 − (1 − 1/D)^(2b·load).
 ///
+/// ```
+/// use crivo::theory::cuckoo;
+///
+/// // Bytes, of which 0 is reserved, in buckets of four.
+/// assert_eq!(format!("{:.3}", cuckoo::fpr(255, 4, 0.95)?), "0.029");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If there are fewer than two fingerprints, the bucket size is not from 1 to 64, or the load is
 /// not above 0 and at most 1.
@@ -94,6 +102,13 @@ pub fn mean_fpr(
 
 /// An upper bound on the FPR at any load: 2b/D, and no more than 1.
 ///
+/// ```
+/// use crivo::theory::cuckoo;
+///
+/// assert_eq!(cuckoo::fpr_bound(256, 4)?, 1.0 / 32.0);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If there are fewer than two fingerprints, or the bucket size is not from 1 to 64.
 pub fn fpr_bound(distinct_fingerprints: u64, bucket_size: u32) -> Result<f64, ParameterError> {
@@ -103,6 +118,13 @@ pub fn fpr_bound(distinct_fingerprints: u64, bucket_size: u32) -> Result<f64, Pa
 }
 
 /// The fewest bits of a fingerprint that keep the [`fpr`] at this load, one value being reserved.
+///
+/// ```
+/// use crivo::theory::cuckoo;
+///
+/// assert_eq!(cuckoo::fingerprint_bits(0.03, 4, 0.95)?, 8);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the FPR is not between 0 and 1, the bucket size or the load is out of range, or it would
@@ -126,6 +148,13 @@ pub fn fingerprint_bits(target: f64, bucket_size: u32, load: f64) -> Result<u32,
 ///
 /// For b = 4 and a load of 95% it is the well-known (log2(1/FPR) + 3)/0.95. It stands on the
 /// bound 2b/D, thus a little above the truth.
+///
+/// ```
+/// use crivo::theory::cuckoo;
+///
+/// assert_eq!(format!("{:.2}", cuckoo::bits_per_key(0.001, 4, 0.95)?), "13.65");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the FPR is not between 0 and 1, or the bucket size or the load is out of range.

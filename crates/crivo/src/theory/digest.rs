@@ -41,6 +41,12 @@ const NEGLIGIBLE: f64 = 1e-6;
 pub(crate) const MAX_STRUCTURE_FPR: f64 = 0.999;
 
 /// The probability that an absent key has the digest of one of `keys` keys: about n/2^64.
+///
+/// ```
+/// use crivo::theory::digest;
+///
+/// assert_eq!(digest::floor(1), 0.5f64.powi(64));
+/// ```
 pub fn floor(keys: u64) -> f64 {
     -(-(keys as f64) * 0.5f64.powi(BITS)).exp_m1()
 }
@@ -58,6 +64,14 @@ pub fn fpr(structure: f64, keys: u64) -> f64 {
 
 /// The FPR that a structure for `keys` keys must keep, so that with equal digests it is `fpr`: at most
 /// 99.9%.
+///
+/// ```
+/// use crivo::theory::digest;
+///
+/// // The floor of a million keys is far below a millionth of 1%.
+/// assert_eq!(digest::structure_fpr(1_000_000, 0.01)?, 0.01);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If there are no keys, or the FPR is not between n/2^63 and 1.

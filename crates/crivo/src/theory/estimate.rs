@@ -47,6 +47,14 @@ use crivo_core::check::{check_positive, check_probes};
 /// An estimated number of keys and its standard error.
 ///
 /// About 95% of such estimates lie within two standard errors of the truth.
+///
+/// ```
+/// use crivo::theory::estimate;
+///
+/// let empty = estimate::cardinality(10_000, 7, 0)?;
+/// assert_eq!((empty.keys, empty.standard_error), (0.0, 0.0));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -59,6 +67,16 @@ pub struct Estimate {
 /// The number of distinct keys in a filter of m bits, `set_bits` of which are set, k per key.
 ///
 /// For a union, give the number of bits set in either of two filters (the OR of their bits).
+///
+/// ```
+/// use crivo::theory::estimate;
+///
+/// // One probe per key: 1,000 of 2,000 bits are set by about 1,386 keys.
+/// let keys = estimate::cardinality(2_000, 1, 1_000)?;
+/// assert_eq!(format!("{:.0} ± {:.0}", keys.keys, keys.standard_error), "1386 ± 25");
+/// assert!(estimate::cardinality(2_000, 1, 2_000).is_err());
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If m is 0, k is not from 1 to 255, or all bits are set.

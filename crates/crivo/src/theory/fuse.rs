@@ -32,6 +32,15 @@ use crate::ParameterError;
 use crivo_core::check::{check_fpr, check_keys, check_range};
 
 /// How many cells xor to a fingerprint.
+///
+/// ```
+/// use crivo::theory::fuse::{self, Arity};
+///
+/// // A million keys: 1.13 cells per key, or 1.08.
+/// assert_eq!(fuse::layout(1_000_000, Arity::Three)?.array_length, 1_130_496);
+/// assert_eq!(fuse::layout(1_000_000, Arity::Four)?.array_length, 1_077_248);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Arity {
     /// Three cells per key: faster, 1.125 cells per key.
@@ -42,6 +51,13 @@ pub enum Arity {
 
 /// The FPR of fingerprints of w bits: 2^−w.
 ///
+/// ```
+/// use crivo::theory::fuse;
+///
+/// assert_eq!(fuse::fpr(8)?, 1.0 / 256.0);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If w is not from 1 to 64.
 pub fn fpr(width: u32) -> Result<f64, ParameterError> {
@@ -50,6 +66,14 @@ pub fn fpr(width: u32) -> Result<f64, ParameterError> {
 }
 
 /// The fewest bits of a fingerprint that keep an FPR: ⌈log2(1/FPR)⌉.
+///
+/// ```
+/// use crivo::theory::fuse;
+///
+/// assert_eq!(fuse::width(1.0 / 256.0)?, 8);
+/// assert_eq!(fuse::width(0.001)?, 10);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the FPR is not between 0 and 1, or it would take more than 64 bits.
@@ -63,6 +87,14 @@ pub fn width(fpr: f64) -> Result<u32, ParameterError> {
 }
 
 /// The dimensions of the array, in cells.
+///
+/// ```
+/// use crivo::theory::fuse::{self, Arity};
+///
+/// let array = fuse::layout(1_000, Arity::Three)?;
+/// assert_eq!(array.array_length, (array.segment_count + 2) * array.segment_length);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FuseArray {
@@ -87,6 +119,14 @@ const MAX_SEGMENT_EXPONENT: f64 = 18.0;
 ///
 /// Segments are at most 2^18 cells long. A single key gets the shortest array of one segment
 /// count. The construction may still fail for an unlucky seed; it is then repeated with another.
+///
+/// ```
+/// use crivo::theory::fuse::{self, Arity};
+///
+/// // A small set pays more: 1.9 cells per key.
+/// assert_eq!(fuse::layout(100, Arity::Three)?.array_length, 192);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If n is 0 or above 2^56.
@@ -122,6 +162,14 @@ fn size_factor(n: u64, arity: u64) -> f64 {
 }
 
 /// The bits per key that n keys take at an FPR: width · array length / n.
+///
+/// ```
+/// use crivo::theory::fuse::{self, Arity};
+///
+/// let bits = fuse::bits_per_key(1_000_000, 1.0 / 256.0, Arity::Three)?;
+/// assert_eq!(format!("{bits:.2}"), "9.04");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If n is out of range, the FPR is not between 0 and 1, or it would take more than 64 bits.

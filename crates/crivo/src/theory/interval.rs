@@ -34,6 +34,15 @@ use crate::ParameterError;
 use crivo_core::check::{check_open_unit, check_positive};
 
 /// An interval that is believed to hold an unknown probability.
+///
+/// ```
+/// use crivo::theory::interval;
+///
+/// // Ten of ten: the probability may be 1.
+/// let all = interval::exact(10, 10, 0.95)?;
+/// assert_eq!(format!("{:.3} to {:.0}", all.low, all.high), "0.692 to 1");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Interval {
@@ -45,6 +54,15 @@ pub struct Interval {
 
 impl Interval {
     /// Whether the interval holds `p`, ends included.
+    ///
+    /// ```
+    /// use crivo::theory::interval;
+    ///
+    /// let heads = interval::wilson(60, 100, 0.95)?;
+    /// assert!(heads.contains(0.6));
+    /// assert!(!heads.contains(0.5));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn contains(&self, p: f64) -> bool {
         self.low <= p && p <= self.high
     }
@@ -60,6 +78,14 @@ impl Interval {
 ///
 /// ```text
 ///   centre = (x + z²/2)/(n + z²)       half width = z/(n + z²) · √(x(n − x)/n + z²/4)
+/// ```
+///
+/// ```
+/// use crivo::theory::interval;
+///
+/// let heads = interval::wilson(50, 100, 0.95)?;
+/// assert_eq!(format!("{:.3} to {:.3}", heads.low, heads.high), "0.404 to 0.596");
+/// # Ok::<(), crivo::ParameterError>(())
 /// ```
 ///
 /// # Errors

@@ -24,6 +24,13 @@ use crivo_core::check::{check_fpr, check_keys};
 
 /// The least bits per key of any filter, even one that never changes: log2(1/ε).
 ///
+/// ```
+/// use crivo::theory::limits;
+///
+/// assert_eq!(limits::fixed_set(1.0 / 256.0)?, 8.0);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If the FPR is not between 0 and 1.
 pub fn fixed_set(fpr: f64) -> Result<f64, ParameterError> {
@@ -36,6 +43,13 @@ pub fn fixed_set(fpr: f64) -> Result<f64, ParameterError> {
 /// A limit for small ε. A structure that stores n fingerprints out of n/ε needs log2 C(n/ε, n)
 /// bits, which at 10% is 0.07 bits per key less than this, at 1% 0.007.
 ///
+/// ```
+/// use crivo::theory::limits;
+///
+/// assert_eq!(format!("{:.2}", limits::changing_set(0.01)?), "8.09");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If the FPR is not between 0 and 1.
 pub fn changing_set(fpr: f64) -> Result<f64, ParameterError> {
@@ -43,6 +57,13 @@ pub fn changing_set(fpr: f64) -> Result<f64, ParameterError> {
 }
 
 /// The least bits per key of a Bloom filter, with the best k: log2 e · log2(1/ε).
+///
+/// ```
+/// use crivo::theory::limits;
+///
+/// assert_eq!(format!("{:.2}", limits::bloom(0.01)?), "9.59");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the FPR is not between 0 and 1.

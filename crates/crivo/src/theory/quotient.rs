@@ -26,12 +26,35 @@ use crate::ParameterError;
 use crivo_core::check::{check_fpr, check_load, check_positive, check_positive_real, check_range};
 
 /// Bits of metadata per slot with two bitmaps and an offset per 64 slots.
+///
+/// ```
+/// use crivo::theory::quotient::RANK_AND_SELECT;
+///
+/// // Two bits per slot, and a byte per 64 slots.
+/// assert_eq!(RANK_AND_SELECT, 2.0 + 8.0 / 64.0);
+/// ```
 pub const RANK_AND_SELECT: f64 = 2.125;
 
 /// Bits of metadata per slot in the first design.
+///
+/// ```
+/// use crivo::theory::quotient::{CLASSIC, RANK_AND_SELECT, bits_per_key};
+///
+/// // What ranks and selects save, per key.
+/// let saved = bits_per_key(0.01, 0.95, CLASSIC)? - bits_per_key(0.01, 0.95, RANK_AND_SELECT)?;
+/// assert_eq!(format!("{saved:.2}"), "0.92");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 pub const CLASSIC: f64 = 3.0;
 
 /// The FPR for remainders of r bits at a load α: 1 − e^(−α·2^−r).
+///
+/// ```
+/// use crivo::theory::quotient;
+///
+/// assert_eq!(format!("{:.5}", quotient::fpr(8, 0.5)?), "0.00195");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If r is not from 1 to 63, or the load is not above 0 and at most 1.
@@ -66,6 +89,13 @@ pub fn mean_fpr(slots: u64, remainder_bits: u32, keys: u64) -> Result<f64, Param
 }
 
 /// The fewest bits of a remainder that keep the [`fpr`] at this load.
+///
+/// ```
+/// use crivo::theory::quotient;
+///
+/// assert_eq!(quotient::remainder_bits(0.001, 0.95)?, 10);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the FPR is not between 0 and 1, the load is not above 0 and at most 1, or it would take

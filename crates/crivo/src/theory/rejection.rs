@@ -20,6 +20,13 @@ use crivo_core::check::check_probes;
 
 /// The mean number of bits seen up to and including the first clear one: 1/(1 − fill).
 ///
+/// ```
+/// use crivo::theory::rejection;
+///
+/// assert_eq!(rejection::probes_until_clear(0.75)?, 4.0);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If the fill is not at least 0 and below 1.
 pub fn probes_until_clear(fill: f64) -> Result<f64, ParameterError> {
@@ -32,6 +39,14 @@ pub fn probes_until_clear(fill: f64) -> Result<f64, ParameterError> {
 ///
 /// The false positives, which see all k, are counted in.
 ///
+/// ```
+/// use crivo::theory::rejection;
+///
+/// // 1 + 1/2 + 1/4
+/// assert_eq!(rejection::probes_of_absent_key(0.5, 3)?, 1.75);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If the fill is not at least 0 and below 1, or k is not from 1 to 255.
 pub fn probes_of_absent_key(fill: f64, k: u32) -> Result<f64, ParameterError> {
@@ -42,6 +57,15 @@ pub fn probes_of_absent_key(fill: f64, k: u32) -> Result<f64, ParameterError> {
 
 /// The mean number of bits looked at by queries that are rejected:
 /// 1/(1 − fill) − k·fill^k/(1 − fill^k).
+///
+/// ```
+/// use crivo::theory::rejection;
+///
+/// // With one probe, the bit that rejects is the first.
+/// assert_eq!(rejection::probes_of_rejected_key(0.5, 1)?, 1.0);
+/// assert_eq!(format!("{:.3}", rejection::probes_of_rejected_key(0.5, 7)?), "1.945");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the fill is not at least 0 and below 1, or k is not from 1 to 255.

@@ -49,6 +49,13 @@ use super::search::least;
 use crate::ParameterError;
 
 /// The most blocks that there can be: 32 bits of a digest choose one.
+///
+/// ```
+/// use crivo::theory::split_block::{self, MAX_BLOCKS};
+///
+/// assert!(split_block::fpr(MAX_BLOCKS, 1_000).is_ok());
+/// assert!(split_block::fpr(MAX_BLOCKS + 1, 1_000).is_err());
+/// ```
 pub const MAX_BLOCKS: u64 = 1 << 32;
 
 /// Words in a block: the bits that a key has.
@@ -73,6 +80,14 @@ pub(crate) fn check_blocks(blocks: u64) -> Result<(), ParameterError> {
 
 /// The FPR of this number of blocks with n keys, equal patterns included.
 ///
+/// ```
+/// use crivo::theory::split_block;
+///
+/// // Ten bits per key.
+/// assert_eq!(format!("{:.4}", split_block::fpr(1_000, 25_600)?), "0.0126");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
 /// # Errors
 /// If there are no blocks, or more than 2^32.
 pub fn fpr(blocks: u64, n: u64) -> Result<f64, ParameterError> {
@@ -81,6 +96,15 @@ pub fn fpr(blocks: u64, n: u64) -> Result<f64, ParameterError> {
 }
 
 /// The fewest blocks that hold n keys at this FPR, equal patterns included.
+///
+/// ```
+/// use crivo::theory::split_block;
+///
+/// let blocks = split_block::blocks(1_000, 0.01)?;
+/// assert_eq!(blocks, 42);
+/// assert!(split_block::fpr(blocks - 1, 1_000)? > 0.01);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If n is 0, or the FPR is not between n/2^63 and 1 or takes more than 2^32 blocks.
@@ -101,6 +125,15 @@ pub fn blocks(n: u64, fpr: f64) -> Result<u64, ParameterError> {
 ///
 /// With j keys 256 · (31/32)^j bits are clear in the mean. The standard error follows from the variance
 /// of the number of set bits, which is that of eight words with j throws each.
+///
+/// ```
+/// use crivo::theory::split_block;
+///
+/// // Half of the 256 bits are set, eight by each key at most.
+/// let half = split_block::keys_in_block(128).unwrap();
+/// assert_eq!(format!("{:.1} ± {:.1}", half.keys, half.standard_error), "21.8 ± 1.1");
+/// assert_eq!(split_block::keys_in_block(256), None);
+/// ```
 pub fn keys_in_block(set_bits: u32) -> Option<Estimate> {
     let clear = 1.0 - f64::from(set_bits) / BLOCK_BITS as f64;
     if clear <= 0.0 {
