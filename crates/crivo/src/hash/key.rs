@@ -17,6 +17,7 @@ use super::CompositeKey;
 /// | `str`, `String`, `char` | UTF-8; a `char` is the string of this one character |
 /// | `[u8]`, `[u8; N]`, `Vec<u8>` | themselves |
 /// | `u8` … `u128`, `i8` … `i128` | little-endian, signed ones in two's complement |
+/// | `bool` | one byte: 0 or 1 |
 /// | `Ipv4Addr`, `Ipv6Addr`, `IpAddr` | the 4 or 16 octets, in network order |
 /// | `uuid::Uuid` (feature `uuid`) | the 16 bytes, in the order of its text |
 /// | a tuple of 2 to 8 keys | those of a [`CompositeKey`]: each part with its length before it |
@@ -63,7 +64,7 @@ use super::CompositeKey;
 /// ```
 ///
 /// `usize` is no key, because its width differs between platforms; floats are none, because they
-/// have two zeros and many NaNs. Convert them first, in the way that is right for your data.
+/// have two zeros and many NaNs: [`float_key`](super::float_key) makes one of each.
 pub trait Key {
     /// Calls `use_bytes` with the bytes of this key, and returns what it returns.
     ///
@@ -110,6 +111,7 @@ key_is_its_bytes! {
     [] i32, |key| &key.to_le_bytes();
     [] i64, |key| &key.to_le_bytes();
     [] i128, |key| &key.to_le_bytes();
+    [] bool, |key| &[u8::from(*key)];
     [] Ipv4Addr, |key| &key.octets();
     [] Ipv6Addr, |key| &key.octets();
     [] CompositeKey, |key| key.as_bytes();

@@ -57,13 +57,16 @@
 //! about n/2^64 under every error rate: 5e-11 for a thousand million keys.
 
 mod composite;
+mod encoding;
 mod farm;
 mod hasher;
 mod index;
 mod key;
+mod time;
 
 pub use composite::CompositeKey;
 pub use crivo_core::mix::reduce;
+pub use encoding::{KeyEncoding, KeyTextError, TimeUnit, UnknownEncoding, float_key};
 pub use hasher::{Family, HashIdentity, KeyHasher, SecretKey, WrongKey};
 pub use index::Indices;
 pub(crate) use index::Points;

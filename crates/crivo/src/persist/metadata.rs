@@ -6,6 +6,7 @@ use std::fmt;
 use crivo_core::wire::{Reader, number_length, put_bytes};
 
 use super::DecodeError;
+use crate::hash::{KeyEncoding, UnknownEncoding};
 
 /// Text that is kept with a filter in its file: names and values, such as how the keys were made.
 ///
@@ -102,6 +103,25 @@ impl Metadata {
     /// ```
     pub fn get(&self, name: &str) -> Option<&str> {
         self.entries.as_ref()?.get(name).map(|value| &**value)
+    }
+
+    /// How the bytes of the keys were made, if the file says so.
+    ///
+    /// ```
+    /// use crivo::codec::Metadata;
+    /// use crivo::hash::KeyEncoding;
+    ///
+    /// let mut metadata = Metadata::new();
+    /// assert_eq!(metadata.key_encoding()?, None);
+    /// metadata.set(Metadata::KEY_ENCODING, "i64")?;
+    /// assert_eq!(metadata.key_encoding()?, Some(KeyEncoding::I64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it names an encoding that this version does not know.
+    pub fn key_encoding(&self) -> Result<Option<KeyEncoding>, UnknownEncoding> {
+        self.get(Self::KEY_ENCODING).map(str::parse).transpose()
     }
 
     /// The names and values, in the order of the names.
