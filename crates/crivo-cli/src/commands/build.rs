@@ -28,7 +28,8 @@ use crate::update;
 ///
 /// Each distinct key is inserted once; only a counting filter counts its copies. Without --keys and
 /// --size, the filter is just large enough for the distinct keys of the input at the false-positive
-/// rate.
+/// rate. The file records which part of a record is the key, so that `query`, `insert` and `remove`
+/// take it from there without being told.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BuildArgs {
@@ -85,6 +86,7 @@ const EXAMPLES: &str = "\
 Examples:
   crivo build -o seen.crivo urls.txt                  every line; FPR 1%
   crivo build -o users.crivo --csv --column email a.csv b.csv.gz
+  crivo build -o pairs.crivo --field 1,3 edges.tsv    two fields are one key
   crivo build -o small.crivo --kind fuse --fpr 0.001 words.txt
   crivo build -o live.crivo --kind cuckoo --keys 1M first.txt
   crivo build -o ids.spark --format spark-v2 --key-type int64 ids.txt
@@ -128,11 +130,12 @@ impl BuildArgs {
         self.spec(1)?;
         update::check_output(&self.output, &self.input.inputs)?;
         let counts = self.kind.is_some_and(|kind| kind.capabilities().free_copies);
-        let (filter, keys, distinct_keys) = if counts {
+        let (mut filter, keys, distinct_keys) = if counts {
             self.build(gather::<2>(&self.input, hasher)?, hasher)?
         } else {
             self.build(gather::<1>(&self.input, hasher)?, hasher)?
         };
+        self.input.format.record(filter.metadata_mut()).map_err(Error::new)?;
         update::replace(&self.output, &filter)?;
         if let Some(warning) = past_capacity_with(&filter, distinct_keys) {
             output::print_warning(warning);

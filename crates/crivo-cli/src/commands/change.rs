@@ -10,7 +10,7 @@ use crivo_core::spill::DistinctDigests;
 
 use crate::distinct::gather;
 use crate::error::Error;
-use crate::input::InputArgs;
+use crate::input::{InputArgs, RecordedArgs};
 use crate::secret::KeyFileArgs;
 use crate::update;
 
@@ -23,6 +23,9 @@ pub(crate) struct ChangeArgs {
 
     #[command(flatten)]
     input: InputArgs,
+
+    #[command(flatten)]
+    recorded: RecordedArgs,
 
     #[command(flatten)]
     key: KeyFileArgs,
@@ -62,10 +65,11 @@ impl ChangeArgs {
         change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
         let hasher = self.key.hasher(header)?;
+        let input = self.input.with_recorded(header.metadata(), &self.recorded, &self.file)?;
         if header.filter_kind().is_some_and(|kind| kind.capabilities().free_copies) {
-            self.update(header, gather::<2>(&self.input, hasher)?, change)
+            self.update(header, gather::<2>(&input, hasher)?, change)
         } else {
-            self.update(header, gather::<1>(&self.input, hasher)?, change)
+            self.update(header, gather::<1>(&input, hasher)?, change)
         }
     }
 
@@ -79,7 +83,10 @@ impl ChangeArgs {
         let (input_keys, distinct_keys) = (keys.total(), keys.count());
         let (filter, changed) = update::update(&self.file, self.key.options()?, |filter| {
             let kind = Some(filter.kind());
-            if kind != header.filter_kind() || filter.hasher().identity() != header.hash() {
+            if kind != header.filter_kind()
+                || filter.hasher().identity() != header.hash()
+                || filter.metadata() != header.metadata()
+            {
                 return Err(Error::new(
                     "another process has replaced the filter meanwhile; try again",
                 ));

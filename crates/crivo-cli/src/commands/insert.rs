@@ -16,7 +16,7 @@ use crate::status::Status;
 /// The file is replaced atomically, under a lock: readers see the old filter or the new one, and
 /// concurrent insertions lose nothing. On an error the file is unchanged.
 ///
-/// Each distinct key of the input is inserted once; into a counting filter, as often as it occurs.
+/// Keys are taken from the input as the file records it. Each distinct key is inserted once; into a counting filter, as often as it occurs.
 /// Keys that seem to be present already are not inserted into bloom, blocked and growing filters. A
 /// cuckoo or quotient filter stores another copy: a key that was inserted by three commands takes
 /// three slots and is gone after three removals.
@@ -31,7 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   crivo insert seen.crivo new-urls.txt
   printf 'ana\\nrui\\n' | crivo insert seen.crivo
-  crivo insert users.crivo --csv --column email today.csv
+  crivo insert users.crivo today.csv           the column that it was built with
 ";
 
 impl InsertArgs {

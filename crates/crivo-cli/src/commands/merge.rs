@@ -1,8 +1,9 @@
 //! `crivo merge`: the union of filters.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+use crivo::codec::Metadata;
 use crivo::filter::{AnyFilter, OperationError, RebuildError};
 use serde::Serialize;
 
@@ -11,6 +12,7 @@ use crate::error::Error;
 #[cfg(feature = "formats")]
 use crate::foreign::{self, ForeignArgs, ForeignReport};
 use crate::human;
+use crate::input::{options_of, place_of};
 use crate::output;
 use crate::secret::KeyFileArgs;
 use crate::status::Status;
@@ -18,7 +20,8 @@ use crate::update;
 
 /// Merges filters into one that contains the keys of all
 ///
-/// They must have been built with the same --kind, --keys, --fpr and --seed.
+/// They must have been built with the same --kind, --keys, --fpr and --seed, and their keys taken from
+/// their inputs in the same way.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MergeArgs {
@@ -64,6 +67,7 @@ impl MergeArgs {
         let mut all: AnyFilter = options.load(first)?;
         for path in others {
             let other: AnyFilter = options.load(path)?;
+            check_place(&all, first, &other, path)?;
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
                     OperationError::Rebuild(RebuildError::Incompatible(_)) => {
@@ -102,6 +106,28 @@ impl MergeArgs {
         }
         Ok(Status::Success)
     }
+}
+
+/// Fails if both files record where their keys were taken from, and it differs.
+fn check_place(
+    ours: &AnyFilter,
+    our_path: &Path,
+    theirs: &AnyFilter,
+    their_path: &Path,
+) -> Result<(), Error> {
+    let is_recorded = |filter: &AnyFilter| filter.metadata().get(Metadata::KEY_ENCODING).is_some();
+    let (our_place, their_place) = (place_of(ours.metadata()), place_of(theirs.metadata()));
+    if !is_recorded(ours) || !is_recorded(theirs) || our_place == their_place {
+        return Ok(());
+    }
+    Err(Error::new(format_args!(
+        "the keys of {} were taken with {}, those of {} with {}; build both in the same way, or add \
+         keys by `crivo insert --as-given`",
+        our_path.display(),
+        options_of(&our_place),
+        their_path.display(),
+        options_of(&their_place),
+    )))
 }
 
 #[derive(Serialize)]

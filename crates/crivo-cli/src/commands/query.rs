@@ -14,7 +14,7 @@ use super::records::Printer;
 use crate::error::Error;
 #[cfg(feature = "formats")]
 use crate::foreign::{ForeignArgs, KeyTypeArgs};
-use crate::input::{Chunk, InputArgs, Pieces, in_parallel};
+use crate::input::{Chunk, InputArgs, Pieces, RecordedArgs, in_parallel};
 use crate::mapped;
 use crate::output;
 use crate::secret::KeyFileArgs;
@@ -22,8 +22,8 @@ use crate::status::Status;
 
 /// Prints the records that may be in a filter, or those that are certainly not
 ///
-/// Records are printed unchanged, in the order of the input. The exit status is 0 if there are any,
-/// 1 if there are none.
+/// Records are printed unchanged, in the order of the input. Keys are taken from them as the file of
+/// the filter records it. The exit status is 0 if there are any, 1 if there are none.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QueryArgs {
@@ -33,6 +33,9 @@ pub(crate) struct QueryArgs {
 
     #[command(flatten)]
     input: InputArgs,
+
+    #[command(flatten)]
+    recorded: RecordedArgs,
 
     /// Print the records that are certainly not in the filter
     #[arg(short = 'v', long)]
@@ -74,6 +77,7 @@ Examples:
   crivo query -v seen.crivo urls.txt.gz        lines that are certainly not
   crivo query -c seen.crivo < urls.txt         how many may be
   crivo query --csv --column email leaked.crivo users.csv
+  crivo query --as-given users.crivo emails.txt   the filter is of a column, the input is lines
   crivo query -q seen.crivo - <<< \"$url\" && echo \"seen before, probably\"
 ";
 
@@ -176,13 +180,20 @@ impl QueryAnswers {
 impl QueryArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         let asked = self.open()?;
+        let input = match &asked {
+            Asked::Own(filter) => {
+                self.input.with_recorded(filter.metadata(), &self.recorded, &self.filter)?
+            }
+            #[cfg(feature = "formats")]
+            Asked::Foreign { .. } => self.input.clone(),
+        };
         let prints = !self.count && !self.quiet;
         let prints_present = !self.absent;
         let chunks = match (prints, self.quiet) {
-            (true, _) => self.input.chunks_to_print()?,
+            (true, _) => input.chunks_to_print()?,
             // Inputs after the first hit need not exist.
-            (false, true) => self.input.chunks_in_turn()?,
-            (false, false) => self.input.chunks()?,
+            (false, true) => input.chunks_in_turn()?,
+            (false, false) => input.chunks()?,
         };
         let mut printer = Printer::new();
         let (mut records, mut count) = (0, 0);

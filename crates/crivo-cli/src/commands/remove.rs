@@ -13,8 +13,8 @@ use crate::status::Status;
 
 /// Removes keys from a filter file, in place
 ///
-/// Remove only keys that were inserted: removing a false positive removes another key instead. Each
-/// distinct key is removed once; from a counting filter, as often as it occurs. A key that several
+/// Remove only keys that were inserted: removing a false positive removes another key instead. Keys are
+/// taken from the input as the file records it. Each distinct key is removed once; from a counting filter, as often as it occurs. A key that several
 /// commands inserted must be removed as often. The file is replaced atomically, under a lock. The
 /// exit status is 1 if nothing was removed.
 #[derive(Debug, Args)]

@@ -1,12 +1,16 @@
 //! The input in chunks of whole records.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-use super::layout::{self, RecordEnd, RecordFormat, RecordLayout};
+use super::csv::{header_fields, header_length, mark_length};
+use super::key::{KeyCheck, KeyParts, KeyPlan, Tally};
+use super::layout::{KeySource, RecordEnd, RecordFormat, RecordLayout, Records};
 use super::progress::InputProgress;
 use super::source::{Input, InputReader};
 use crate::error::Error;
@@ -33,12 +37,27 @@ pub(crate) struct Chunk {
     /// Only the header of the first file is printed.
     shows_header: bool,
     layout: RecordLayout,
+    /// The name of the file for messages.
+    file: Arc<str>,
+    /// Whether it is the first of its file.
+    is_first: bool,
+    /// What was noticed when its records were visited.
+    tally: RefCell<Option<Tally>>,
 }
 
 impl Default for Chunk {
     fn default() -> Self {
-        let layout = RecordLayout::Terminated { end: RecordEnd::Line, field: None };
-        Self { buffer: Vec::new(), end: 0, header: 0, shows_header: false, layout }
+        let records = Records::Terminated { end: RecordEnd::Line, delimiter: b'\t' };
+        Self {
+            buffer: Vec::new(),
+            end: 0,
+            header: 0,
+            shows_header: false,
+            layout: RecordLayout { records, key: KeyPlan::Record },
+            file: "".into(),
+            is_first: false,
+            tally: RefCell::new(None),
+        }
     }
 }
 
@@ -47,9 +66,23 @@ impl Chunk {
     #[inline]
     pub(crate) fn each(&self, mut visit: impl FnMut(Range<usize>, &[u8])) {
         let start = self.header;
-        self.layout.each(&self.buffer[start..self.end], |record, key| {
+        let tally = self.layout.each(&self.buffer[start..self.end], |record, key| {
             visit(record.start + start..record.end + start, key);
         });
+        self.tally.replace(Some(tally));
+    }
+
+    /// Adds what was noticed when its records were visited, if they have been since.
+    pub(super) fn check_keys(&self, check: &mut KeyCheck) -> Result<(), Error> {
+        let Some(tally) = self.tally.take() else { return Ok(()) };
+        let (noun, header) = match self.layout.records {
+            Records::Terminated { end: RecordEnd::Null, .. } => ("record", 0),
+            Records::Terminated { .. } => ("line", 0),
+            Records::Csv { has_header, .. } => ("record", u64::from(has_header)),
+        };
+        check.add(tally, self.is_first.then_some(header), |number| {
+            format!("{}, {noun} {number}", self.file)
+        })
     }
 
     /// The bytes that ranges of records refer to.
@@ -139,7 +172,7 @@ impl Current {
 #[derive(Debug)]
 struct CsvHeader {
     columns: Vec<Vec<u8>>,
-    file: String,
+    file: Arc<str>,
 }
 
 impl Chunks {
@@ -187,6 +220,11 @@ impl Chunks {
         Self { has_one_header: true, ..self }
     }
 
+    /// The check of the keys of all chunks.
+    pub(super) fn key_check(&self) -> KeyCheck {
+        KeyCheck::new(self.format.lacked())
+    }
+
     /// The total length of the files in bytes. Pipes count as 0, and compressed files by their
     /// compressed length.
     pub(crate) fn length(&self) -> u64 {
@@ -203,15 +241,15 @@ impl Chunks {
                     return Ok(false);
                 };
                 let source = InputReader::open(input, &self.progress, &mut self.rest)?;
-                // The column of a CSV file is set below, when its header has been read.
-                let layout = match self.format {
-                    RecordFormat::Terminated { end, field } => {
-                        RecordLayout::Terminated { end, field }
+                let parts = match &self.format.key {
+                    KeySource::Fields(numbers) => {
+                        KeyParts::Fields(numbers.iter().map(|number| number - 1).collect())
                     }
-                    RecordFormat::Csv { delimiter, .. } => {
-                        RecordLayout::Csv { delimiter, column: 0 }
-                    }
+                    // Columns are found below, when the header has been read.
+                    KeySource::Record | KeySource::Columns(_) => KeyParts::Record,
                 };
+                let key = KeyPlan::new(parts, &self.format.changes);
+                let layout = RecordLayout { records: self.format.records, key };
                 self.current = Some(Current { source, layout, lines: 0, is_first: true });
             }
             self.read_records(chunk)?;
@@ -221,8 +259,11 @@ impl Chunks {
                 self.take_header(chunk)?;
             }
             if let Some(current) = &self.current {
-                chunk.layout = current.layout;
+                chunk.layout.clone_from(&current.layout);
+                chunk.file = current.source.name();
             }
+            chunk.is_first = opens;
+            chunk.tally.take();
             if chunk.end == 0 {
                 self.current = None;
                 continue;
@@ -234,8 +275,8 @@ impl Chunks {
     /// Reads until there is a whole record or the file ends.
     fn read_records(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
         let Some(current) = &mut self.current else { return Ok(()) };
-        let layout = current.layout;
-        let is_csv = matches!(layout, RecordLayout::Csv { .. });
+        let layout = &current.layout;
+        let is_csv = matches!(layout.records, Records::Csv { .. });
         let buffer = &mut chunk.buffer;
         let mut end = self.rest.len();
         make_room(buffer, self.chunk_bytes.max(2 * end));
@@ -290,33 +331,30 @@ impl Chunks {
         Ok(())
     }
 
-    /// Separates the header from the records, and finds the column in it.
+    /// Separates the header from the records, and finds the columns in it.
     fn take_header(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
-        let (RecordFormat::Csv { delimiter, column }, Some(Current { source, layout, .. })) =
-            (&self.format, &mut self.current)
+        let (Records::Csv { delimiter, has_header }, Some(Current { source, layout, .. })) =
+            (self.format.records, &mut self.current)
         else {
             return Ok(());
         };
         if chunk.end == 0 {
             return Ok(());
         }
-        let delimiter = *delimiter;
-        chunk.header = layout::header_length(chunk.bytes(), delimiter);
         chunk.shows_header = self.header.is_none();
-        let columns = layout::header_fields(&chunk.bytes()[..chunk.header], delimiter);
-        if columns.iter().filter(|name| *name == column.as_bytes()).count() > 1 {
-            output::print_warning(format_args!(
-                "{} has several columns {column:?}; the first is used",
-                source.name()
-            ));
+        if !has_header {
+            chunk.header = mark_length(chunk.bytes());
+            let header = CsvHeader { columns: Vec::new(), file: source.name() };
+            self.header.get_or_insert(header);
+            return Ok(());
         }
-        let Some(index) = columns.iter().position(|name| name == column.as_bytes()) else {
-            return Err(Error::new(format_args!(
-                "{} has no column {column:?}; its columns are: {}",
-                source.name(),
-                listed(&columns)
-            )));
-        };
+        chunk.header = header_length(chunk.bytes(), delimiter);
+        let columns = header_fields(&chunk.bytes()[..chunk.header], delimiter);
+        if let KeySource::Columns(names) = &self.format.key {
+            let indices = names.iter().map(|name| find_column(name, &columns, &source.name()));
+            let parts = KeyParts::Fields(indices.collect::<Result<_, _>>()?);
+            layout.key = KeyPlan::new(parts, &self.format.changes);
+        }
         match &self.header {
             Some(first) if self.has_one_header && first.columns != columns => {
                 return Err(Error::new(format_args!(
@@ -329,11 +367,27 @@ impl Chunks {
                 )));
             }
             Some(_) => {}
-            None => self.header = Some(CsvHeader { columns, file: source.name().to_owned() }),
+            None => self.header = Some(CsvHeader { columns, file: source.name() }),
         }
-        *layout = RecordLayout::Csv { delimiter, column: index };
         Ok(())
     }
+}
+
+/// The number of the column with this name, counted from 0.
+fn find_column(name: &str, columns: &[Vec<u8>], file: &str) -> Result<usize, Error> {
+    let mut found = columns.iter().enumerate().filter(|(_, column)| *column == name.as_bytes());
+    let Some((index, _)) = found.next() else {
+        return Err(Error::new(format_args!(
+            "{file} has no column {name:?}; its columns are: {}",
+            listed(columns)
+        )));
+    };
+    if found.next().is_some() {
+        output::print_warning(format_args!(
+            "{file} has several columns {name:?}; the first is used"
+        ));
+    }
+    Ok(index)
 }
 
 /// Gives a buffer at least this length. Its contents are lost.

@@ -8,6 +8,7 @@
 //!   "ana\r\n"         "ana\r\n"      "ana\r"        --keep-cr
 //!   "ana\0"           "ana\0"        "ana"          --null
 //!   "7\tana\tx\n"     the line       "ana"          --field 2 (--delimiter is the tab)
+//!   "7\tana\tx\n"     the line       ("ana", "7")   --field 2,1: a key of two parts
 //!   "7,\"a\"\"b\"\n"  the line       "a\"b"         --csv --column name
 //! ```
 //!
@@ -27,28 +28,36 @@
 mod bytes;
 mod chunks;
 mod compressed;
+mod csv;
 mod file_type;
+mod key;
 mod layout;
 mod pipeline;
 mod progress;
+mod recorded;
 mod replay;
 mod scan;
 mod source;
 mod standard;
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+use crivo::codec::Metadata;
+use crivo::hash::KeyEncoding;
 use crivo::{Digest, KeyHasher};
 
 #[cfg(feature = "hyphen")]
 pub(crate) use bytes::InputBytes;
 pub(crate) use chunks::{Chunk, Chunks, Pieces};
 pub(crate) use file_type::{FileType, file_type};
+use key::KeyChanges;
+use layout::{KeySource, Records};
 pub(crate) use layout::{RecordEnd, RecordFormat};
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::InputProgress;
+pub(crate) use recorded::{RecordedArgs, options_of, place_of};
 pub(crate) use replay::Replay;
 
 use self::standard::STANDARD_INPUT;
@@ -80,10 +89,11 @@ pub(crate) struct FormatArgs {
     #[arg(long, help_heading = KEYS, conflicts_with_all = ["csv", "null"])]
     pub(crate) keep_cr: bool,
 
-    /// The key is the N-th field of a record, counted from 1; empty where there are fewer
+    /// The key is the N-th field of a record, counted from 1. Several, as in `1,3`, are a key of
+    /// several parts
     #[arg(long, help_heading = KEYS, value_name = "N", allow_negative_numbers = true)]
-    #[arg(value_parser = layout::parse_field)]
-    pub(crate) field: Option<usize>,
+    #[arg(value_delimiter = ',', value_parser = layout::parse_field)]
+    pub(crate) field: Vec<usize>,
 
     /// The separator of fields: one byte, or `\t` [default: tab; with --csv: comma]
     #[arg(short, long, help_heading = KEYS, value_name = "C")]
@@ -92,13 +102,27 @@ pub(crate) struct FormatArgs {
 
     /// Inputs are CSV: quoted fields may hold delimiters and line feeds, the first record of each
     /// file is its header, and blank lines are ignored. Files whose records are printed
-    /// together must have the same columns
-    #[arg(long, help_heading = KEYS, requires = "column", conflicts_with_all = ["null", "field"])]
+    /// together must have the same columns. Without --column or --field the key is the whole record,
+    /// as it stands in the file
+    #[arg(long, help_heading = KEYS, conflicts_with = "null")]
     pub(crate) csv: bool,
 
-    /// With --csv: the key is the field in this column
-    #[arg(long, help_heading = KEYS, value_name = "NAME", requires = "csv")]
-    pub(crate) column: Option<String>,
+    /// With --csv: the key is the field in this column. Several --column are a key of several parts
+    #[arg(long, help_heading = KEYS, value_name = "NAME", requires = "csv", conflicts_with = "field")]
+    pub(crate) column: Vec<String>,
+
+    /// With --csv: the first record of a file is a record like the others; use --field for the key
+    #[arg(long, help_heading = KEYS, requires = "csv", conflicts_with = "column")]
+    pub(crate) no_header: bool,
+
+    /// Take a field that a record lacks to be empty, even if most records lack it. Otherwise that is
+    /// an error: the delimiter may be wrong
+    #[arg(long, help_heading = KEYS)]
+    pub(crate) allow_missing: bool,
+
+    /// The type as which keys are read: what the file of a filter records.
+    #[arg(skip)]
+    encoding: Option<KeyEncoding>,
 }
 
 impl InputArgs {
@@ -108,6 +132,20 @@ impl InputArgs {
             true => vec![PathBuf::from(STANDARD_INPUT)],
             false => self.inputs.clone(),
         }
+    }
+
+    /// These inputs, with keys that are taken as the file of a filter records it.
+    pub(crate) fn with_recorded(
+        &self,
+        metadata: &Metadata,
+        recorded: &RecordedArgs,
+        filter: &Path,
+    ) -> Result<Self, Error> {
+        let format = self
+            .format
+            .with_recorded(metadata, recorded)
+            .map_err(|error| Error::new(format_args!("{}: {error}", filter.display())))?;
+        Ok(Self { inputs: self.inputs.clone(), format })
     }
 
     /// Opens the inputs for a command that prints no records.
@@ -172,20 +210,31 @@ impl InputArgs {
 impl FormatArgs {
     /// The format of the input, if the arguments agree.
     pub(crate) fn format(&self) -> Result<RecordFormat, Error> {
-        if let Some(name) = self.column.clone().filter(|_| self.csv) {
-            let delimiter = self.delimiter.unwrap_or(b',');
-            return Ok(RecordFormat::Csv { delimiter, column: name });
-        }
-        let field = self.field.map(|number| (number, self.delimiter.unwrap_or(b'\t')));
-        if field.is_none() && self.delimiter.is_some() {
-            return Err(Error::new("--delimiter needs --field N or --csv --column NAME"));
-        }
-        let end = match (self.null, self.keep_cr) {
-            (true, _) => RecordEnd::Null,
-            (false, true) => RecordEnd::LineFeed,
-            (false, false) => RecordEnd::Line,
+        let key = match (&self.field[..], &self.column[..]) {
+            ([], []) => KeySource::Record,
+            ([], names) => KeySource::Columns(names.to_vec()),
+            (numbers, _) => KeySource::Fields(numbers.to_vec()),
         };
-        Ok(RecordFormat::Terminated { end, field })
+        let records = if self.csv {
+            let delimiter = self.delimiter.unwrap_or(b',');
+            Records::Csv { delimiter, has_header: !self.no_header }
+        } else {
+            if key == KeySource::Record && self.delimiter.is_some() {
+                return Err(Error::new("--delimiter needs --field N or --csv"));
+            }
+            let end = match (self.null, self.keep_cr) {
+                (true, _) => RecordEnd::Null,
+                (false, true) => RecordEnd::LineFeed,
+                (false, false) => RecordEnd::Line,
+            };
+            Records::Terminated { end, delimiter: self.delimiter.unwrap_or(b'\t') }
+        };
+        let is_typed = |encoding: &&KeyEncoding| {
+            encoding.parts().iter().any(|part| *part != KeyEncoding::Bytes)
+        };
+        let types = self.encoding.as_ref().filter(is_typed);
+        let changes = KeyChanges { types: types.map_or(Vec::new(), |it| it.parts().to_vec()) };
+        Ok(RecordFormat { records, key, changes, may_lack_parts: self.allow_missing })
     }
 }
 

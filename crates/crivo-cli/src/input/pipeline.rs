@@ -47,14 +47,22 @@ pub(crate) fn run<T: Default + Send + 'static>(
     work: impl Fn(&Chunk, &mut T) + Send + Sync + 'static,
     mut consume: impl FnMut(&Chunk, &mut T) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
+    let mut key_check = chunks.key_check();
+    // Records are visited by `work` or by `consume`.
+    let mut consume = |task: &mut Task<T>| {
+        task.chunk.check_keys(&mut key_check)?;
+        let flow = consume(&task.chunk, &mut task.product)?;
+        task.chunk.check_keys(&mut key_check)?;
+        Ok::<_, Error>(flow)
+    };
     let mut alone = Task::default();
     let mut done = 0;
     while done < ALONE {
         if !chunks.fill(&mut alone.chunk)? {
-            return Ok(());
+            return key_check.finish();
         }
         work(&alone.chunk, &mut alone.product);
-        if consume(&alone.chunk, &mut alone.product)?.is_break() {
+        if consume(&mut alone)?.is_break() {
             return Ok(());
         }
         done += alone.chunk.bytes().len();
@@ -76,12 +84,12 @@ pub(crate) fn run<T: Default + Send + 'static>(
 
     for result in results {
         let mut task = wait(&result, &jobs, &*work)?;
-        if consume(&task.chunk, &mut task.product)?.is_break() {
-            break;
+        if consume(&mut task)?.is_break() {
+            return Ok(());
         }
         pool.give_back(task);
     }
-    Ok(())
+    key_check.finish()
 }
 
 fn start(thread: impl FnOnce() + Send + 'static) -> Result<(), Error> {

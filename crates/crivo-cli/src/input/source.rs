@@ -3,6 +3,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::compressed::decompressed;
 use super::file_type::{FileType, file_type};
@@ -17,7 +18,7 @@ const COMPRESSED_BYTES: usize = 1 << 18;
 
 /// An input that is being read.
 pub(super) struct InputReader {
-    name: String,
+    name: Arc<str>,
     reader: Box<dyn Read + Send>,
     /// The minimum number of bytes per read, except at the end.
     min_read: usize,
@@ -147,12 +148,12 @@ impl InputReader {
             }
         };
         let (reader, min_read) = open().map_err(|error| cannot_read(&name, &error))?;
-        Ok(Self { name, reader, min_read, has_ended: false })
+        Ok(Self { name: name.into(), reader, min_read, has_ended: false })
     }
 
     /// Its name in messages.
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    pub(super) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
     }
 
     /// Reads some bytes; none only at the end. It does not wait for a pipe to fill the buffer.

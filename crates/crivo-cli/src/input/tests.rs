@@ -51,7 +51,7 @@ fn lines() -> FormatArgs {
 }
 
 fn csv(column: &str) -> FormatArgs {
-    FormatArgs { csv: true, column: Some(column.to_owned()), ..lines() }
+    FormatArgs { csv: true, column: vec![column.to_owned()], ..lines() }
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn null_bytes_end_records_that_may_have_lines() {
 
 #[test]
 fn a_field_is_counted_from_1_and_may_be_missing() {
-    let second = FormatArgs { field: Some(2), ..lines() };
+    let second = FormatArgs { field: vec![2], ..lines() };
     assert_eq!(keys(&[b"a\tb\tc\n\na\nx\ty\r\n\t\t\n"], second), [&b"b"[..], b"", b"", b"y", b""]);
-    let third = FormatArgs { field: Some(3), delimiter: Some(b':'), ..lines() };
+    let third = FormatArgs { field: vec![3], delimiter: Some(b':'), ..lines() };
     assert_eq!(keys(&[b"root:x:0:0\n"], third), [b"0"]);
     assert!(layout::parse_field("0").is_err());
     assert!(FormatArgs { delimiter: Some(b':'), ..lines() }.format().is_err());
@@ -112,11 +112,72 @@ fn each_csv_file_has_its_own_header() {
     assert!(error.ends_with("has no column \"email\"; its columns are: id, name"), "{error}");
 }
 
+fn csv_layout(fields: &[usize]) -> layout::RecordLayout {
+    let key = key::KeyPlan::new(key::KeyParts::Fields(fields.to_vec()), &KeyChanges::default());
+    layout::RecordLayout { records: Records::Csv { delimiter: b',', has_header: true }, key }
+}
+
+#[test]
+fn several_fields_are_a_composite_key() {
+    let fields = |field: &[usize]| FormatArgs { field: field.to_vec(), ..lines() };
+    let text = b"a\tbc\n\tana\n\t\r\nab\tc\td\n";
+    assert_eq!(
+        keys(&[text], fields(&[1, 2])),
+        [&b"\x01a\x02bc"[..], b"\x00\x03ana", b"\x00\x00", b"\x02ab\x01c"]
+    );
+    assert_eq!(
+        keys(&[text], fields(&[2, 1, 2])),
+        [&b"\x02bc\x01a\x02bc"[..], b"\x03ana\x00\x03ana", b"\0\0\0", b"\x01c\x02ab\x01c"]
+    );
+    // A key of one part is that part.
+    assert_eq!(keys(&[text], fields(&[2])), [&b"bc"[..], b"ana", b"", b"c"]);
+    let columns = |names: &[&str]| FormatArgs {
+        csv: true,
+        column: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..lines()
+    };
+    let files: [&[u8]; 2] = [b"x,y,z\n1,\"a,\"\"b\",3\n4\n", b"z,y\n3,\"\"\n"];
+    assert_eq!(keys(&files, columns(&["z", "y"])), [&b"\x013\x04a,\"b"[..], b"\0\0", b"\x013\0"]);
+    let by_number = FormatArgs { csv: true, field: vec![3, 2], ..lines() };
+    assert_eq!(keys(&files[..1], by_number), [&b"\x013\x04a,\"b"[..], b"\0\0"]);
+}
+
+#[test]
+fn csv_without_a_column_is_whole_records() {
+    let whole = FormatArgs { csv: true, ..lines() };
+    let bytes = b"\xef\xbb\xbfa,b\r\n\"1\n\",2\r\n\r\n3,4\n5,\r6";
+    assert_eq!(keys(&[bytes], whole.clone()), [&b"\"1\n\",2"[..], b"3,4", b"5,", b"6"]);
+    // Without a header the first record is one, too, behind the mark.
+    let no_header = FormatArgs { no_header: true, ..whole };
+    assert_eq!(keys(&[bytes, b"7\n"], no_header.clone()).len(), 6);
+    assert_eq!(keys(&[bytes], no_header.clone())[0], b"a,b");
+    let second = FormatArgs { field: vec![2], ..no_header };
+    assert_eq!(keys(&[b"a,b\n1,\"2\"\n"], second), [b"b", b"2"]);
+}
+
+#[test]
+fn records_that_lack_their_field_are_counted() {
+    let second = |allow_missing| FormatArgs { field: vec![2], allow_missing, ..lines() };
+    let read_both = |text: &[u8]| {
+        assert!(read(&[text], second(true)).is_ok());
+        read(&[text], second(false)).map_err(|error| error.to_string())
+    };
+    assert!(read_both(b"a\tb\nc\n").is_ok());
+    assert_eq!(
+        read_both(b"a\tb\nc\nd\n").unwrap_err(),
+        "2 of 3 records lack field 2: is the delimiter a tab? With --allow-missing, what is missing is \
+         taken to be empty"
+    );
+    // Long before the end.
+    let text = [b"x\n".repeat(100_000), b"a\tb\n".repeat(200_000)].concat();
+    assert!(read_both(&text).is_err());
+    let text = [b"x\n".repeat(900), b"a\tb\n".repeat(1_000)].concat();
+    assert!(read_both(&text).is_ok());
+}
+
 #[test]
 fn unclosed_quotes_are_found() {
-    let quote = |bytes: &[u8]| {
-        layout::RecordLayout::Csv { delimiter: b',', column: 0 }.unclosed_quote(bytes, false)
-    };
+    let quote = |bytes: &[u8]| csv_layout(&[0]).unclosed_quote(bytes, false);
     for closed in
         [&b""[..], b"a", b"a,", b"\"a\"", b"\"a\"\"b\"", b"\"a\"x", b"a\"b\n", b"\"\"\r", b"\r\n"]
     {
@@ -278,7 +339,7 @@ proptest! {
     #[test]
     fn whole_records_are_found_in_any_prefix(bytes in prop::collection::vec(
         prop::sample::select(&b"ab\r\n\r\n,\"\""[..]), 0..60), cut in 0usize..60) {
-        let layout = layout::RecordLayout::Csv { delimiter: b',', column: 1 };
+        let layout = csv_layout(&[1, 0]);
         // Input that ends within quotes is rejected earlier.
         prop_assume!(layout.unclosed_quote(&bytes, false).is_none());
         let collect = |bytes: &[u8]| {

@@ -5,6 +5,7 @@ mod build;
 mod change;
 #[cfg(feature = "formats")]
 mod foreign;
+mod keys;
 #[cfg(target_os = "linux")]
 #[path = "../common/signals.rs"]
 mod signals;
