@@ -88,6 +88,12 @@ pub(crate) fn print_warning(message: impl fmt::Display) {
     print_tagged("warning", AnsiColor::Yellow, &message);
 }
 
+/// Prints a note to standard error.
+#[cfg(feature = "hyphen")]
+pub(crate) fn print_note(message: impl fmt::Display) {
+    print_tagged("note", AnsiColor::Cyan, &message);
+}
+
 /// Prints an error to standard error.
 pub(crate) fn print_error(message: impl fmt::Display) {
     print_tagged("error", AnsiColor::Red, &message);

@@ -1,6 +1,6 @@
 //! `crivo hyphenate` and `crivo languages`.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -62,11 +62,12 @@ fn only_words_are_changed() {
     let text = "Hy\u{ad}phen\u{ad}a\u{ad}tion,\r\n\thy\u{ad}phen\u{ad}a\u{ad}tion; 1st \
                 https://example.org/hyphenation ";
     let expected = [text.as_bytes(), b"\xff\n\nend"].concat();
-    assert_eq!(printed(&["hyphenate"], input), expected);
+    let utf8 = ["hyphenate", "--encoding", "utf-8"];
+    assert_eq!(printed(&utf8, input), expected);
     let dir = TestDir::new();
     let file = dir.write("text.txt", input);
-    assert_eq!(printed(&["hyphenate", "--file", &file], b""), expected);
-    let twice = printed(&["hyphenate", "--file", &file, "--file", "-"], input);
+    assert_eq!(printed(&[&utf8[..], &["--file", &file]].concat(), b""), expected);
+    let twice = printed(&[&utf8[..], &["--file", &file, "--file", "-"]].concat(), input);
     assert_eq!(twice, [&expected[..], &expected].concat());
 }
 
@@ -118,9 +119,82 @@ fn pages_keep_their_tags() {
 }
 
 #[test]
+fn pages_switch_between_languages() {
+    let page = b"<p>extensive <i lang=en-GB>extensive</i> <i lang=it>dell'amore</i> \
+                 <i class=brand>extensive</i>";
+    let arguments = ["hyphenate", "--html", "-s", "-", "--ignore-class", "brand"];
+    assert_eq!(
+        String::from_utf8(printed(&arguments, page)).unwrap(),
+        "<p>ex-ten-sive <i lang=en-GB>ex-tens-ive</i> <i lang=it>del-l'a-mo-re</i> \
+         <i class=brand>extensive</i>"
+    );
+}
+
+#[test]
+fn a_page_of_an_unknown_language_gives_a_note() {
+    let page = b"<html lang=tlh><p>hyphenation";
+    let output = crivo(&["hyphenate", "--html"], page);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &page[..]));
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(note.contains("note") && note.contains("\"tlh\""), "{note}");
+}
+
+#[test]
+fn other_encodings_are_read_or_refused_but_never_mixed() {
+    let latin1 = b"un \xe9l\xe9phant";
+    let french = ["hyphenate", "--lang", "fr"];
+    let output = crivo(&french, latin1);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message.contains("byte 3 is 0xe9") && message.contains("--encoding"), "{message}");
+    let named = [&french[..], &["--encoding", "latin1"]].concat();
+    assert_eq!(printed(&named, latin1), b"un \xe9l\xe9\xadphant");
+    let html = [&french[..], &["--html"]].concat();
+    let page = |label: &str| [format!("<meta charset={label}>").as_bytes(), latin1].concat();
+    let expected = [&b"<meta charset=iso-8859-1>un \xe9l\xe9&shy;phant"[..]].concat();
+    assert_eq!(printed(&html, &page("iso-8859-1")), expected);
+    for label in ["shift_jis", "gbk", "martian"] {
+        assert_eq!(crivo(&html, &page(label)).status.code(), Some(2), "{label}");
+    }
+    assert!(error(&["hyphenate", "--encoding", "utf-16", "a"]).contains("UTF-8 first"));
+}
+
+#[test]
+fn given_minima_apply_to_exceptions() {
+    let dir = TestDir::new();
+    let list = dir.write("words.txt", b"a-bou-t\n");
+    let listed = ["hyphenate", "-s", "-", "--exceptions", &list];
+    assert_eq!(printed(&[&listed[..], &["about"]].concat(), b""), b"a-bou-t\n");
+    assert_eq!(printed(&[&listed[..], &["--left", "2", "about"]].concat(), b""), b"about\n");
+    assert_eq!(printed(&[&listed[..], &["--left", "1", "about"]].concat(), b""), b"a-bout\n");
+}
+
+#[test]
+fn lines_of_a_pipe_are_hyphenated_as_they_come() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_crivo"))
+        .args(["hyphenate", "-s", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..3 {
+        stdin.write_all(b"hyphenation\n").unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line, "hy-phen-a-tion\n");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn errors_are_explained() {
     let unknown = error(&["hyphenate", "--lang", "german", "word"]);
     assert!(unknown.contains("\"de-1996\"") && unknown.contains("crivo languages"), "{unknown}");
+    let unlike = error(&["hyphenate", "--lang", "qqq", "word"]);
+    assert!(!unlike.contains("nearest"), "{unlike}");
     let missing = error(&["hyphenate", "--file", "no-such-file.txt"]);
     assert!(missing.contains("no-such-file.txt"), "{missing}");
     let dir = TestDir::new();

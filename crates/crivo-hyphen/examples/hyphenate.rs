@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 fn hyphenate(hyphenator: &Hyphenator, words: Vec<String>) -> io::Result<()> {
     let mut output = io::stdout().lock();
     if words.is_empty() {
-        return hyphenator.hyphenate_stream(io::stdin().lock(), output, "-");
+        return hyphenator.hyphenate_stream(io::stdin().lock(), output, "-", None);
     }
     for word in words {
         writeln!(output, "{}", hyphenator.hyphenate(&word, "-"))?;

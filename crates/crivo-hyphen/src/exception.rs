@@ -9,8 +9,8 @@ use crate::{Breaks, ParseError, ReadError, tex};
 
 /// A word and its listed breaks, such as `ta-ble`.
 ///
-/// The word is stored [folded](crate::fold()), so that it matches in every letter case. It may
-/// contain apostrophes, which must be the same in the text: `'` and `’` differ.
+/// The word is stored [folded](crate::fold()), so that it matches in every letter case and with
+/// either apostrophe, `'` or `’`.
 ///
 /// ```
 /// use crivo_hyphen::Exception;

@@ -1,9 +1,10 @@
 //! Folding: the form in which words and patterns are compared.
 //!
 //! A word is folded to lower case and to composed letters (Unicode's form NFC), so that `Été`,
-//! `ÉTÉ`, and an `é` typed as a letter and an accent are the same word. Folding can change the
-//! length of a word in bytes (`ẞ` has three bytes and `ß` two, and a letter and its accent become
-//! one character), so every letter keeps its original offset.
+//! `ÉTÉ`, and an `é` typed as a letter and an accent are the same word. Ligatures become their
+//! letters, and every apostrophe the one of ASCII. Folding can change the length of a word in bytes
+//! (`ẞ` has three bytes and `ß` two, and a letter and its accent become one character), so every
+//! letter keeps its original offset.
 
 use std::borrow::Cow;
 
@@ -19,6 +20,8 @@ use unicode_normalization::char::is_combining_mark;
 /// assert_eq!(fold("E\u{301}te\u{301}"), "\u{e9}t\u{e9}");
 /// assert_eq!(fold("ΟΔΟΣ"), "οδος");
 /// assert_eq!(fold("İstanbul"), "istanbul");
+/// assert_eq!(fold("oﬃce"), "office");
+/// assert_eq!(fold("l’été"), "l'été");
 /// ```
 ///
 /// Folding works letter by letter and is the same in all languages, which has two limits. The
@@ -41,7 +44,8 @@ pub(crate) struct Folded {
     /// The word in lower case, composed.
     pub text: String,
     /// For each character of `text`: its offset there, and its original offset in the word. Marks
-    /// have none, because no word is divided before a mark.
+    /// have none, because no word is divided before a mark; nor is one inside a ligature or after a
+    /// word joiner.
     pub letters: Vec<(usize, Option<usize>)>,
 }
 
@@ -56,7 +60,7 @@ impl Folded {
         let ends = word.char_indices().filter(is_start).map(|(offset, _)| offset);
         for end in ends.chain([word.len()]) {
             clusters.push((composed.len(), start));
-            composed.extend(word[start..end].nfc());
+            composed.extend(word[start..end].nfc().map(plain_apostrophe));
             start = end;
         }
         // Lower-casing the whole word at once gets a final sigma right.
@@ -64,6 +68,7 @@ impl Folded {
         let mut lower = lower.chars();
         let mut folded = Self { text: String::with_capacity(word.len()), letters: Vec::new() };
         let mut cluster = String::new();
+        let mut is_joined = false;
         for (index, &(start, origin)) in clusters.iter().enumerate() {
             let end = clusters.get(index + 1).map_or(composed.len(), |next| next.0);
             cluster.clear();
@@ -76,18 +81,33 @@ impl Folded {
                     lower.next();
                 });
             }
-            folded.push_composed(&cluster, origin);
+            if cluster.starts_with(WORD_JOINER) {
+                is_joined = true;
+                continue;
+            }
+            folded.push_composed(&cluster, (!is_joined).then_some(origin));
+            is_joined = false;
         }
         folded
     }
 
     /// Adds a letter with its marks, which may compose.
-    fn push_composed(&mut self, cluster: &str, origin: usize) {
+    fn push_composed(&mut self, cluster: &str, origin: Option<usize>) {
         for (index, c) in cluster.nfc().enumerate() {
-            let origin = (index == 0 && !is_combining_mark(c)).then_some(origin);
-            self.letters.push((self.text.len(), origin));
-            self.text.push(c);
+            let origin = origin.filter(|_| index == 0 && !is_combining_mark(c));
+            match letters_of(c) {
+                None => self.push(c, origin),
+                Some(letters) => {
+                    let origins = [origin].into_iter().chain(std::iter::repeat(None));
+                    letters.chars().zip(origins).for_each(|(c, origin)| self.push(c, origin));
+                }
+            }
         }
+    }
+
+    fn push(&mut self, c: char, origin: Option<usize>) {
+        self.letters.push((self.text.len(), origin));
+        self.text.push(c);
     }
 
     /// The offset of each letter in the word, in order, with its offset in the folded text.
@@ -99,6 +119,35 @@ impl Folded {
     pub fn index_of(&self, offset: usize) -> Option<usize> {
         self.letters.binary_search_by_key(&offset, |&(folded, _)| folded).ok()
     }
+}
+
+/// An invisible character between two letters where a word must not be divided.
+pub(crate) const WORD_JOINER: char = '\u{2060}';
+
+/// All apostrophes are the same letter.
+pub(crate) fn plain_apostrophe(c: char) -> char {
+    match c {
+        '\u{2019}' | '\u{2bc}' => '\'',
+        other => other,
+    }
+}
+
+/// The letters of a ligature.
+fn letters_of(ligature: char) -> Option<&'static str> {
+    Some(match ligature {
+        'ĳ' => "ij",
+        'ŉ' => "'n",
+        'ǆ' => "dž",
+        'ǉ' => "lj",
+        'ǌ' => "nj",
+        '\u{fb00}' => "ff",
+        '\u{fb01}' => "fi",
+        '\u{fb02}' => "fl",
+        '\u{fb03}' => "ffi",
+        '\u{fb04}' => "ffl",
+        '\u{fb05}' | '\u{fb06}' => "st",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -125,6 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn no_break_is_inside_a_ligature_or_beside_a_word_joiner() {
+        let folded = Folded::new("oﬃce");
+        assert_eq!(folded.text, "office");
+        assert_eq!(folded.starts(), [(0, 0), (1, 1), (4, 4), (5, 5)]);
+        let folded = Folded::new("a\u{2060}bc");
+        assert_eq!((&*folded.text, folded.starts()), ("abc", vec![(0, 0), (5, 2)]));
+    }
+
+    #[test]
     fn canonically_equal_words_fold_alike() {
         for (one, other) in [
             ("I\u{307}I", "\u{130}I"),
@@ -139,8 +197,19 @@ mod tests {
 
     #[test]
     fn folding_twice_changes_nothing() {
-        for word in ["ΟΔΟΣ", "Straße", "STRAẞE", "İI", "E\u{301}te\u{301}", "\u{9df}", "\u{212a}"]
-        {
+        for word in [
+            "oﬃce",
+            "Ĳ",
+            "l’a",
+            "a\u{2060}b",
+            "ΟΔΟΣ",
+            "Straße",
+            "STRAẞE",
+            "İI",
+            "E\u{301}te\u{301}",
+            "\u{9df}",
+            "\u{212a}",
+        ] {
             let once = fold(word).into_owned();
             assert_eq!(fold(&once), once);
         }

@@ -100,8 +100,9 @@ impl Hyphenator {
 
     /// Where `word` may be divided.
     ///
-    /// The word is not split further: the functions for [text](crate::text) split at hyphens and
-    /// apostrophes first. A string without letters has no breaks.
+    /// The word is not split further: the functions for [text](crate::text) split at hyphens, and at
+    /// apostrophes unless they [join](Self::joins_apostrophes). A string without letters has no
+    /// breaks.
     #[inline]
     pub fn breaks(&self, word: &str) -> Breaks {
         if !self.exceptions.is_empty()
@@ -121,6 +122,20 @@ impl Hyphenator {
     /// without a new string.
     pub fn hyphenate_into(&self, word: &str, separator: &str, text: &mut String) {
         self.breaks(word).join_into(word, separator, text);
+    }
+
+    /// Whether words with apostrophes inside are matched as one word, because the patterns contain
+    /// apostrophes: as in Italian, French or Ukrainian.
+    ///
+    /// ```
+    /// use crivo_hyphen::{Hyphenator, Language};
+    ///
+    /// let italian = Hyphenator::new(Language::Italian);
+    /// assert!(italian.joins_apostrophes());
+    /// assert_eq!(italian.hyphenate_text("dell’amore", "-"), "del-l’a-mo-re");
+    /// ```
+    pub fn joins_apostrophes(&self) -> bool {
+        self.automaton.has_apostrophes()
     }
 
     /// The breaks of a word that is an exception.

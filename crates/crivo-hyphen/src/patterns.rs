@@ -6,7 +6,7 @@ use std::path::Path;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::fold::fold;
+use crate::fold::{fold, plain_apostrophe};
 use crate::{ParseError, ReadError, tex};
 
 /// The patterns of a language, as its file lists them.
@@ -43,7 +43,7 @@ pub(crate) struct Pattern<'p> {
 impl Patterns {
     /// Reads patterns separated by white space, or those in the `\patterns{…}` groups of TeX source.
     ///
-    /// Letters are folded as in words: lower case and composed. Of two patterns with the same
+    /// Letters are folded as in words: lower case and composed, with one kind of apostrophe. Of two patterns with the same
     /// letters the first one applies.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Patterns {
             // No word is divided before a mark, even if a pattern asks for it.
             let before = level.take().filter(|_| !is_combining_mark(c));
             self.levels.push(before.unwrap_or(0));
-            self.letters.extend(c.to_lowercase().next());
+            self.letters.extend(c.to_lowercase().next().map(plain_apostrophe));
         }
         self.levels.push(level.unwrap_or(0));
         let letters = &self.letters[first_letter..];

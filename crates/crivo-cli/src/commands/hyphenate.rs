@@ -1,11 +1,11 @@
 //! `crivo hyphenate`: marks where words may be divided.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use crivo_hyphen::exceptions::MemoryExceptions;
-use crivo_hyphen::text::Html;
+use crivo_hyphen::text::{Encoding, EncodingError, Html};
 use crivo_hyphen::{Exception, Hyphenator, Language, Patterns};
 
 use crate::error::Error;
@@ -16,7 +16,10 @@ use crate::status::Status;
 /// Marks where words may be divided
 ///
 /// Only words are changed: without the separators, the output is the input. URLs, words with digits,
-/// words that already contain soft hyphens, and bytes that are not UTF-8 are left unchanged.
+/// and words that already contain soft hyphens are left unchanged.
+///
+/// Exceptions are used exactly as listed, even where a part is shorter than the language's minima;
+/// --left and --right apply to them as well.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HyphenateArgs {
@@ -29,18 +32,20 @@ pub(crate) struct HyphenateArgs {
     files: Vec<PathBuf>,
 
     /// The language: a code that `crivo languages` lists, or a tag such as en, de-AT or pt-BR
-    #[arg(short, long = "lang", value_name = "CODE", default_value = "en-us")]
-    language: String,
+    /// [default: en-us]
+    #[arg(short, long = "lang", value_name = "CODE")]
+    language: Option<String>,
 
-    /// The separator at possible breaks [default: a soft hyphen, U+00AD]
-    #[arg(short, long, value_name = "STR", default_value = "\u{ad}", hide_default_value = true)]
-    separator: String,
+    /// The separator at possible breaks [default: a soft hyphen, U+00AD; `&shy;` in HTML that is not
+    /// in UTF-8]
+    #[arg(short, long, value_name = "STR")]
+    separator: Option<String>,
 
-    /// The minimum number of letters before a break [default: the language's]
+    /// The minimum number of letters before a break, also in exceptions [default: the language's]
     #[arg(long, value_name = "N")]
     left: Option<usize>,
 
-    /// The minimum number of letters after a break [default: the language's]
+    /// The minimum number of letters after a break, also in exceptions [default: the language's]
     #[arg(long, value_name = "N")]
     right: Option<usize>,
 
@@ -48,17 +53,27 @@ pub(crate) struct HyphenateArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     min_word_length: usize,
 
-    /// The text is HTML: leave tags, entities, code, and text in other languages unchanged
+    /// The text is HTML: leave tags, entities and code unchanged. Text with another `lang` is
+    /// hyphenated in that language, or left unchanged if it is unknown
     #[arg(long)]
     html: bool,
+
+    /// The encoding of the text, such as latin1 or koi8-r; invalid bytes are left unchanged
+    /// [default: the one that an HTML page names, or UTF-8]
+    #[arg(long, value_name = "NAME", value_parser = Encoding::from_label)]
+    encoding: Option<Encoding>,
+
+    /// Leave HTML elements with this class unchanged, as those with the class nohyphen
+    #[arg(long, value_name = "CLASS", requires = "html")]
+    ignore_class: Vec<String>,
 
     /// Exceptions with their breaks, as `ta-ble`: one per line, or a TeX file. They override the
     /// language's exceptions; of several files, the last wins
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     exceptions: Vec<PathBuf>,
 
-    /// Use the TeX patterns in this file instead of the language's
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "language")]
+    /// Use the TeX patterns in this file instead of the language's; with --lang, that is their language
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     patterns: Option<PathBuf>,
 }
 
@@ -76,13 +91,13 @@ impl HyphenateArgs {
         let mut out = output::data();
         if !self.text.is_empty() {
             let line = self.text.join(" ") + "\n";
-            self.copy(&hyphenator, line.as_bytes(), &mut out)?;
+            self.copy(&hyphenator, None, line.as_bytes(), &mut out)?;
         } else {
             let standard_input = [PathBuf::from("-")];
             let files = if self.files.is_empty() { &standard_input[..] } else { &self.files };
             let progress = InputProgress::beside_records(files);
             for file in files {
-                self.copy(&hyphenator, InputBytes::open(file, &progress)?, &mut out)?;
+                self.copy(&hyphenator, Some(file), InputBytes::open(file, &progress)?, &mut out)?;
             }
         }
         out.flush().map_err(Error::output)?;
@@ -92,7 +107,7 @@ impl HyphenateArgs {
     fn hyphenator(&self) -> Result<Hyphenator, Error> {
         let mut hyphenator = match &self.patterns {
             Some(file) => Hyphenator::from_patterns(&Patterns::read(file).map_err(Error::new)?),
-            None => Hyphenator::new(Language::from_code(&self.language).map_err(|error| {
+            None => Hyphenator::new(Language::from_code(self.language()).map_err(|error| {
                 Error::new(format_args!("{error}; `crivo languages` lists them all"))
             })?),
         };
@@ -100,28 +115,96 @@ impl HyphenateArgs {
             let list = Exception::read_list(file).map_err(Error::new)?;
             hyphenator = hyphenator.with_exceptions(MemoryExceptions::new(list));
         }
+        Ok(self.limit(hyphenator))
+    }
+
+    fn language(&self) -> &str {
+        self.language.as_deref().unwrap_or("en-us")
+    }
+
+    /// The limits that the arguments set for every language.
+    fn limit(&self, mut hyphenator: Hyphenator) -> Hyphenator {
         if self.left.is_some() || self.right.is_some() {
             let (left, right) = hyphenator.minima();
             hyphenator =
                 hyphenator.with_minima(self.left.unwrap_or(left), self.right.unwrap_or(right));
         }
-        Ok(hyphenator.with_min_word_length(self.min_word_length))
+        hyphenator.with_min_word_length(self.min_word_length)
     }
 
     fn copy(
         &self,
         hyphenator: &Hyphenator,
+        file: Option<&Path>,
+        text: impl Read,
+        out: &mut impl Write,
+    ) -> Result<(), Error> {
+        if self.html {
+            return self.copy_page(hyphenator, file, text, out);
+        }
+        let separator = self.separator.as_deref().unwrap_or("\u{ad}");
+        hyphenator.hyphenate_stream(text, out, separator, self.encoding).map_err(
+            |error| match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+                Some(cause) => encoding_error(file, cause),
+                None => Error::output(error),
+            },
+        )
+    }
+
+    fn copy_page(
+        &self,
+        hyphenator: &Hyphenator,
+        file: Option<&Path>,
         mut text: impl Read,
         out: &mut impl Write,
     ) -> Result<(), Error> {
-        if !self.html {
-            return hyphenator.hyphenate_stream(text, out, &self.separator).map_err(Error::output);
-        }
         // The meaning of a tag may depend on everything before it, so that a page is read as a whole.
         let mut page = Vec::new();
         text.read_to_end(&mut page).map_err(Error::output)?;
-        let language = self.patterns.is_none().then_some(&*self.language);
-        let options = Html { separator: &self.separator, language };
-        out.write_all(&hyphenator.hyphenate_html_bytes(&page, &options)).map_err(Error::output)
+        let fail = |error| encoding_error(file, &error);
+        let encoding = match self.encoding {
+            Some(encoding) => Some(encoding),
+            None => Encoding::of_html(&page).map_err(fail)?,
+        };
+        let is_utf8 = encoding.is_none_or(|encoding| encoding == Encoding::UTF_8);
+        let soft_hyphen = if is_utf8 { "\u{ad}" } else { "&shy;" };
+        let find = |tag: &str| Some(self.limit(Hyphenator::new(Language::from_code(tag).ok()?)));
+        // Patterns of an unknown language apply to every text.
+        let language =
+            (self.patterns.is_none() || self.language.is_some()).then(|| self.language());
+        let classes: Vec<&str> = self.ignore_class.iter().map(String::as_str).collect();
+        let options = Html {
+            separator: self.separator.as_deref().unwrap_or(soft_hyphen),
+            language,
+            languages: Some(&find),
+            ignored_classes: &classes,
+            encoding,
+        };
+        let hyphenated = hyphenator.hyphenate_html_bytes(&page, &options).map_err(fail)?;
+        if hyphenated.bytes == page && !hyphenated.skipped_languages.is_empty() {
+            output::print_note(format_args!(
+                "{}nothing was hyphenated: there are no patterns for lang={:?}",
+                place(file),
+                hyphenated.skipped_languages.join(", ")
+            ));
+        }
+        out.write_all(&hyphenated.bytes).map_err(Error::output)
     }
+}
+
+fn encoding_error(file: Option<&Path>, error: &EncodingError) -> Error {
+    let help = match error {
+        EncodingError::NotUtf8 { .. } => {
+            "; --encoding names another encoding, such as latin1, and --encoding utf-8 leaves such \
+             bytes unchanged"
+        }
+        _ => "",
+    };
+    Error::new(format_args!("{}{error}{help}", place(file)))
+}
+
+/// The beginning of a message about a file.
+fn place(file: Option<&Path>) -> String {
+    file.filter(|file| file.as_os_str() != "-")
+        .map_or_else(String::new, |file| format!("{}: ", file.display()))
 }

@@ -77,6 +77,11 @@ impl Alphabet {
                 alphabet.set(capital, class);
             }
         }
+        let apostrophe = alphabet.class('\'');
+        if apostrophe != OTHER {
+            alphabet.set('\u{2019}', apostrophe);
+            alphabet.set('\u{2bc}', apostrophe);
+        }
         alphabet
     }
 

@@ -34,7 +34,8 @@ pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception], min_next: us
     let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.row(node));
     let max_next = builder.cell_count().max(listed.len() * GRANULE).max(min_next);
     let tables = Tables::new(rows, max_next, &builder);
-    Automaton { alphabet, tables, start, listed }
+    let has_apostrophes = patterns.letters().contains(&'\'');
+    Automaton { alphabet, tables, start, listed, has_apostrophes }
 }
 
 /// The node at the end of a pattern, and the pattern's levels.

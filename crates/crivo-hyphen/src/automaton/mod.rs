@@ -65,6 +65,8 @@ pub struct Automaton {
     start: usize,
     /// The breaks of exceptions, by number; number 0 means none.
     listed: Vec<Listed>,
+    /// Whether patterns contain apostrophes, so that they belong to words.
+    has_apostrophes: bool,
 }
 
 /// A folded exception, with positions counted in letters.
@@ -97,6 +99,11 @@ impl Automaton {
         size_of_val(self.listed.as_slice())
             + self.tables.size_in_bytes()
             + self.alphabet.size_in_bytes()
+    }
+
+    /// Whether words with apostrophes inside are matched as one word.
+    pub(crate) fn has_apostrophes(&self) -> bool {
+        self.has_apostrophes
     }
 
     /// The letters of a word, as far as the patterns distinguish them.

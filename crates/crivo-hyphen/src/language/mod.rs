@@ -38,10 +38,14 @@ impl Language {
     ///     Language::from_code("german").unwrap_err().to_string(),
     ///     "no language has the code \"german\"; the nearest is \"de-1996\" (German, spelling of 1996)"
     /// );
+    /// assert_eq!(
+    ///     Language::from_code("qqq").unwrap_err().to_string(),
+    ///     "no language has the code \"qqq\""
+    /// );
     /// ```
     ///
     /// # Errors
-    /// If there is no such language: the error names the nearest one.
+    /// If there is no such language: the error names the nearest one, if one is near.
     pub fn from_code(code: &str) -> Result<Self, UnknownLanguage> {
         Self::find(code).ok_or_else(|| UnknownLanguage {
             code: code.to_string(),
@@ -172,21 +176,24 @@ fn normalized(tag: &str) -> String {
 
 /// There is no language with this code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no language has the code {code:?}; the nearest is {:?} ({})",
-    nearest.code(),
-    nearest.name()
-)]
+#[error("no language has the code {code:?}{}", suggestion(*nearest))]
 #[non_exhaustive]
 pub struct UnknownLanguage {
     /// The requested code.
     pub code: String,
-    /// The language with the most similar code or name.
-    pub nearest: Language,
+    /// The language with the most similar code or name, if one is similar.
+    pub nearest: Option<Language>,
 }
 
-/// The language whose code or name has the same beginning, or else the smallest edit distance.
-fn nearest(wanted: &str) -> Language {
+fn suggestion(nearest: Option<Language>) -> String {
+    nearest.map_or_else(String::new, |language| {
+        format!("; the nearest is {:?} ({})", language.code(), language.name())
+    })
+}
+
+/// The language whose code or name has the same beginning, or else the smallest edit distance, if
+/// at most a third of the letters differ.
+fn nearest(wanted: &str) -> Option<Language> {
     let distance = |language: &Language| {
         let name = language.name().to_lowercase();
         let begins = !wanted.is_empty()
@@ -195,7 +202,9 @@ fn nearest(wanted: &str) -> Language {
         let code = edit_distance(wanted, language.code());
         (!begins, code.min(edit_distance(wanted, &name)))
     };
-    LANGUAGES.iter().copied().min_by_key(distance).unwrap_or(Language::EnglishUs)
+    let nearest = LANGUAGES.iter().copied().min_by_key(distance)?;
+    let (differs, distance) = distance(&nearest);
+    (!differs || 3 * distance <= wanted.chars().count()).then_some(nearest)
 }
 
 /// The Levenshtein distance.

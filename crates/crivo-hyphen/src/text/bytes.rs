@@ -1,41 +1,11 @@
-//! Text as bytes or as a stream: invalid UTF-8 is copied unchanged.
+//! Text as bytes or as a stream.
 
 use std::io::{self, Read, Write};
 
-use super::insert::insert_separators;
+use super::encoding::{Encoding, EncodingError};
+use super::insert::insert_into_bytes;
 use super::words::{MAX_TOKEN_LENGTH, is_space};
 use crate::Hyphenator;
-
-/// Appends the bytes to `out` with separators in their words. A token with invalid UTF-8 is copied
-/// unchanged, because the letters of a word in an unknown encoding are unknown.
-///
-/// `mask` is as long as `source` and hides the bytes that are not text: see `html`.
-pub(super) fn hyphenate_bytes(
-    source: &[u8],
-    mask: &[u8],
-    separator: &str,
-    hyphenator: &Hyphenator,
-    out: &mut Vec<u8>,
-) {
-    let mut at = 0;
-    while at < source.len() {
-        let rest = &mask[at..];
-        let (prose, next) = match std::str::from_utf8(rest) {
-            Ok(prose) => (prose, rest.len()),
-            Err(error) => {
-                let valid = error.valid_up_to();
-                let end = rest[valid..].iter().position(|&byte| is_space(byte));
-                // These bytes are valid UTF-8, so the default is never used.
-                let prose = std::str::from_utf8(&rest[..valid]).unwrap_or_default();
-                let token = prose.bytes().rposition(is_space).unwrap_or(0);
-                (&prose[..token], end.map_or(rest.len(), |end| valid + end))
-            }
-        };
-        let source = &source[at..at + next];
-        insert_separators(source, prose, separator, hyphenator, out);
-        at += next;
-    }
-}
 
 /// The size of a read; it must be larger than the longest token.
 const BUFFER: usize = 4 * MAX_TOKEN_LENGTH;
@@ -45,11 +15,15 @@ pub(super) fn hyphenate_stream(
     mut reader: impl Read,
     mut writer: impl Write,
     separator: &str,
+    encoding: Option<Encoding>,
     hyphenator: &Hyphenator,
 ) -> io::Result<()> {
+    let separator = encoding.unwrap_or(Encoding::UTF_8).encode(separator)?;
     let mut buffer = vec![0; BUFFER];
     let mut out = Vec::new();
     let mut filled = 0;
+    // The offset of the buffer in the stream.
+    let mut passed = 0;
     // Whether the buffer begins inside a token that is too long and is being copied.
     let mut in_long_token = false;
     loop {
@@ -69,20 +43,53 @@ pub(super) fn hyphenate_stream(
         // Up to the last white space every word is complete.
         let mut complete = match count {
             0 => text.len(),
-            _ => text.iter().rposition(|&byte| is_space(byte)).unwrap_or(0),
+            _ => text.iter().rposition(|&byte| is_space(byte)).map_or(0, |space| space + 1),
         };
+        if encoding.is_none() {
+            check_utf8(&text[..complete], passed + copied as u64)?;
+        }
         out.clear();
-        hyphenate_bytes(&text[..complete], &text[..complete], separator, hyphenator, &mut out);
+        let encoding = encoding.unwrap_or(Encoding::UTF_8);
+        hyphenate_bytes(&text[..complete], &separator, encoding, hyphenator, &mut out)?;
         writer.write_all(&out)?;
-        if text.len() - complete > MAX_TOKEN_LENGTH + 1 {
-            // The additional byte is the white space before the token.
+        if text.len() - complete > MAX_TOKEN_LENGTH {
             writer.write_all(&text[complete..])?;
             (in_long_token, complete) = (true, text.len());
         }
+        // Somebody may be waiting for the lines of a pipe.
+        writer.flush()?;
         if count == 0 {
-            return writer.flush();
+            return Ok(());
         }
         buffer.copy_within(copied + complete..filled, 0);
         filled -= copied + complete;
+        passed += (copied + complete) as u64;
+    }
+}
+
+/// Appends the bytes to `out` with separators in their words.
+pub(super) fn hyphenate_bytes(
+    bytes: &[u8],
+    separator: &[u8],
+    encoding: Encoding,
+    hyphenator: &Hyphenator,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodingError> {
+    let decoded = encoding.decode(bytes)?;
+    insert_into_bytes(bytes, &decoded.text, decoded.origins(), separator, |_| hyphenator, out);
+    Ok(())
+}
+
+/// An error if the text is not UTF-8; `offset` is that of its first byte.
+pub(super) fn check_utf8(text: &[u8], offset: u64) -> Result<(), EncodingError> {
+    std::str::from_utf8(text).map(|_| ()).map_err(|error| {
+        let at = error.valid_up_to();
+        EncodingError::NotUtf8 { offset: offset + at as u64, byte: text[at] }
+    })
+}
+
+impl From<EncodingError> for io::Error {
+    fn from(error: EncodingError) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
     }
 }

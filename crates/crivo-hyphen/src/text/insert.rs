@@ -5,80 +5,53 @@ use std::ops::Range;
 use super::words::Words;
 use crate::{Breaks, Hyphenator};
 
-/// A string or bytes that can be copied in parts.
-pub(super) trait Source {
-    /// The type of the output.
-    type Out;
-
-    fn length(&self) -> usize;
-    fn reserve(out: &mut Self::Out, bytes: usize);
-    fn copy(&self, range: Range<usize>, out: &mut Self::Out);
-    fn separate(separator: &str, out: &mut Self::Out);
-}
-
-impl Source for str {
-    type Out = String;
-
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    fn reserve(out: &mut String, bytes: usize) {
-        out.reserve(bytes);
-    }
-
-    fn copy(&self, range: Range<usize>, out: &mut String) {
-        out.push_str(&self[range]);
-    }
-
-    fn separate(separator: &str, out: &mut String) {
-        out.push_str(separator);
-    }
-}
-
-impl Source for [u8] {
-    type Out = Vec<u8>;
-
-    fn length(&self) -> usize {
-        self.len()
-    }
-
-    fn reserve(out: &mut Vec<u8>, bytes: usize) {
-        out.reserve(bytes);
-    }
-
-    fn copy(&self, range: Range<usize>, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self[range]);
-    }
-
-    fn separate(separator: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(separator.as_bytes());
-    }
-}
-
-/// Appends `source` to `out`, with `separator` at the breaks of the words that `mask` shows.
+/// The text with `separator` at the breaks of its words that `mask` shows.
 ///
-/// `mask` is at most as long as `source`, and has the same bytes where it shows a word. The rest of
-/// `source` is copied.
-pub(super) fn insert_separators<S: Source + ?Sized>(
-    source: &S,
+/// `mask` is as long as `text`, and has the same bytes where it shows a word.
+pub(super) fn insert_into_text<'h>(
+    text: &str,
     mask: &str,
     separator: &str,
-    hyphenator: &Hyphenator,
-    out: &mut S::Out,
-) {
-    S::reserve(out, source.length() + source.length() / 4);
+    hyphenator_at: impl FnMut(usize) -> &'h Hyphenator,
+) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut copied = 0;
-    for_each_break(mask, hyphenator, |offset| {
-        source.copy(copied..offset, out);
-        S::separate(separator, out);
+    for_each_break(mask, hyphenator_at, |offset| {
+        out.push_str(&text[copied..offset]);
+        out.push_str(separator);
         copied = offset;
     });
-    source.copy(copied..source.length(), out);
+    out.push_str(&text[copied..]);
+    out
 }
 
-/// Calls `found` for every break of a text, in order.
-pub(super) fn for_each_break(text: &str, hyphenator: &Hyphenator, mut found: impl FnMut(usize)) {
+/// The same for bytes, appended to `out`; `origin` gives the offset in `bytes` for one in the mask.
+pub(super) fn insert_into_bytes<'h>(
+    bytes: &[u8],
+    mask: &str,
+    mut origin: impl FnMut(usize) -> usize,
+    separator: &[u8],
+    hyphenator_at: impl FnMut(usize) -> &'h Hyphenator,
+    out: &mut Vec<u8>,
+) {
+    out.reserve(bytes.len() + bytes.len() / 4);
+    let mut copied = 0;
+    for_each_break(mask, hyphenator_at, |offset| {
+        let offset = origin(offset);
+        out.extend_from_slice(&bytes[copied..offset]);
+        out.extend_from_slice(separator);
+        copied = offset;
+    });
+    out.extend_from_slice(&bytes[copied..]);
+}
+
+/// Calls `found` for every break of a text, in order; `hyphenator_at` gives the hyphenator of the word
+/// at an offset.
+pub(super) fn for_each_break<'h>(
+    text: &str,
+    mut hyphenator_at: impl FnMut(usize) -> &'h Hyphenator,
+    mut found: impl FnMut(usize),
+) {
     let mut report = |word: Range<usize>, breaks: Breaks| {
         breaks.inside(&text[word.clone()]).for_each(|offset| found(word.start + offset));
     };
@@ -86,11 +59,16 @@ pub(super) fn for_each_break(text: &str, hyphenator: &Hyphenator, mut found: imp
     // Up to here, words joined by apostrophes are known not to be listed as one word.
     let mut tried = 0;
     while let Some(word) = words.next() {
+        let hyphenator = hyphenator_at(word.start);
         if word.start >= tried
             && let Some((whole, after)) = joined(text, &word, &words)
         {
             tried = whole.end;
-            if let Some(breaks) = hyphenator.listed(&text[whole.clone()]) {
+            let breaks = match hyphenator.joins_apostrophes() {
+                true => Some(hyphenator.breaks(&text[whole.clone()])),
+                false => hyphenator.listed(&text[whole.clone()]),
+            };
+            if let Some(breaks) = breaks {
                 report(whole, breaks);
                 words = after;
                 continue;

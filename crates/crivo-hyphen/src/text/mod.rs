@@ -36,10 +36,13 @@
 //!
 //! - A word consists of letters with their combining marks, and joiners between them. Marks are never
 //!   separated from their letters.
-//! - Apostrophes (`'`, `’`) and hyphens (`-`, U+2010, the non-breaking U+2011) separate words: *well*
-//!   and *known* in *well-known* are hyphenated separately, so that no break is closer to a hyphen
-//!   than the minima allow. But if words joined by apostrophes are listed as one exception, such as
-//!   *aujourd'hui*, the exception applies.
+//! - Hyphens (`-`, U+2010, the non-breaking U+2011) separate words: *well* and *known* in
+//!   *well-known* are hyphenated separately, so that no break is closer to a hyphen than the minima
+//!   allow.
+//! - Apostrophes (`'`, `’`) separate words as well, unless the patterns of the language contain them:
+//!   French *aujourd'hui* is one word, English *don't* is two. If words joined by apostrophes are
+//!   listed as one exception, the exception applies.
+//! - Numbers of notes (*word²*) separate words.
 //! - A run of letters that contains a soft hyphen is not changed: its author has decided.
 //! - A run of letters and digits is not changed: *mp3*, *2nd*.
 //! - A token between white space that looks like an address, a path or code is not changed: with
@@ -55,8 +58,10 @@
 //! and Cyrillic.
 
 mod bytes;
+mod encoding;
 mod html;
 mod insert;
+mod languages;
 mod prose;
 #[cfg(test)]
 mod tests;
@@ -64,13 +69,16 @@ mod tests;
 mod textwrap;
 mod words;
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::iter::FusedIterator;
 
+pub use self::encoding::{Encoding, EncodingError};
 #[cfg(feature = "textwrap")]
 pub use self::textwrap::{Splitter, word_splitter};
 
 use crate::Hyphenator;
+use languages::Choice;
 use words::Words;
 
 /// A word of a text, or the text between two words.
@@ -126,22 +134,60 @@ impl<'t> Iterator for WordsAndGaps<'t> {
 
 impl FusedIterator for WordsAndGaps<'_> {}
 
+/// Finds the hyphenator of a language by its tag: see [`Html::languages`].
+pub type FindLanguage<'o> = dyn Fn(&str) -> Option<Hyphenator> + 'o;
+
 /// Options for HTML: see [`Hyphenator::hyphenate_html`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Html<'o> {
     /// The separator that is inserted into words: `&shy;`, the character U+00AD, or any other text.
     pub separator: &'o str,
-    /// The language of the hyphenator, such as `en` or `en-us`. Elements whose `lang` attribute names
-    /// another language are not changed. With `None`, `lang` is ignored. Variants of a language count
-    /// as the same language, and so do two names for the same patterns, such as `nb` and `no`.
+    /// The language of the hyphenator, such as `en` or `en-us`, which is also that of text without a
+    /// language. With `None`, the attributes `lang` and `xml:lang` are ignored.
     pub language: Option<&'o str>,
+    /// Finds hyphenators for text in other languages, by the values of `lang`. It is called once for
+    /// each value. Text in a language that it does not find is not changed.
+    pub languages: Option<&'o FindLanguage<'o>>,
+    /// Elements with one of these classes are not changed, as those with the class `nohyphen`.
+    pub ignored_classes: &'o [&'o str],
+    /// The encoding of a page in bytes. With `None`, it is the one that the page
+    /// [names](Encoding::of_html), or UTF-8.
+    pub encoding: Option<Encoding>,
 }
 
 impl Default for Html<'_> {
     /// `&shy;`, in every element.
     fn default() -> Self {
-        Self { separator: "&shy;", language: None }
+        Self {
+            separator: "&shy;",
+            language: None,
+            languages: None,
+            ignored_classes: &[],
+            encoding: None,
+        }
     }
+}
+
+impl fmt::Debug for Html<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Html")
+            .field("separator", &self.separator)
+            .field("language", &self.language)
+            .field("ignored_classes", &self.ignored_classes)
+            .field("encoding", &self.encoding)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A hyphenated page, from [`Hyphenator::hyphenate_html_bytes`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HtmlPage {
+    /// The page with separators.
+    pub bytes: Vec<u8>,
+    /// The languages of text that was not changed because there is no hyphenator for them, as the
+    /// page writes them.
+    pub skipped_languages: Vec<String>,
 }
 
 /// # Running text
@@ -159,12 +205,10 @@ impl Hyphenator {
     ///     "The  MASS\u{ad}A\u{ad}CHU\u{ad}SETTS 1st-class!");
     /// ```
     pub fn hyphenate_text(&self, text: &str, separator: &str) -> String {
-        let mut out = String::new();
-        insert::insert_separators(text, text, separator, self, &mut out);
-        out
+        insert::insert_into_text(text, text, separator, |_| self)
     }
 
-    /// [`hyphenate_text`](Self::hyphenate_text) for bytes that may not be valid UTF-8. A token with
+    /// [`hyphenate_text`](Self::hyphenate_text) for bytes that may not be valid UTF-8. A word with
     /// invalid bytes is copied unchanged.
     ///
     /// ```
@@ -176,22 +220,45 @@ impl Hyphenator {
     /// ```
     pub fn hyphenate_bytes(&self, bytes: &[u8], separator: &str) -> Vec<u8> {
         let mut out = Vec::new();
-        bytes::hyphenate_bytes(bytes, bytes, separator, self, &mut out);
-        out
+        let separator = separator.as_bytes();
+        // UTF-8 has no characters that could not be decoded or encoded.
+        match bytes::hyphenate_bytes(bytes, separator, Encoding::UTF_8, self, &mut out) {
+            Ok(()) => out,
+            Err(_) => bytes.to_vec(),
+        }
     }
 
-    /// [`hyphenate_bytes`](Self::hyphenate_bytes) from a reader to a writer, in less than a megabyte
-    /// of memory plus the separators of 256 KiB of text. The reader and the writer need no buffers.
+    /// [`hyphenate_text`](Self::hyphenate_text) from a reader to a writer, in less than a megabyte of
+    /// memory plus the separators of 256 KiB of text. The reader and the writer need no buffers: the
+    /// writer is flushed after every read.
+    ///
+    /// Bytes that are invalid in the given encoding are copied, with their words. Without an encoding
+    /// the text must be UTF-8.
+    ///
+    /// ```
+    /// use crivo_hyphen::text::Encoding;
+    /// use crivo_hyphen::{Hyphenator, Language};
+    ///
+    /// let french = Hyphenator::new(Language::French);
+    /// let latin1 = Encoding::from_label("latin1")?;
+    /// let mut out = Vec::new();
+    /// french.hyphenate_stream(&b"un \xe9l\xe9phant"[..], &mut out, "\u{ad}", Some(latin1))?;
+    /// assert_eq!(out, b"un \xe9l\xe9\xadphant");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// Errors of the reader and the writer.
+    /// Errors of the reader and the writer. An [`EncodingError`] of the kind
+    /// [`InvalidData`](io::ErrorKind::InvalidData) if the text is not UTF-8 and no encoding is given,
+    /// or if the encoding lacks the separator.
     pub fn hyphenate_stream(
         &self,
         reader: impl Read,
         writer: impl Write,
         separator: &str,
+        encoding: Option<Encoding>,
     ) -> io::Result<()> {
-        bytes::hyphenate_stream(reader, writer, separator, self)
+        bytes::hyphenate_stream(reader, writer, separator, encoding, self)
     }
 
     /// Hyphenates the text of an HTML page. Everything else is unchanged: tags and attributes,
@@ -200,9 +267,10 @@ impl Hyphenator {
     /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `option`, `math`, `svg`,
     /// - `script`, `style`, `textarea`, `title` and other elements that hold no HTML,
     /// - elements with `translate="no"` or with the class `nohyphen`,
-    /// - elements in another language than [`Html::language`].
+    /// - elements in another language than [`Html::language`], unless [`Html::languages`] finds it.
     ///
-    /// A word with a letter written as an entity (`caf&eacute;`) or with a tag inside
+    /// Which elements a text is in is decided by the rules of the HTML standard, also in pages with
+    /// errors. A word with a letter written as an entity (`caf&eacute;`) or with a tag inside
     /// (`<b>B</b>eginning`) is not changed. Errors in the page are preserved.
     ///
     /// ```
@@ -215,26 +283,65 @@ impl Hyphenator {
     ///     english.hyphenate_html(page, &Html::default()),
     ///     "<p title=\"hyphenation\">Hy&shy;phen&shy;a&shy;tion <code>hyphenation</code>"
     /// );
+    ///
+    /// let languages = |tag: &str| Some(Hyphenator::new(Language::from_code(tag).ok()?));
+    /// let options =
+    ///     Html { language: Some("en"), languages: Some(&languages), ..Html::default() };
+    /// assert_eq!(
+    ///     english.hyphenate_html("<p>Writing <i lang=fr>ordinateur</i>, <i lang=x>writing</i>", &options),
+    ///     "<p>Writ&shy;ing <i lang=fr>or&shy;di&shy;na&shy;teur</i>, <i lang=x>writing</i>"
+    /// );
     /// ```
     pub fn hyphenate_html(&self, page: &str, options: &Html<'_>) -> String {
-        let mask = html::mask(page.as_bytes(), options.language);
-        let mut out = String::new();
-        // Markup and text begin and end at character boundaries, so the mask is valid UTF-8.
-        match String::from_utf8(mask) {
-            Ok(mask) => {
-                insert::insert_separators(page, &mask, options.separator, self, &mut out);
-            }
-            Err(_) => out.push_str(page),
-        }
-        out
+        let mut choice = Choice::new(self, options);
+        let mask = html::mask(page, options.ignored_classes, |tag| choice.number(tag));
+        insert::insert_into_text(page, &mask.text, options.separator, choice.at(&mask.languages))
     }
 
-    /// [`hyphenate_html`](Self::hyphenate_html) for bytes that may not be valid UTF-8: see
-    /// [`hyphenate_bytes`](Self::hyphenate_bytes).
-    pub fn hyphenate_html_bytes(&self, page: &[u8], options: &Html<'_>) -> Vec<u8> {
-        let mask = html::mask(page, options.language);
-        let mut out = Vec::new();
-        bytes::hyphenate_bytes(page, &mask, options.separator, self, &mut out);
-        out
+    /// [`hyphenate_html`](Self::hyphenate_html) for bytes in any encoding in which a byte of ASCII
+    /// always is that character. Characters that are invalid in the encoding are copied, with their
+    /// words. Also tells which languages were skipped.
+    ///
+    /// ```
+    /// use crivo_hyphen::text::Html;
+    /// use crivo_hyphen::{Hyphenator, Language};
+    ///
+    /// let french = Hyphenator::new(Language::French);
+    /// let page = b"<meta charset=iso-8859-1><p>un \xe9l\xe9phant";
+    /// let page = french.hyphenate_html_bytes(page, &Html::default())?;
+    /// assert_eq!(page.bytes, b"<meta charset=iso-8859-1><p>un \xe9l\xe9&shy;phant");
+    /// # Ok::<(), crivo_hyphen::text::EncodingError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the encoding that the page names is unknown or has ambiguous bytes; if it names none and is
+    /// not UTF-8; if the encoding lacks the separator.
+    pub fn hyphenate_html_bytes(
+        &self,
+        page: &[u8],
+        options: &Html<'_>,
+    ) -> Result<HtmlPage, EncodingError> {
+        let encoding = match options.encoding {
+            Some(encoding) => encoding,
+            None => match Encoding::of_html(page)? {
+                Some(encoding) => encoding,
+                None => bytes::check_utf8(page, 0).map(|()| Encoding::UTF_8)?,
+            },
+        };
+        let separator = encoding.encode(options.separator)?;
+        let decoded = encoding.decode(page)?;
+        let mut choice = Choice::new(self, options);
+        let mask = html::mask(&decoded.text, options.ignored_classes, |tag| choice.number(tag));
+        let mut bytes = Vec::new();
+        let hyphenator_at = choice.at(&mask.languages);
+        insert::insert_into_bytes(
+            page,
+            &mask.text,
+            decoded.origins(),
+            &separator,
+            hyphenator_at,
+            &mut bytes,
+        );
+        Ok(HtmlPage { bytes, skipped_languages: choice.into_skipped() })
     }
 }

@@ -42,7 +42,7 @@ pub fn word_splitter<S: Splitter>() -> WordSplitter {
 
 fn split_points(hyphenator: &Hyphenator, token: &str) -> Vec<usize> {
     let mut points = WordSplitter::HyphenSplitter.split_points(token);
-    for_each_break(token, hyphenator, |offset| points.push(offset));
+    for_each_break(token, |_| hyphenator, |offset| points.push(offset));
     points.sort_unstable();
     points
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use unicode_normalization::char::is_combining_mark;
 
 use super::prose;
+use crate::fold::WORD_JOINER;
 
 /// Longer tokens are not prose and are not changed. This bounds the buffer of a stream.
 pub(super) const MAX_TOKEN_LENGTH: usize = 1 << 16;
@@ -69,8 +70,15 @@ fn role(character: char) -> Role {
         // The letters of most texts, without a search in the Unicode tables.
         '\u{d7}' | '\u{f7}' => Role::Separator,
         '\u{c0}'..='\u{24f}' | '\u{400}'..='\u{481}' | '\u{48a}'..='\u{52f}' => Role::Letter,
-        '\u{ad}' => Role::Bar,
-        '\u{200c}' | '\u{200d}' => Role::Mark,
+        '\u{ad}' | char::REPLACEMENT_CHARACTER => Role::Bar,
+        '\u{200c}' | '\u{200d}' | WORD_JOINER => Role::Mark,
+        // The number of a note, which is not part of the word.
+        '\u{b2}'
+        | '\u{b3}'
+        | '\u{b9}'
+        | '\u{2070}'
+        | '\u{2074}'..='\u{2079}'
+        | '\u{2080}'..='\u{2089}' => Role::Separator,
         // Marks first: many vowel signs are both, and none can begin a word.
         _ if is_combining_mark(character) => Role::Mark,
         _ if character.is_alphabetic() => Role::Letter,
