@@ -20,6 +20,17 @@ macro_rules! filters {
         /// It answers like every [`Filter`], and is saved and loaded like every filter.
         /// It is changed like the filters themselves; where its kind cannot do what it is asked for,
         /// it returns [`OperationError::Unsupported`](super::OperationError::Unsupported).
+        ///
+        /// ```
+        /// use crivo::filter::{AnyFilter, Cuckoo, Kind};
+        ///
+        /// let mut saved = Cuckoo::new(1_000, 0.01)?;
+        /// saved.insert("ana")?;
+        /// let filter = AnyFilter::from_bytes(&saved.to_bytes())?;
+        /// assert_eq!(filter.kind(), Kind::Cuckoo);
+        /// assert!(filter.contains("ana"));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
         #[derive(Clone, PartialEq)]
         #[non_exhaustive]
         pub enum AnyFilter {
@@ -96,6 +107,13 @@ read_methods!(
 
 impl AnyFilter {
     /// The kind.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Kind};
+    ///
+    /// assert_eq!(AnyFilter::from(Bloom::new(1_000, 0.01)?).kind(), Kind::Bloom);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn kind(&self) -> Kind {
         macro_rules! kind_of {
             ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {

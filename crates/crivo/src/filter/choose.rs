@@ -74,6 +74,14 @@ pub struct Needs {
 
 impl Needs {
     /// An unknown number of keys at this FPR, and nothing else.
+    ///
+    /// ```
+    /// use crivo::filter::Kind;
+    /// use crivo::filter::choose::{Needs, choose};
+    ///
+    /// assert_eq!(choose(&Needs::fpr(0.01))?.kind, Kind::Growing);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub const fn fpr(fpr: f64) -> Self {
         Self { keys: None, fpr, remove: false, count: false, merge: false, all_keys_at_once: false }
     }
@@ -120,6 +128,15 @@ impl Needs {
 }
 
 /// A kind that can do what is needed, and its price.
+///
+/// ```
+/// use crivo::filter::choose::{Needs, candidates};
+///
+/// let needs = Needs { keys: Some(1_000_000), all_keys_at_once: true, ..Needs::fpr(0.01) };
+/// let smallest = candidates(&needs)?[0];
+/// assert_eq!(format!("{} {:.1}", smallest.kind, smallest.bits_per_key), "fuse 7.9");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Candidate {
@@ -131,6 +148,15 @@ pub struct Candidate {
 }
 
 /// The kind to take, and why.
+///
+/// ```
+/// use crivo::filter::choose::{Needs, choose};
+///
+/// let needs = Needs { keys: Some(1_000_000), remove: true, ..Needs::fpr(0.001) };
+/// let choice = choose(&needs)?;
+/// assert!(choice.to_string().starts_with("cuckoo (13.7 bits per key): "));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Choice {
@@ -177,6 +203,17 @@ pub fn candidates(needs: &Needs) -> Result<Vec<Candidate>, ParameterError> {
 }
 
 /// The kind to take, as [the table](self#which-filter) has it.
+///
+/// ```
+/// use crivo::filter::Kind;
+/// use crivo::filter::choose::{Needs, choose};
+///
+/// let fixed = Needs { keys: Some(1_000_000), all_keys_at_once: true, ..Needs::fpr(0.01) };
+/// assert_eq!(choose(&fixed)?.kind, Kind::Fuse);
+/// let merged = Needs { keys: Some(1_000_000), merge: true, ..Needs::fpr(0.01) };
+/// assert_eq!(choose(&merged)?.kind, Kind::Blocked);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 ///
 /// # Errors
 /// If the number of keys is 0, the FPR is not strictly between 0 and 1 or too low for every kind that

@@ -25,6 +25,13 @@ pub enum Count {
 
 impl Count {
     /// The number, without saying whether it is a bound from above or from below.
+    ///
+    /// ```
+    /// use crivo::filter::Count;
+    ///
+    /// assert_eq!(Count::AtMost(2).get(), 2);
+    /// assert_eq!(Count::AtLeast(15).get(), 15);
+    /// ```
     pub const fn get(self) -> u64 {
         match self {
             Self::AtMost(count) | Self::AtLeast(count) => count,

@@ -9,6 +9,15 @@ use crate::persist::Metadata;
 use crate::{BuildError, KeyHasher};
 
 /// There is no place for another key. The filter is as it was.
+///
+/// ```
+/// use crivo::filter::Cuckoo;
+///
+/// let mut filter = Cuckoo::new(1_000, 0.01)?;
+/// let full = filter.try_extend(["ana"; 9]).unwrap_err(); // a key has eight slots
+/// assert_eq!((full.key_count, full.capacity), (8, 1_000));
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the filter has no place for the key: it holds {key_count}, {}", self.reason())]
 #[non_exhaustive]
@@ -21,6 +30,13 @@ pub struct Full {
 
 impl Full {
     /// A filter with `key_count` keys, made for `capacity`, is full.
+    ///
+    /// ```
+    /// use crivo::filter::Full;
+    ///
+    /// let message = Full::new(9, 8).to_string();
+    /// assert!(message.ends_with("it holds 9, and is made for 8; build a larger one"));
+    /// ```
     pub fn new(key_count: u64, capacity: u64) -> Self {
         Self { key_count, capacity }
     }
@@ -36,11 +52,30 @@ impl Full {
 }
 
 /// The key to be removed is certainly not in the filter. The filter is as it was.
+///
+/// ```
+/// use crivo::filter::{Cuckoo, NotPresent};
+///
+/// assert_eq!(Cuckoo::new(1_000, 0.01)?.remove("ana"), Err(NotPresent));
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the key is not in the filter")]
 pub struct NotPresent;
 
 /// Two filters cannot be merged: a parameter differs.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::filter::Bloom;
+///
+/// let mut ours = Bloom::with_size(1_024, 7, KeyHasher::default())?;
+/// let theirs = Bloom::with_size(1_024, 6, KeyHasher::default())?;
+/// let error = ours.union_with(&theirs).unwrap_err();
+/// let message = "the filters cannot be merged: k is 7 in one and 6 in the other";
+/// assert_eq!(error.to_string(), message);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the filters cannot be merged: {parameter} is {ours} in one and {theirs} in the other")]
 #[non_exhaustive]
@@ -55,6 +90,13 @@ pub struct Incompatible {
 
 impl Incompatible {
     /// Says that `parameter` is `ours` here and `theirs` there.
+    ///
+    /// ```
+    /// use crivo::filter::Incompatible;
+    ///
+    /// let error = Incompatible::new("k", 7, 6);
+    /// assert_eq!((error.parameter, &*error.ours, &*error.theirs), ("k", "7", "6"));
+    /// ```
     pub fn new(
         parameter: &'static str,
         ours: impl fmt::Display,
@@ -146,6 +188,13 @@ fn no_place(&Full { key_count, capacity }: &Full) -> String {
 }
 
 /// Something that filters of only some kinds can do.
+///
+/// ```
+/// use crivo::filter::Operation;
+///
+/// let message = format!("a fuse filter cannot {}", Operation::Remove);
+/// assert_eq!(message, "a fuse filter cannot remove keys");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -234,11 +283,27 @@ impl WrongKind {
     }
 
     /// The kind that was asked for.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Blocked, Bloom, Kind};
+    ///
+    /// let error = Blocked::try_from(AnyFilter::from(Bloom::new(100, 0.01)?)).unwrap_err();
+    /// assert_eq!(error.expected(), Kind::Blocked);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn expected(&self) -> Kind {
         self.expected
     }
 
     /// The filter, as it was.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Blocked, Bloom, Kind};
+    ///
+    /// let error = Blocked::try_from(AnyFilter::from(Bloom::new(100, 0.01)?)).unwrap_err();
+    /// assert_eq!(error.into_filter().kind(), Kind::Bloom);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn into_filter(self) -> super::AnyFilter {
         *self.filter
     }

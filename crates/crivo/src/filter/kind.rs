@@ -33,6 +33,12 @@ macro_rules! kinds {
         /// The kinds of filters, and the numbers that stand for them in files.
         ///
         /// What else a file may contain is a [`FileKind`].
+        ///
+        /// ```
+        /// use crivo::filter::Kind;
+        ///
+        /// assert_eq!((Kind::Cuckoo.id(), Kind::Cuckoo.to_string()), (4, "cuckoo".to_owned()));
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Kind {
@@ -41,14 +47,29 @@ macro_rules! kinds {
 
         impl Kind {
             /// Every kind of filter, in the order of their numbers.
+            ///
+            /// ```
+            /// use crivo::filter::Kind;
+            ///
+            /// let removing = Kind::ALL.into_iter().filter(|kind| kind.capabilities().remove);
+            /// assert!(removing.eq([Kind::Counting, Kind::Cuckoo, Kind::Quotient]));
+            /// ```
             pub const ALL: [Self; [$($id),*].len()] = [$(Self::$kind),*];
 
             /// The number that stands for this kind in files. It never changes.
+            ///
+            /// ```
+            /// assert_eq!(crivo::filter::Kind::Bloom.id(), 1);
+            /// ```
             pub const fn id(self) -> u8 {
                 match self { $(Self::$kind => $id,)* }
             }
 
             /// A short name for people and command lines.
+            ///
+            /// ```
+            /// assert_eq!(crivo::filter::Kind::GrowingBlocked.name(), "growing-blocked");
+            /// ```
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
             }
@@ -68,11 +89,22 @@ for_each_kind!(names);
 
 impl Kind {
     /// The kind with this number, if there is one.
+    ///
+    /// ```
+    /// use crivo::filter::Kind;
+    ///
+    /// assert_eq!(Kind::from_id(1), Some(Kind::Bloom));
+    /// assert_eq!(Kind::from_id(255), None);
+    /// ```
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.id() == id)
     }
 
     /// What a file with a filter of this kind says that it contains.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Kind::Fuse.file_kind().description(), "fuse filter");
+    /// ```
     pub const fn file_kind(self) -> FileKind {
         FileKind::new(self.id(), self.name(), "filter")
     }

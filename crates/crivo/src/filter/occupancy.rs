@@ -25,6 +25,16 @@ pub struct Occupancy {
 }
 
 /// What the cells of a filter's table are.
+///
+/// ```
+/// use crivo::filter::{Cells, CountingBloom, Cuckoo};
+///
+/// let counting = CountingBloom::new(1_000, 0.01)?;
+/// assert_eq!(counting.occupancy().cells, Cells::Counters { probes: 7 });
+/// let cuckoo = Cuckoo::new(1_000, 0.01)?;
+/// assert_eq!(cuckoo.occupancy().cells, Cells::Slots { bits: 10 });
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cells {
@@ -51,6 +61,14 @@ impl Occupancy {
     }
 
     /// The used share of the cells, from 0 to 1.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(10_000, 0.01)?;
+    /// assert_eq!(filter.occupancy().share(), 0.0);
+    /// filter.extend(0..10_000u64);
+    /// assert_eq!(format!("{:.2}", filter.occupancy().share()), "0.52");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn share(&self) -> f64 {
         self.used as f64 / self.total as f64
     }

@@ -47,6 +47,15 @@ use crate::theory::search::least_by_steps;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 
 /// An amount of memory, so that nobody takes it for a number of keys.
+///
+/// ```
+/// use crivo::filter::{BloomSpec, Bytes, FilterSpec};
+///
+/// // A thousand bytes for a thousand keys: eight bits each.
+/// let spec = BloomSpec::for_memory(1_000, Bytes(1_000))?;
+/// assert_eq!(format!("{:.3}", spec.fpr_when_full()), "0.022");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
@@ -73,22 +82,60 @@ impl Bytes {
 ///
 /// See [the module](self) for what it promises. Beside these methods every specification has
 /// constructors of its own, which take the dimensions themselves.
+///
+/// ```
+/// use crivo::filter::{BloomSpec, CuckooSpec, FilterSpec, FuseSpec};
+///
+/// fn bits_per_key<S: FilterSpec>(fpr: f64) -> Result<String, crivo::ParameterError> {
+///     Ok(format!("{}: {:.1}", S::KIND, S::for_fpr(1_000_000, fpr)?.bits_per_key()))
+/// }
+///
+/// assert_eq!(bits_per_key::<BloomSpec>(0.001)?, "bloom: 14.4");
+/// assert_eq!(bits_per_key::<CuckooSpec>(0.001)?, "cuckoo: 13.7");
+/// assert_eq!(bits_per_key::<FuseSpec>(0.001)?, "fuse: 11.3");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     /// The filters that it describes.
     type Filter: Filter;
 
     /// Their kind.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec, Kind};
+    ///
+    /// assert_eq!(CuckooSpec::KIND, Kind::Cuckoo);
+    /// ```
     const KIND: Kind;
 
     /// What they can do.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec};
+    ///
+    /// assert!(CuckooSpec::CAPABILITIES.remove);
+    /// ```
     const CAPABILITIES: Capabilities;
 
     /// What to remember of the kind, in a few words.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec, Kind};
+    ///
+    /// assert_eq!(CuckooSpec::SUMMARY, Kind::Cuckoo.summary());
+    /// ```
     const SUMMARY: &'static str;
 
     /// The smallest filter for `capacity` keys with at most this FPR.
     ///
     /// Of a growing filter the capacity is that of the first stage, and the FPR that of all stages.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// assert_eq!(format!("{:.2}", BloomSpec::for_fpr(1_000_000, 0.01)?.bits_per_key()), "9.59");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or this kind cannot reach it.
@@ -97,6 +144,15 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     /// The filter for `capacity` keys with the lowest FPR that fits into this memory.
     ///
     /// Memory that could not lower the FPR, because digests have 64 bits, is left unused.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, Bytes, FilterSpec};
+    ///
+    /// // Ten bits per key.
+    /// let spec = BloomSpec::for_memory(1_000_000, Bytes(1_250_000))?;
+    /// assert_eq!(format!("{:.4}", spec.fpr_when_full()), "0.0082");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, or there is too little memory for it.
@@ -120,26 +176,74 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     }
 
     /// How many keys it is made for; of a growing filter, its first stage.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// assert_eq!(BloomSpec::for_fpr(1_000, 0.01)?.capacity(), 1_000);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     fn capacity(&self) -> u64;
 
     /// The memory of the table, in bits; of a growing filter, of its first stage.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// assert_eq!(BloomSpec::with_size(640, 7)?.size_in_bits(), 640);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     fn size_in_bits(&self) -> u64;
 
     /// The mean FPR that theory gives for `keys` different keys, equal digests included.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// // Twice the keys that it is made for: sixteen times the FPR.
+    /// let spec = BloomSpec::for_fpr(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.3}", spec.fpr_at(2_000_000)), "0.157");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     fn fpr_at(&self, keys: u64) -> f64;
 
     /// The FPR with as many keys as it is made for. Of a growing filter, the one that it keeps for any
     /// number of keys.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec};
+    ///
+    /// // Fingerprints have whole bits: a little better than asked.
+    /// let spec = CuckooSpec::for_fpr(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.4}", spec.fpr_when_full()), "0.0074");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     fn fpr_when_full(&self) -> f64 {
         self.fpr_at(self.capacity())
     }
 
     /// Bits of memory per key, with as many keys as it is made for.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, FuseSpec};
+    ///
+    /// assert_eq!(format!("{:.1}", FuseSpec::for_fpr(1_000_000, 0.01)?.bits_per_key()), "7.9");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     fn bits_per_key(&self) -> f64 {
         self.size_in_bits() as f64 / self.capacity().max(1) as f64
     }
 
     /// The filter without keys.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// let filter = BloomSpec::with_bits_per_key(1_000, 10.0)?.build(KeyHasher::xxh3(7))?;
+    /// assert!(filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory, or if the kind is built from all its keys:
@@ -148,6 +252,17 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
 
     /// The filter of the keys with these digests, which must come from `hasher`, and should be
     /// distinct: most kinds count every copy.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{FilterSpec, FuseSpec};
+    ///
+    /// let hasher = KeyHasher::default();
+    /// let digests = ["ana", "eva"].map(|key| hasher.digest(key));
+    /// let filter = FuseSpec::for_fpr(2, 0.01)?.build_from(digests.to_vec(), hasher)?;
+    /// assert!(filter.contains("ana") && filter.contains("eva"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory, no room for all keys, or no seed for a fuse filter.
@@ -237,6 +352,14 @@ macro_rules! specs {
         impl Spec {
             /// [`FilterSpec::for_fpr`] of a kind.
             ///
+            /// ```
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// let spec = Spec::for_fpr(Kind::Bloom, 1_000_000, 0.01)?;
+            /// assert_eq!(format!("{:.2}", spec.bits_per_key()), "9.59");
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
+            ///
             /// # Errors
             /// If the capacity is 0, the FPR is not between 0 and 1, or the kind cannot reach it.
             pub fn for_fpr(kind: Kind, capacity: u64, fpr: f64) -> Result<Self, ParameterError> {
@@ -246,6 +369,15 @@ macro_rules! specs {
             }
 
             /// [`FilterSpec::for_memory`] of a kind.
+            ///
+            /// ```
+            /// use crivo::filter::{Bytes, Kind, Spec};
+            ///
+            /// // Ten bits per key.
+            /// let spec = Spec::for_memory(Kind::Bloom, 1_000_000, Bytes(1_250_000))?;
+            /// assert_eq!(format!("{:.4}", spec.fpr_when_full()), "0.0082");
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             ///
             /// # Errors
             /// If the capacity is 0, or there is too little memory for it.
@@ -261,6 +393,14 @@ macro_rules! specs {
 
             /// [`FilterSpec::for_max_keys`] of a kind.
             ///
+            /// ```
+            /// use crivo::filter::{Bytes, Kind, Spec};
+            ///
+            /// let spec = Spec::for_max_keys(Kind::Bloom, 0.01, Bytes(1_000_000))?;
+            /// assert_eq!(spec.capacity() / 1_000, 833);
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
+            ///
             /// # Errors
             /// If the FPR is not between 0 and 1, the kind cannot reach it, or there is no memory for
             /// one key.
@@ -275,37 +415,92 @@ macro_rules! specs {
             }
 
             /// The kind.
+            ///
+            /// ```
+            /// use crivo::filter::{BloomSpec, FilterSpec, Kind, Spec};
+            ///
+            /// assert_eq!(Spec::from(BloomSpec::for_fpr(1_000, 0.01)?).kind(), Kind::Bloom);
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             pub fn kind(&self) -> Kind {
                 match self { $(Self::$kind(_) => <$spec>::KIND,)* }
             }
 
             /// How many keys it is made for; of a growing filter, its first stage.
+            ///
+            /// ```
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// assert_eq!(Spec::for_fpr(Kind::Bloom, 1_000, 0.01)?.capacity(), 1_000);
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             pub fn capacity(&self) -> u64 {
                 match self { $(Self::$kind(spec) => spec.capacity(),)* }
             }
 
             /// The memory of the table, in bits; of a growing filter, of its first stage.
+            ///
+            /// ```
+            /// use crivo::filter::{BloomSpec, Spec};
+            ///
+            /// assert_eq!(Spec::from(BloomSpec::with_size(640, 7)?).size_in_bits(), 640);
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             pub fn size_in_bits(&self) -> u64 {
                 match self { $(Self::$kind(spec) => spec.size_in_bits(),)* }
             }
 
             /// Bits of memory per key, with as many keys as it is made for.
+            ///
+            /// ```
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// let spec = Spec::for_fpr(Kind::Fuse, 1_000_000, 0.01)?;
+            /// assert_eq!(format!("{:.1}", spec.bits_per_key()), "7.9");
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             pub fn bits_per_key(&self) -> f64 {
                 match self { $(Self::$kind(spec) => spec.bits_per_key(),)* }
             }
 
             /// The mean FPR that theory gives for `keys` different keys, equal digests included.
+            ///
+            /// ```
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// let spec = Spec::for_fpr(Kind::Bloom, 1_000_000, 0.01)?;
+            /// assert_eq!(format!("{:.3}", spec.fpr_at(2_000_000)), "0.157");
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             pub fn fpr_at(&self, keys: u64) -> f64 {
                 match self { $(Self::$kind(spec) => spec.fpr_at(keys),)* }
             }
 
             /// The FPR with as many keys as it is made for. Of a growing filter, the one that it keeps
             /// for any number of keys.
+            ///
+            /// ```
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// let spec = Spec::for_fpr(Kind::Cuckoo, 1_000_000, 0.01)?;
+            /// assert_eq!(format!("{:.4}", spec.fpr_when_full()), "0.0074");
+            /// # Ok::<(), crivo::ParameterError>(())
+            /// ```
             pub fn fpr_when_full(&self) -> f64 {
                 match self { $(Self::$kind(spec) => spec.fpr_when_full(),)* }
             }
 
             /// The filter without keys.
+            ///
+            /// ```
+            /// use crivo::KeyHasher;
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// let hasher = KeyHasher::default();
+            /// assert!(Spec::for_fpr(Kind::Bloom, 1_000, 0.01)?.build(hasher)?.is_empty());
+            /// assert!(Spec::for_fpr(Kind::Fuse, 1_000, 0.01)?.build(hasher).is_err());
+            /// # Ok::<(), crivo::BuildError>(())
+            /// ```
             ///
             /// # Errors
             /// If there is no memory, or for a fuse filter, which is built from all its keys:
@@ -315,6 +510,18 @@ macro_rules! specs {
             }
 
             /// The filter of the keys with these digests: [`FilterSpec::build_from`].
+            ///
+            /// ```
+            /// use crivo::KeyHasher;
+            /// use crivo::filter::{Kind, Spec};
+            ///
+            /// let hasher = KeyHasher::default();
+            /// let digests = ["ana", "eva"].map(|key| hasher.digest(key));
+            /// let spec = Spec::for_fpr(Kind::Fuse, 2, 0.01)?;
+            /// let filter = spec.build_from(digests.to_vec(), hasher)?;
+            /// assert!(filter.contains("ana") && filter.contains("eva"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             ///
             /// # Errors
             /// If there is no memory, no room for all keys, or no seed for a fuse filter.
@@ -331,6 +538,13 @@ macro_rules! specs {
 
         impl Kind {
             /// What filters of this kind can do.
+            ///
+            /// ```
+            /// use crivo::filter::Kind;
+            ///
+            /// assert!(Kind::Cuckoo.capabilities().remove);
+            /// assert!(!Kind::Bloom.capabilities().remove);
+            /// ```
             pub const fn capabilities(self) -> Capabilities {
                 match self {
                     $(Self::$kind => <$spec>::CAPABILITIES,)*
@@ -338,6 +552,13 @@ macro_rules! specs {
             }
 
             /// What to remember of this kind, in a few words.
+            ///
+            /// ```
+            /// for kind in crivo::filter::Kind::ALL {
+            ///     println!("{kind:16} {}", kind.summary());
+            ///     assert!(kind.summary().len() < 80);
+            /// }
+            /// ```
             pub const fn summary(self) -> &'static str {
                 match self {
                     $(Self::$kind => <$spec>::SUMMARY,)*
@@ -347,6 +568,14 @@ macro_rules! specs {
 
         impl AnyFilter {
             /// The specification that it was built by.
+            ///
+            /// ```
+            /// use crivo::filter::{AnyFilter, Bloom, BloomSpec, FilterSpec, Spec};
+            ///
+            /// let filter = AnyFilter::from(Bloom::new(1_000, 0.01)?);
+            /// assert_eq!(filter.spec(), Spec::from(BloomSpec::for_fpr(1_000, 0.01)?));
+            /// # Ok::<(), crivo::BuildError>(())
+            /// ```
             pub fn spec(&self) -> Spec {
                 match self { $(Self::$kind(filter) => Spec::$kind(filter.spec()),)* }
             }
@@ -369,6 +598,16 @@ macro_rules! specs {
 for_each_kind!(specs);
 
 /// Why a filter could not be built from its keys.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::filter::{CuckooSpec, FilterSpec, SpecError};
+///
+/// let hasher = KeyHasher::default();
+/// let built = CuckooSpec::for_fpr(100, 0.01)?.build_from(vec![hasher.digest("ana"); 9], hasher);
+/// assert!(matches!(built, Err(SpecError::Full(_)))); // a key has eight slots
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(transparent)]
 #[non_exhaustive]

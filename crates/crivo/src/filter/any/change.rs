@@ -37,6 +37,15 @@ impl AnyFilter {
     /// [`insert`](Self::insert) for a digest that this filter's [`hasher`](Self::hasher) made:
     /// `true` if the key was certainly new.
     ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Cuckoo};
+    ///
+    /// let mut filter = AnyFilter::from(Cuckoo::new(1_000, 0.01)?);
+    /// assert!(filter.insert_digest(filter.hasher().digest("ana"))?);
+    /// assert!(filter.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no place for it, or a filter of this kind takes no keys. The filter is as it was.
     #[inline]
@@ -48,6 +57,17 @@ impl AnyFilter {
     }
 
     /// Makes all of these keys members, or none.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Cuckoo};
+    ///
+    /// let mut filter = AnyFilter::from(Cuckoo::new(1_000, 0.01)?);
+    /// let ana = filter.hasher().digest("ana");
+    /// filter.insert_batch(&[ana; 8])?;
+    /// assert!(filter.insert_batch(&[ana]).is_err()); // a key has eight slots
+    /// assert_eq!(filter.key_count(), 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no place for all of them, or a filter of this kind takes no keys. Those that found
@@ -61,6 +81,20 @@ impl AnyFilter {
 
     /// Removes one insertion of `key`. See [`RemovableFilter`] for what must not be removed.
     ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Cuckoo};
+    ///
+    /// let mut cuckoo = AnyFilter::from(Cuckoo::new(1_000, 0.01)?);
+    /// cuckoo.insert("ana")?;
+    /// cuckoo.remove("ana")?;
+    /// assert!(!cuckoo.contains("ana"));
+    ///
+    /// let mut bloom = AnyFilter::from(Bloom::new(1_000, 0.01)?);
+    /// let error = bloom.remove("ana").unwrap_err();
+    /// assert_eq!(error.to_string(), "a bloom filter cannot remove keys");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the key is certainly not a member, or a filter of this kind gives no keys back. The filter
     /// is as it was.
@@ -72,6 +106,16 @@ impl AnyFilter {
 
     /// [`remove`](Self::remove) for a digest that this filter's [`hasher`](Self::hasher) made.
     ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Cuckoo};
+    ///
+    /// let mut filter = AnyFilter::from(Cuckoo::new(1_000, 0.01)?);
+    /// filter.insert("ana")?;
+    /// filter.remove_digest(filter.hasher().digest("ana"))?;
+    /// assert!(filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the key is certainly not a member, or a filter of this kind gives no keys back. The filter
     /// is as it was.
@@ -81,6 +125,16 @@ impl AnyFilter {
 
     /// Removes one insertion of each of these keys that is a member, and returns how many were. The
     /// others are certainly not members.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Cuckoo};
+    ///
+    /// let mut filter = AnyFilter::from(Cuckoo::new(1_000, 0.01)?);
+    /// filter.insert("ana")?;
+    /// let digests = ["ana", "rui"].map(|key| filter.hasher().digest(key));
+    /// assert_eq!(filter.remove_batch(&digests)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If a filter of this kind gives no keys back.
@@ -96,6 +150,19 @@ impl AnyFilter {
     }
 
     /// Removes every key. The memory is kept.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Fuse};
+    ///
+    /// let mut bloom = AnyFilter::from(Bloom::new(1_000, 0.01)?);
+    /// bloom.insert("ana")?;
+    /// bloom.clear()?;
+    /// assert!(bloom.is_empty());
+    ///
+    /// let mut fuse = AnyFilter::from(Fuse::build(["ana"], 0.01)?);
+    /// assert_eq!(fuse.clear().unwrap_err().to_string(), "a fuse filter cannot be cleared");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it is a fuse filter, which never changes.
@@ -129,6 +196,20 @@ impl AnyFilter {
 
     /// Keeps what is in both, as the filters' own `intersect_with` do.
     ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom};
+    ///
+    /// let mut ours = AnyFilter::from(Bloom::new(1_000, 0.01)?);
+    /// let mut theirs = ours.clone();
+    /// for key in ["ana", "eva"] {
+    ///     ours.insert(key)?;
+    /// }
+    /// theirs.insert("eva")?;
+    /// ours.intersect_with(&theirs)?;
+    /// assert!(ours.contains("eva") && !ours.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the filters differ in their kind or in a parameter, or their kind cannot be intersected.
     /// The filter is as it was.
@@ -157,6 +238,16 @@ impl AnyFilter {
 impl AnyFilter {
     /// How often `key` was inserted and not removed: never less than the truth.
     ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Count, CountingBloom};
+    ///
+    /// let mut filter = AnyFilter::from(CountingBloom::new(1_000, 0.01)?);
+    /// filter.insert("ana")?;
+    /// filter.insert("ana")?;
+    /// assert_eq!(filter.count("ana")?, Count::AtMost(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If a filter of this kind does not count.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> Result<Count, OperationError> {
@@ -164,6 +255,19 @@ impl AnyFilter {
     }
 
     /// [`count`](Self::count) for a digest.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Count, Quotient};
+    ///
+    /// let mut quotient = AnyFilter::from(Quotient::new(1_000, 0.01)?);
+    /// quotient.insert("ana")?;
+    /// let ana = quotient.hasher().digest("ana");
+    /// assert_eq!(quotient.count_digest(ana)?, Count::AtMost(1));
+    ///
+    /// let bloom = AnyFilter::from(Bloom::new(1_000, 0.01)?);
+    /// assert!(bloom.count_digest(ana).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If a filter of this kind does not count.
@@ -173,12 +277,33 @@ impl AnyFilter {
 
     /// The number of different keys, estimated from the table, where that is possible: in Bloom
     /// filters of one stage. `None` also if the table is so full that it says nothing.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Cuckoo};
+    ///
+    /// let mut bloom = AnyFilter::from(Bloom::new(1_000, 0.01)?);
+    /// for _ in 0..3 {
+    ///     bloom.insert("ana")?;
+    /// }
+    /// assert_eq!(bloom.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+    /// assert_eq!(AnyFilter::from(Cuckoo::new(1_000, 0.01)?).estimated_key_count(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         self.any_estimate()
     }
 
     /// How many keys it is made for: `None` for any number, as a growing filter is. A fuse filter
     /// is made for those that it has.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom, Fuse, Growing};
+    ///
+    /// assert_eq!(AnyFilter::from(Bloom::new(1_000, 0.01)?).capacity(), Some(1_000));
+    /// assert_eq!(AnyFilter::from(Fuse::build(["ana"], 0.01)?).capacity(), Some(1));
+    /// assert_eq!(AnyFilter::from(Growing::new(1_024, 0.01)?).capacity(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn capacity(&self) -> Option<u64> {
         (!self.kind().capabilities().unlimited).then(|| self.spec().capacity())
     }
@@ -202,6 +327,15 @@ impl AnyFilter {
     ///
     /// [`expected_fpr`](Self::expected_fpr) takes the [`key_count`](Self::key_count) for that, which
     /// is too many where keys were inserted twice.
+    ///
+    /// ```
+    /// use crivo::filter::{AnyFilter, Bloom};
+    ///
+    /// let filter = AnyFilter::from(Bloom::new(1_000_000, 0.01)?);
+    /// assert_eq!(format!("{:.3}", filter.expected_fpr_with(1_000_000)), "0.010");
+    /// assert_eq!(format!("{:.3}", filter.expected_fpr_with(2_000_000)), "0.157");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn expected_fpr_with(&self, key_count: u64) -> f64 {
         self.spec().fpr_at(key_count)
     }

@@ -82,6 +82,24 @@ impl AtomicBloom {
     ///
     /// For other shapes make a [`Bloom`] and turn it `into()` this.
     ///
+    /// ```
+    /// use crivo::filter::AtomicBloom;
+    ///
+    /// let seen = AtomicBloom::new(1_000, 0.01)?;
+    /// std::thread::scope(|scope| {
+    ///     for thread in 0..2u64 {
+    ///         let seen = &seen;
+    ///         scope.spawn(move || {
+    ///             for key in 500 * thread..500 * (thread + 1) {
+    ///                 seen.insert(&key);
+    ///             }
+    ///         });
+    ///     }
+    /// });
+    /// assert!((0..1_000u64).all(|key| seen.contains(&key)));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -90,6 +108,15 @@ impl AtomicBloom {
 
     /// [`new`](Self::new) with another hash function.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::AtomicBloom;
+    ///
+    /// let seen = AtomicBloom::with_hasher(1_000, 0.01, KeyHasher::xxh3(7))?;
+    /// assert_eq!(seen.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
@@ -97,6 +124,15 @@ impl AtomicBloom {
     }
 
     /// The filter for one thread, with the same bits. Nothing is copied.
+    ///
+    /// ```
+    /// use crivo::filter::AtomicBloom;
+    ///
+    /// let seen = AtomicBloom::new(1_000, 0.01)?;
+    /// seen.insert("ana");
+    /// assert!(seen.into_bloom().contains("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn into_bloom(self) -> Bloom {
         let Self { words, probes, capacity, hasher, metadata, key_count } = self;
         let key_count = key_count.0.into_inner();
@@ -106,6 +142,16 @@ impl AtomicBloom {
 
     /// A copy for one thread, with the bits of now. Without memory for it the program ends, as it does
     /// when a filter is cloned.
+    ///
+    /// ```
+    /// use crivo::filter::AtomicBloom;
+    ///
+    /// let seen = AtomicBloom::new(1_000, 0.01)?;
+    /// let before = seen.to_bloom();
+    /// seen.insert("ana");
+    /// assert!(before.is_empty() && seen.to_bloom().contains("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn to_bloom(&self) -> Bloom {
         let shape = Shape {
             probes: self.probes,
@@ -118,37 +164,87 @@ impl AtomicBloom {
     }
 
     /// Text that is kept with the filter in its file.
+    ///
+    /// ```
+    /// let mut seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// seen.metadata_mut().set("source", "users.csv")?;
+    /// assert_eq!(seen.metadata().get("source"), Some("users.csv"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
     /// Text that is kept with the filter in its file, to be changed.
+    ///
+    /// ```
+    /// let mut seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// seen.metadata_mut().set("source", "users.csv")?;
+    /// assert_eq!(seen.into_bloom().metadata().get("source"), Some("users.csv"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn metadata_mut(&mut self) -> &mut Metadata {
         &mut self.metadata
     }
 
     /// How many keys it is made for. It accepts more, at a higher false-positive rate.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::AtomicBloom::new(1_000, 0.01)?.capacity(), 1_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
     /// How many bits are set per key: k.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::AtomicBloom::new(1_000, 0.01)?.probes(), 7);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.probes
     }
 
     /// How many bits are set. It reads the whole table.
+    ///
+    /// ```
+    /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// seen.insert("ana");
+    /// assert!((1..=7).contains(&seen.count_set_bits()));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn count_set_bits(&self) -> u64 {
         let words = self.words.as_slice().iter();
         words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 
     /// The number of different keys, as [`Bloom::estimated_key_count`] estimates it.
+    ///
+    /// ```
+    /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// for _ in 0..3 {
+    ///     seen.insert("ana");
+    /// }
+    /// assert_eq!(seen.key_count(), 3);
+    /// assert_eq!(seen.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         bloom::estimated_key_count(self.size_in_bits(), self.probes, self.count_set_bits())
     }
 
     /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole table.
+    ///
+    /// ```
+    /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// for key in 0..1_000u64 {
+    ///     seen.insert(&key);
+    /// }
+    /// assert_eq!(format!("{:.2}", seen.fill_fpr()), "0.01");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fill_fpr(&self) -> f64 {
         bloom::fill_fpr(self.size_in_bits(), self.probes, self.count_set_bits())
     }
@@ -157,6 +253,13 @@ impl AtomicBloom {
     /// before.
     ///
     /// The answer costs nothing if it is not used. Every insertion counts as a key.
+    ///
+    /// ```
+    /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// assert!(seen.insert("ana"));
+    /// assert!(!seen.insert("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.insert_digest(self.digest_of(key))
@@ -164,6 +267,13 @@ impl AtomicBloom {
 
     /// [`insert`](Self::insert) for a digest that this filter's [`hasher`](Self::hasher) made:
     /// `true` if the key was certainly new.
+    ///
+    /// ```
+    /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// assert!(seen.insert_digest(seen.hasher().digest("ana")));
+    /// assert!(seen.contains("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn insert_digest(&self, key: Digest) -> bool {
         let is_new = self.set(key);
@@ -174,6 +284,13 @@ impl AtomicBloom {
     /// Makes all of these keys members.
     ///
     /// The counter of keys, for which all threads compete, is touched once for all of them.
+    ///
+    /// ```
+    /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// seen.insert_batch(&["ana", "eva"].map(|key| seen.hasher().digest(key)));
+    /// assert!(seen.contains("ana") && seen.contains("eva"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn insert_batch(&self, keys: &[Digest]) {
         for key in keys {
             self.set(*key);
@@ -210,6 +327,14 @@ impl AtomicBloom {
     }
 
     /// Removes every key. The memory is kept.
+    ///
+    /// ```
+    /// let mut seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
+    /// seen.insert("ana");
+    /// seen.clear();
+    /// assert!(seen.is_empty() && !seen.contains("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.words.as_slice().iter().for_each(|word| word.store(0, Ordering::Relaxed));
         *self.key_count.0.get_mut() = 0;

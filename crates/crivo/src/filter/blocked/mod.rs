@@ -125,6 +125,14 @@ impl Blocked {
     /// It is the smallest such filter, in whole lines of 512 bits. [`BlockedSpec`] has more ways to
     /// size one.
     ///
+    /// ```
+    /// use crivo::filter::Blocked;
+    ///
+    /// let filter = Blocked::new(1_000_000, 0.01)?;
+    /// assert_eq!(filter.size_in_bits(), 19_372 * 512); // 9.92 bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -133,6 +141,16 @@ impl Blocked {
 
     /// [`new`](Self::new) with another hash function: for keys that an adversary may choose, take
     /// one with a secret key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Blocked;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// let hasher = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// assert_eq!(Blocked::with_hasher(1_000, 0.01, hasher)?.hasher(), hasher);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
@@ -143,6 +161,15 @@ impl Blocked {
     /// A filter of that many lines of 512 bits, with that many probes per key:
     /// [`BlockedSpec::with_size`].
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Blocked;
+    ///
+    /// let filter = Blocked::with_size(100, 6, KeyHasher::default())?;
+    /// assert_eq!((filter.size_in_bits(), filter.capacity()), (51_200, 5_914));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no block, the probes are not from 1 to 255, or there is no memory.
     pub fn with_size(blocks: u64, probes: u32, hasher: KeyHasher) -> Result<Self, BuildError> {
@@ -150,26 +177,57 @@ impl Blocked {
     }
 
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{Blocked, BlockedSpec, FilterSpec};
+    ///
+    /// assert_eq!(Blocked::new(1_000, 0.01)?.spec(), BlockedSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> BlockedSpec {
         BlockedSpec { blocks: self.blocks(), probes: self.probes, capacity: self.capacity }
     }
 
     /// The number of lines of 512 bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Blocked::new(1_000_000, 0.01)?.blocks(), 19_372);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn blocks(&self) -> u64 {
         self.lines().len() as u64
     }
 
     /// The number of bits looked at for a key, k.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Blocked::new(1_000_000, 0.01)?.probes(), 6);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.probes
     }
 
     /// How many bits are set.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Blocked::new(1_000, 0.01)?;
+    /// filter.insert("ana");
+    /// assert!((1..=u64::from(filter.probes())).contains(&filter.count_set_bits()));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn count_set_bits(&self) -> u64 {
         self.lines().iter().map(|line| u64::from(line::set_bits(line))).sum()
     }
 
     /// The share of the table that is used: the set bits. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Blocked::new(100_000, 0.01)?;
+    /// filter.extend(0..100_000u64);
+    /// assert_eq!(format!("{:.2}", filter.occupancy().share()), "0.45");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn occupancy(&self) -> Occupancy {
         Occupancy::of(
             self.count_set_bits(),
@@ -180,6 +238,13 @@ impl Blocked {
 
     /// The false-positive rate that the bits themselves give: the mean of (set bits/512)^k over
     /// the lines. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Blocked::new(100_000, 0.01)?;
+    /// filter.extend(0..100_000u64);
+    /// assert_eq!(format!("{:.3}", filter.fill_fpr()), "0.010");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fill_fpr(&self) -> f64 {
         let rate = |line: &Line| {
             let share = f64::from(line::set_bits(line)) / LINE_BITS as f64;

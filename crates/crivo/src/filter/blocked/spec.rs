@@ -34,6 +34,14 @@ impl BlockedSpec {
     ///
     /// Its capacity is the number of keys that set half of the bits, as in a classic filter.
     ///
+    /// ```
+    /// use crivo::filter::{BlockedSpec, FilterSpec};
+    ///
+    /// let spec = BlockedSpec::with_size(100, 6)?;
+    /// assert_eq!((spec.size_in_bits(), spec.capacity()), (51_200, 5_914));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no block, or the probes are not from 1 to 255.
     pub fn with_size(blocks: u64, probes: u32) -> Result<Self, ParameterError> {
@@ -58,16 +66,37 @@ impl BlockedSpec {
     }
 
     /// The number of lines of 512 bits.
+    ///
+    /// ```
+    /// use crivo::filter::{BlockedSpec, FilterSpec};
+    ///
+    /// assert_eq!(BlockedSpec::for_fpr(1_000_000, 0.01)?.blocks(), 19_372);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// use crivo::filter::BlockedSpec;
+    ///
+    /// assert_eq!(BlockedSpec::with_size(100, 6)?.word_count(), 800);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         self.blocks * LINE_WORDS as u64
     }
 
     /// The number of bits looked at for a key, k.
+    ///
+    /// ```
+    /// use crivo::filter::{BlockedSpec, FilterSpec};
+    ///
+    /// assert_eq!(BlockedSpec::for_fpr(1_000_000, 0.01)?.probes(), 6);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.probes
     }

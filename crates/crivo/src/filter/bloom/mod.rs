@@ -104,6 +104,14 @@ impl Bloom {
     /// It is the smallest such filter, rounded up to whole words of 64 bits. [`BloomSpec`] has more
     /// ways to size one.
     ///
+    /// ```
+    /// use crivo::filter::Bloom;
+    ///
+    /// let filter = Bloom::new(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e6), "9.59"); // bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -112,6 +120,17 @@ impl Bloom {
 
     /// [`new`](Self::new) with another hash function.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Bloom;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// // For keys that an adversary may choose.
+    /// let hasher = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// assert_eq!(Bloom::with_hasher(1_000, 0.01, hasher)?.hasher(), hasher);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
@@ -119,6 +138,15 @@ impl Bloom {
     }
 
     /// A filter of `bits` bits that sets `probes` of them per key: [`BloomSpec::with_size`].
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let filter = Bloom::with_size(10_000, 7, KeyHasher::default())?;
+    /// assert_eq!((filter.size_in_bits(), filter.capacity()), (10_048, 990));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there are no bits, the probes are not from 1 to 255, or there is no memory.
@@ -130,12 +158,24 @@ impl Bloom {
 /// What it is, and how full.
 impl Bloom {
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{Bloom, BloomSpec, FilterSpec};
+    ///
+    /// assert_eq!(Bloom::new(1_000, 0.01)?.spec(), BloomSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> BloomSpec {
         let word_count = self.table.words().len() as u64;
         BloomSpec { word_count, probes: self.probes, capacity: self.capacity }
     }
 
     /// How many bits are set per key: k.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Bloom::new(1_000, 0.01)?.probes(), 7);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.probes
     }
@@ -160,11 +200,28 @@ impl Bloom {
     }
 
     /// How many bits are set. It reads the whole table.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let mut filter = Bloom::with_size(64, 3, KeyHasher::default())?;
+    /// filter.insert("ana");
+    /// assert_eq!(filter.count_set_bits(), 3);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn count_set_bits(&self) -> u64 {
         self.table.count_set_bits()
     }
 
     /// The share of the table that is used: the set bits. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(10_000, 0.01)?;
+    /// filter.extend(0..10_000u64);
+    /// assert_eq!(format!("{:.2}", filter.occupancy().share()), "0.52");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn occupancy(&self) -> Occupancy {
         Occupancy::of(
             self.count_set_bits(),
@@ -178,6 +235,14 @@ impl Bloom {
     ///
     /// Unlike [`key_count`](Self::key_count) it counts a key once however often it was inserted,
     /// also after unions.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(1_000, 0.01)?;
+    /// filter.extend(["ana"; 100]);
+    /// assert_eq!(filter.key_count(), 100);
+    /// assert_eq!(filter.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         estimated_key_count(self.size_in_bits(), self.probes, self.count_set_bits())
     }
@@ -185,6 +250,13 @@ impl Bloom {
     /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole table.
     ///
     /// [`expected_fpr`](Self::expected_fpr) is the mean over all tables with as many keys.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Bloom::new(10_000, 0.01)?;
+    /// filter.extend(0..10_000u64);
+    /// assert_eq!(format!("{:.3}", filter.fill_fpr()), "0.010");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fill_fpr(&self) -> f64 {
         fill_fpr(self.size_in_bits(), self.probes, self.count_set_bits())
     }

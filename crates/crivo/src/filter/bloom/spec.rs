@@ -52,6 +52,14 @@ impl BloomSpec {
     /// Its capacity is the number of keys that set half of the bits, for which that many probes
     /// are best: m·ln 2/k.
     ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// let spec = BloomSpec::with_size(10_000, 7)?;
+    /// assert_eq!((spec.size_in_bits(), spec.capacity()), (10_048, 990));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are no bits, or the probes are not from 1 to 255.
     pub fn with_size(bits: u64, probes: u32) -> Result<Self, ParameterError> {
@@ -62,6 +70,15 @@ impl BloomSpec {
     }
 
     /// A filter for `capacity` keys with `bits_per_key` bits for each, and the best k.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// let spec = BloomSpec::with_bits_per_key(1_000_000, 10.0)?;
+    /// assert_eq!(spec.probes(), 7);
+    /// assert_eq!(format!("{:.4}", spec.fpr_when_full()), "0.0082");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, or the bits per key are not a positive number.
@@ -88,11 +105,23 @@ impl BloomSpec {
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::BloomSpec::with_size(10_000, 7)?.word_count(), 157);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         self.word_count
     }
 
     /// How many bits are set per key: k.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec};
+    ///
+    /// assert_eq!(BloomSpec::for_fpr(1_000, 0.001)?.probes(), 10);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.probes
     }

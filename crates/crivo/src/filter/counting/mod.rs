@@ -24,6 +24,22 @@ use crate::{BuildError, Digest, KeyHasher};
 pub use self::spec::CountingSpec;
 
 /// How many bits a counter has.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo::filter::{Count, CounterWidth, CountingBloom};
+///
+/// let hasher = KeyHasher::default();
+/// for (width, count) in [
+///     (CounterWidth::Four, Count::AtLeast(15)),
+///     (CounterWidth::Eight, Count::AtMost(20)),
+/// ] {
+///     let mut filter = CountingBloom::with_width(1_000, 0.01, width, hasher)?;
+///     filter.extend(["ana"; 20]);
+///     assert_eq!(filter.count("ana"), count);
+/// }
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CounterWidth {
     /// Four bits: counts to 14, and then *at least 15*.
@@ -35,6 +51,10 @@ pub enum CounterWidth {
 
 impl CounterWidth {
     /// The bits of a counter: 4 or 8.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::CounterWidth::Four.bits(), 4);
+    /// ```
     pub const fn bits(self) -> u32 {
         match self {
             Self::Four => 4,
@@ -43,6 +63,10 @@ impl CounterWidth {
     }
 
     /// The value at which a counter is saturated: 15 or 255.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::CounterWidth::Four.max(), 15);
+    /// ```
     pub const fn max(self) -> u8 {
         match self {
             Self::Four => 15,
@@ -162,6 +186,12 @@ impl CountingBloom {
     ///
     /// Its counters have four bits. [`CountingSpec`] has more ways to size one.
     ///
+    /// ```
+    /// let filter = crivo::filter::CountingBloom::new(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.1}", filter.size_in_bits() as f64 / 1e6), "38.4"); // bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -170,6 +200,17 @@ impl CountingBloom {
 
     /// [`new`](Self::new) with another hash function.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::CountingBloom;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// // For keys that an adversary may choose.
+    /// let hasher = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// assert_eq!(CountingBloom::with_hasher(1_000, 0.01, hasher)?.hasher(), hasher);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
@@ -177,6 +218,17 @@ impl CountingBloom {
     }
 
     /// [`with_hasher`](Self::with_hasher) with counters of a chosen width.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{Count, CounterWidth, CountingBloom};
+    ///
+    /// let hasher = KeyHasher::default();
+    /// let mut filter = CountingBloom::with_width(1_000, 0.01, CounterWidth::Eight, hasher)?;
+    /// filter.extend(["ana"; 100]);
+    /// assert_eq!(filter.count("ana"), Count::AtMost(100));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
@@ -190,6 +242,15 @@ impl CountingBloom {
     }
 
     /// A filter of that many counters, of which a key has `probes`: [`CountingSpec::with_size`].
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{CounterWidth, CountingBloom};
+    ///
+    /// let filter = CountingBloom::with_size(10_000, 7, CounterWidth::Four, KeyHasher::default())?;
+    /// assert_eq!((filter.size_in_bits(), filter.capacity()), (40_000, 990));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there are no counters, k is not from 1 to 255, or there is no memory.
@@ -206,23 +267,61 @@ impl CountingBloom {
 /// Questions beyond membership.
 impl CountingBloom {
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{CountingBloom, CountingSpec, FilterSpec};
+    ///
+    /// assert_eq!(CountingBloom::new(1_000, 0.01)?.spec(), CountingSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> CountingSpec {
         let (counters, probes) = (self.counter_count(), self.probes());
         CountingSpec { counters, probes, width: self.width(), capacity: self.capacity }
     }
 
     /// [`count`](Self::count) for a digest.
+    ///
+    /// ```
+    /// use crivo::filter::{Count, CountingBloom};
+    ///
+    /// let mut filter = CountingBloom::new(1_000, 0.01)?;
+    /// filter.extend(["ana", "ana"]);
+    /// let [ana, rui] = ["ana", "rui"].map(|key| filter.hasher().digest(key));
+    /// assert_eq!(filter.count_digest(ana), Count::AtMost(2));
+    /// assert_eq!(filter.count_digest(rui), Count::AtMost(0));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn count_digest(&self, key: Digest) -> Count {
         self.width().count(self.counters.least(key))
     }
 
     /// The greatest of all counters: no key was inserted more often.
+    ///
+    /// ```
+    /// use crivo::filter::{Count, CountingBloom};
+    ///
+    /// let mut filter = CountingBloom::new(1_000, 0.01)?;
+    /// filter.extend(["ana", "ana", "eva"]);
+    /// assert_eq!(filter.max_count(), Count::AtMost(2));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn max_count(&self) -> Count {
         self.width().count(self.counters.values().max().unwrap_or(0))
     }
 
     /// The least of all counters. Above 0 the filter is so full that it says yes to every key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{Count, CounterWidth, CountingBloom};
+    ///
+    /// let mut filter = CountingBloom::with_size(10, 3, CounterWidth::Four, KeyHasher::default())?;
+    /// assert_eq!(filter.min_count(), Count::AtMost(0));
+    /// filter.extend(0..1_000u64);
+    /// assert_eq!(filter.min_count(), Count::AtLeast(15));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn min_count(&self) -> Count {
         self.width().count(self.counters.values().min().unwrap_or(0))
     }
@@ -244,31 +343,76 @@ impl CountingBloom {
     }
 
     /// The value of every counter, in order.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{CounterWidth, CountingBloom};
+    ///
+    /// let mut filter = CountingBloom::with_size(12, 3, CounterWidth::Four, KeyHasher::default())?;
+    /// filter.insert("ana");
+    /// assert_eq!(filter.counters().map(u32::from).sum::<u32>(), 3);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn counters(&self) -> impl Iterator<Item = u8> {
         self.counters.values()
     }
 
     /// How many counters there are, m.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{CounterWidth, CountingBloom};
+    ///
+    /// let filter = CountingBloom::with_size(12, 3, CounterWidth::Four, KeyHasher::default())?;
+    /// assert_eq!(filter.counter_count(), 12);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn counter_count(&self) -> u64 {
         self.counters.count()
     }
 
     /// How many counters a key has, k.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::CountingBloom::new(1_000, 0.01)?.probes(), 7);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.counters.probes()
     }
 
     /// How many bits a counter has.
+    ///
+    /// ```
+    /// use crivo::filter::{CounterWidth, CountingBloom};
+    ///
+    /// assert_eq!(CountingBloom::new(1_000, 0.01)?.width(), CounterWidth::Four);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn width(&self) -> CounterWidth {
         self.counters.width()
     }
 
     /// How many counters are above 0. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::CountingBloom::new(1_000, 0.01)?;
+    /// filter.extend(["ana"; 5]);
+    /// assert!(filter.count_set_counters() <= 7);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn count_set_counters(&self) -> u64 {
         self.counters.values().filter(|&value| value > 0).count() as u64
     }
 
     /// The share of the table that is used: the counters above 0. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::CountingBloom::new(10_000, 0.01)?;
+    /// filter.extend(0..10_000u64);
+    /// assert_eq!(format!("{:.2}", filter.occupancy().share()), "0.52");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn occupancy(&self) -> Occupancy {
         let cells = Cells::Counters { probes: self.probes() };
         Occupancy::of(self.count_set_counters(), self.counter_count(), cells)
@@ -279,6 +423,13 @@ impl CountingBloom {
     ///
     /// Unlike [`key_count`](Self::key_count) it counts a key once however often it was inserted,
     /// also after unions.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::CountingBloom::new(1_000, 0.01)?;
+    /// filter.extend(["ana"; 10]);
+    /// assert_eq!(filter.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         let set = self.count_set_counters();
         super::bloom::estimated_key_count(self.counter_count(), self.probes(), set)
@@ -286,6 +437,13 @@ impl CountingBloom {
 
     /// The false-positive rate of this very table: (share of counters above 0)^k. It reads the whole
     /// table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::CountingBloom::new(10_000, 0.01)?;
+    /// filter.extend(0..10_000u64);
+    /// assert_eq!(format!("{:.3}", filter.fill_fpr()), "0.010");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fill_fpr(&self) -> f64 {
         let set = self.count_set_counters();
         super::bloom::fill_fpr(self.counter_count(), self.probes(), set)
@@ -384,6 +542,19 @@ impl RemovableFilter for CountingBloom {
 /// Changes of the whole.
 impl CountingBloom {
     /// Takes in all keys of `other`, with their counts: counters are added, and saturate.
+    ///
+    /// ```
+    /// use crivo::filter::{Count, CountingBloom};
+    ///
+    /// let mut ours = CountingBloom::new(1_000, 0.01)?;
+    /// let mut theirs = ours.clone();
+    /// ours.insert("ana");
+    /// theirs.extend(["ana", "ana", "eva"]);
+    /// ours.union_with(&theirs)?;
+    /// assert_eq!(ours.count("ana"), Count::AtMost(3));
+    /// assert_eq!(ours.count("eva"), Count::AtMost(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the hashers, the numbers of counters or probes, the widths or

@@ -36,6 +36,14 @@ impl CountingSpec {
     ///
     /// Its capacity is the number of keys for which that many probes are best: m·ln 2/k.
     ///
+    /// ```
+    /// use crivo::filter::{CountingSpec, FilterSpec};
+    ///
+    /// let spec = CountingSpec::with_size(10_000, 7)?;
+    /// assert_eq!((spec.size_in_bits(), spec.capacity()), (40_000, 990));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are no counters, or k is not from 1 to 255.
     pub fn with_size(counters: u64, probes: u32) -> Result<Self, ParameterError> {
@@ -47,6 +55,14 @@ impl CountingSpec {
     }
 
     /// The same with counters of another width.
+    ///
+    /// ```
+    /// use crivo::filter::{CounterWidth, CountingSpec, FilterSpec};
+    ///
+    /// let spec = CountingSpec::with_size(10_000, 7)?.with_width(CounterWidth::Eight)?;
+    /// assert_eq!(spec.size_in_bits(), 80_000);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If they are 2^64 bits or more.
@@ -73,21 +89,46 @@ impl CountingSpec {
     }
 
     /// How many counters there are, m.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::CountingSpec::with_size(10_000, 7)?.counter_count(), 10_000);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn counter_count(&self) -> u64 {
         self.counters
     }
 
     /// How many counters a key has, k.
+    ///
+    /// ```
+    /// use crivo::filter::{CountingSpec, FilterSpec};
+    ///
+    /// assert_eq!(CountingSpec::for_fpr(1_000, 0.01)?.probes(), 7);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         self.probes
     }
 
     /// How many bits a counter has.
+    ///
+    /// ```
+    /// use crivo::filter::{CountingSpec, CounterWidth, FilterSpec};
+    ///
+    /// assert_eq!(CountingSpec::for_fpr(1_000, 0.01)?.width(), CounterWidth::Four);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn width(&self) -> CounterWidth {
         self.width
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// // Sixteen counters of four bits to a word.
+    /// assert_eq!(crivo::filter::CountingSpec::with_size(10_000, 7)?.word_count(), 625);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         Counters::word_count(self.counters, self.width)
     }

@@ -159,6 +159,13 @@ impl Cuckoo {
     ///
     /// [`CuckooSpec`] has more ways to size one.
     ///
+    /// ```
+    /// let filter = crivo::filter::Cuckoo::new(1_000_000, 0.01)?;
+    /// assert_eq!(filter.fingerprint_bits(), 10);
+    /// assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e6), "10.53"); // bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0 or too large, the FPR is not between 0 and 1 or takes fingerprints
     /// of more than 32 bits (it is below 2e-9), or if there is no memory.
@@ -168,6 +175,17 @@ impl Cuckoo {
 
     /// [`new`](Self::new) with another hash function.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Cuckoo;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// // For keys that an adversary may choose.
+    /// let hasher = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// assert_eq!(Cuckoo::with_hasher(1_000, 0.01, hasher)?.hasher(), hasher);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
@@ -176,6 +194,15 @@ impl Cuckoo {
 
     /// A filter for `capacity` keys with fingerprints of that many bits, from 4 to 32:
     /// [`CuckooSpec::with_fingerprint_bits`].
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{Cuckoo, FilterSpec};
+    ///
+    /// let filter = Cuckoo::with_fingerprint_bits(100_000, 12, KeyHasher::default())?;
+    /// assert_eq!(format!("{:.4}", filter.spec().fpr_when_full()), "0.0019");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity or the number of bits is out of range, or if there is no memory.
@@ -188,34 +215,82 @@ impl Cuckoo {
     }
 
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{Cuckoo, CuckooSpec, FilterSpec};
+    ///
+    /// assert_eq!(Cuckoo::new(1_000, 0.01)?.spec(), CuckooSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> CuckooSpec {
         let (buckets, fingerprint_bits) = (self.table.bucket_count(), self.fingerprint_bits());
         CuckooSpec { buckets, fingerprint_bits, capacity: self.capacity }
     }
 
     /// The bits of a fingerprint.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Cuckoo::new(1_000, 0.01)?.fingerprint_bits(), 10);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fingerprint_bits(&self) -> u32 {
         self.table.fields().width()
     }
 
     /// How many slots there are. The filter is made for [`capacity`](Self::capacity)
     /// keys, which leaves some of them empty, but takes more as long as they find room.
+    ///
+    /// ```
+    /// let filter = crivo::filter::Cuckoo::new(100_000, 0.01)?;
+    /// assert!(filter.slot_count() > 100_000);
+    /// assert_eq!(filter.slot_count() % 4, 0); // buckets of four
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn slot_count(&self) -> u64 {
         self.table.bucket_count() * u64::from(BUCKET_SIZE)
     }
 
     /// The share of the slots that is taken.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Cuckoo::new(100_000, 0.01)?;
+    /// filter.try_extend(0..100_000u64)?;
+    /// assert_eq!(format!("{:.2}", filter.load_factor()), "0.95");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load_factor(&self) -> f64 {
         self.occupancy().share()
     }
 
     /// The share of the table that is used: the slots that are taken.
+    ///
+    /// ```
+    /// use crivo::filter::{Cells, Cuckoo};
+    ///
+    /// let mut filter = Cuckoo::new(1_000, 0.01)?;
+    /// filter.insert("ana")?;
+    /// let occupancy = filter.occupancy();
+    /// assert_eq!((occupancy.used, occupancy.total), (1, filter.slot_count()));
+    /// assert_eq!(occupancy.cells, Cells::Slots { bits: 10 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn occupancy(&self) -> Occupancy {
         let cells = Cells::Slots { bits: self.fingerprint_bits() };
         Occupancy::of(self.key_count, self.slot_count(), cells)
     }
 
     /// [`count`](Self::count) for a digest: from 0 to 8, the slots of a key.
+    ///
+    /// ```
+    /// use crivo::filter::{Count, Cuckoo};
+    ///
+    /// let mut filter = Cuckoo::new(1_000, 0.01)?;
+    /// filter.try_extend(["ana", "ana"])?;
+    /// let [ana, rui] = ["ana", "rui"].map(|key| filter.hasher().digest(key));
+    /// assert_eq!(filter.count_digest(ana), Count::AtMost(2));
+    /// assert_eq!(filter.count_digest(rui), Count::AtMost(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn count_digest(&self, key: Digest) -> Count {
         let place = self.table.place(key);

@@ -48,6 +48,14 @@ const WIDTHS: std::ops::RangeInclusive<u32> = 4..=32;
 impl CuckooSpec {
     /// A filter for `capacity` keys with fingerprints of that many bits, from 4 to 32.
     ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec};
+    ///
+    /// let spec = CuckooSpec::with_fingerprint_bits(1_000_000, 16)?;
+    /// assert_eq!(format!("{:.5}", spec.fpr_when_full()), "0.00012");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity or the number of bits is out of range.
     pub fn with_fingerprint_bits(
@@ -72,16 +80,39 @@ impl CuckooSpec {
     }
 
     /// The bits of a fingerprint.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec};
+    ///
+    /// assert_eq!(CuckooSpec::for_fpr(1_000_000, 0.001)?.fingerprint_bits(), 13);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn fingerprint_bits(&self) -> u32 {
         self.fingerprint_bits
     }
 
     /// How many slots there are, each for one fingerprint.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec};
+    ///
+    /// let spec = CuckooSpec::for_fpr(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.3}", 1e6 / spec.slot_count() as f64), "0.950"); // full slots
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn slot_count(&self) -> u64 {
         self.buckets * u64::from(BUCKET_SIZE)
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// use crivo::filter::{CuckooSpec, FilterSpec};
+    ///
+    /// let spec = CuckooSpec::for_fpr(1_000_000, 0.01)?;
+    /// assert_eq!(spec.word_count() * 64, spec.size_in_bits());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         // The dimensions of a specification are valid.
         CuckooTable::word_count(self.buckets, self.fingerprint_bits).unwrap_or(u64::MAX / 64)

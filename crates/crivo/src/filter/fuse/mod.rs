@@ -123,6 +123,13 @@ impl Fuse {
     ///
     /// [`FuseOptions`] has more to choose from.
     ///
+    /// ```
+    /// let filter = crivo::filter::Fuse::build(0..10_000u64, 0.01)?;
+    /// assert!((0..10_000u64).all(|key| filter.contains(&key)));
+    /// assert!((filter.expected_fpr() - 1.0 / 128.0).abs() < 1e-9);
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the FPR is not between 2^−32 and 1, there is no memory, or no seed was found
     /// ([`FuseError::Unsolved`]).
@@ -133,6 +140,17 @@ impl Fuse {
 
     /// The filter of the keys with these digests, which must come from `hasher`. Digests may be
     /// given more than once.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Fuse;
+    ///
+    /// let hasher = KeyHasher::xxh3(7);
+    /// let digests = ["ana", "eva"].map(|key| hasher.digest(key));
+    /// let filter = Fuse::from_digests(digests.to_vec(), 0.01, hasher)?;
+    /// assert!(filter.contains("ana") && filter.contains("eva"));
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -150,16 +168,38 @@ impl Fuse {
     }
 
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, Fuse, FuseSpec};
+    ///
+    /// let filter = Fuse::build(0..1_000u64, 0.01)?;
+    /// assert_eq!(filter.spec(), FuseSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
     pub fn spec(&self) -> FuseSpec {
         FuseSpec::of(self.key_count, self.cells.geometry())
     }
 
     /// How many cells a key has.
+    ///
+    /// ```
+    /// use crivo::filter::FuseOptions;
+    /// use crivo::theory::fuse::Arity;
+    ///
+    /// let options = FuseOptions { arity: Some(Arity::Four), ..FuseOptions::default() };
+    /// assert_eq!(options.build(["ana"])?.arity(), Arity::Four);
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
     pub fn arity(&self) -> Arity {
         self.cells.geometry().arity
     }
 
     /// w: the bits of a fingerprint.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Fuse::build(["ana"], 0.01)?.width(), 7); // 2^-7 = 0.78%
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
     pub fn width(&self) -> u32 {
         self.cells.geometry().width
     }

@@ -62,6 +62,14 @@ impl Default for FuseOptions {
 impl FuseOptions {
     /// The filter of these keys. Keys may be given more than once.
     ///
+    /// ```
+    /// use crivo::filter::FuseOptions;
+    ///
+    /// let filter = FuseOptions { width: 16, ..FuseOptions::default() }.build(["ana", "ana"])?;
+    /// assert_eq!((filter.key_count(), filter.width()), (1, 16));
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
+    ///
     /// # Errors
     /// If a parameter is out of range, there is no memory, or no seed was found
     /// ([`FuseError::Unsolved`]).
@@ -71,6 +79,15 @@ impl FuseOptions {
 
     /// The filter of the keys with these digests, which must come from [`Self::hasher`]. Digests
     /// may be given more than once.
+    ///
+    /// ```
+    /// use crivo::filter::FuseOptions;
+    ///
+    /// let options = FuseOptions::default();
+    /// let digests = ["ana", "eva"].map(|key| options.hasher.digest(key));
+    /// assert!(options.build_digests(digests.to_vec())?.contains("eva"));
+    /// # Ok::<(), crivo::filter::FuseError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -160,6 +177,14 @@ fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {
 }
 
 /// Why a [`Fuse`] filter could not be built.
+///
+/// ```
+/// use crivo::filter::{FuseError, FuseOptions};
+///
+/// let error = FuseOptions { width: 0, ..FuseOptions::default() }.build(["ana"]).unwrap_err();
+/// assert!(matches!(error, FuseError::Build(_)));
+/// assert_eq!(error.to_string(), "width is 0, but it must be from 1 to 32");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FuseError {

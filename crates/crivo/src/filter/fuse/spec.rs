@@ -36,6 +36,14 @@ impl FuseSpec {
     /// The filter of `capacity` keys with fingerprints of `width` bits, and the usual number of cells
     /// for that many keys.
     ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, FuseSpec};
+    ///
+    /// let spec = FuseSpec::with_width(1_000_000, 8)?;
+    /// assert!((spec.fpr_when_full() - 1.0 / 256.0).abs() < 1e-9);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0 or above 2^56, or the width is not from 1 to 32.
     pub fn with_width(capacity: u64, width: u32) -> Result<Self, ParameterError> {
@@ -44,6 +52,17 @@ impl FuseSpec {
     }
 
     /// The same with three cells for a key, or with four.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, FuseSpec};
+    /// use crivo::theory::fuse::Arity;
+    ///
+    /// let spec = FuseSpec::with_width(1_000_000, 8)?;
+    /// let bits_per_key = |arity| spec.with_arity(arity).map(|spec| spec.bits_per_key());
+    /// assert_eq!(format!("{:.2}", bits_per_key(Arity::Three)?), "9.04");
+    /// assert_eq!(format!("{:.2}", bits_per_key(Arity::Four)?), "8.62");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If there are more keys than cells can be made for.
@@ -63,21 +82,55 @@ impl FuseSpec {
     }
 
     /// w: the bits of a fingerprint.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, FuseSpec};
+    ///
+    /// assert_eq!(FuseSpec::for_fpr(1_000, 0.001)?.width(), 10);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn width(&self) -> u32 {
         self.width
     }
 
     /// How many cells a key has.
+    ///
+    /// ```
+    /// use crivo::filter::FuseSpec;
+    /// use crivo::theory::fuse::Arity;
+    ///
+    /// let spec = FuseSpec::with_width(1_000, 8)?.with_arity(Arity::Four)?;
+    /// assert_eq!(spec.arity(), Arity::Four);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn arity(&self) -> Arity {
         self.arity
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, FuseSpec};
+    ///
+    /// let spec = FuseSpec::with_width(1_000_000, 8)?;
+    /// assert_eq!(spec.word_count() * 64, spec.size_in_bits());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         self.word_count
     }
 
     /// What it takes to build it, on as many threads as the machine has.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{FilterSpec, FuseOptions, FuseSpec};
+    ///
+    /// let spec = FuseSpec::for_fpr(2, 0.01)?;
+    /// let on_one_thread = FuseOptions { threads: Some(1), ..spec.options(KeyHasher::default()) };
+    /// assert!(on_one_thread.build(["ana", "eva"])?.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn options(&self, hasher: KeyHasher) -> FuseOptions {
         FuseOptions { width: self.width, arity: Some(self.arity), threads: None, hasher }
     }

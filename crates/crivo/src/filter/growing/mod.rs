@@ -126,6 +126,15 @@ pub type Growing = GrowingChain<Bloom>;
 pub type GrowingBlocked = GrowingChain<Blocked>;
 
 /// A growing chain of filters: [`Growing`] or [`GrowingBlocked`].
+///
+/// ```
+/// use crivo::filter::{Blocked, GrowingChain};
+///
+/// let mut chain = GrowingChain::<Blocked>::new(1_024, 0.01)?;
+/// chain.extend(0..5_000u64);
+/// assert_eq!(chain.stage_count(), 3);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct GrowingChain<F> {
     /// The oldest first; each has twice the capacity of the one before. Never empty.
@@ -141,6 +150,15 @@ impl<F: Stage> GrowingChain<F> {
     ///
     /// [`GrowingSpec`] has more ways to size one.
     ///
+    /// ```
+    /// use crivo::filter::Growing;
+    ///
+    /// let mut seen = Growing::new(1_024, 0.01)?;
+    /// seen.extend(0..100_000u64);
+    /// assert!(seen.expected_fpr() <= 0.01);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(first_capacity: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -148,6 +166,15 @@ impl<F: Stage> GrowingChain<F> {
     }
 
     /// [`new`](Self::new) with another hash function.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Growing;
+    ///
+    /// let seen = Growing::with_hasher(1_024, 0.01, KeyHasher::xxh3(7))?;
+    /// assert_eq!(seen.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
@@ -162,21 +189,49 @@ impl<F: Stage> GrowingChain<F> {
 
 impl<F: Stage> GrowingChain<F> {
     /// How many filters there are in the chain.
+    ///
+    /// ```
+    /// let mut seen = crivo::filter::Growing::new(1_024, 0.01)?;
+    /// assert_eq!(seen.stage_count(), 1);
+    /// seen.extend(0..5_000u64);
+    /// assert_eq!(seen.stage_count(), 3); // for 1,024 + 2,048 + 4,096 keys
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn stage_count(&self) -> usize {
         self.stages.len()
     }
 
     /// The stages, the oldest first.
+    ///
+    /// ```
+    /// let mut seen = crivo::filter::Growing::new(1_024, 0.01)?;
+    /// seen.extend(0..5_000u64);
+    /// let capacities: Vec<u64> = seen.stages().iter().map(|stage| stage.capacity()).collect();
+    /// assert_eq!(capacities, [1_024, 2_048, 4_096]);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn stages(&self) -> &[F] {
         &self.stages
     }
 
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, Growing, GrowingSpec};
+    ///
+    /// assert_eq!(Growing::new(2_000, 0.01)?.spec(), GrowingSpec::for_fpr(2_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> GrowingSpec<F::Spec> {
         GrowingSpec::new(stage::Stage::spec(&self.stages[0]), self.fpr)
     }
 
     /// The FPR that it was made for, and keeps.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Growing::new(1_024, 0.01)?.fpr(), 0.01);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fpr(&self) -> f64 {
         self.fpr
     }
@@ -201,6 +256,14 @@ impl<F: Stage> GrowingChain<F> {
     }
 
     /// The false-positive rate that the bits of all stages give. It reads all tables.
+    ///
+    /// ```
+    /// let mut seen = crivo::filter::Growing::new(1_024, 0.01)?;
+    /// assert_eq!(seen.fill_fpr(), 0.0);
+    /// seen.extend(0..5_000u64);
+    /// assert!((0.001..0.01).contains(&seen.fill_fpr()));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fill_fpr(&self) -> f64 {
         any_of(self.stages.iter().map(stage::Sealed::fill_fpr))
     }

@@ -32,6 +32,14 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> GrowingSpec<S> {
     }
 
     /// The specification of the first stage.
+    ///
+    /// ```
+    /// use crivo::filter::{BloomSpec, FilterSpec, GrowingSpec};
+    ///
+    /// let spec = GrowingSpec::<BloomSpec>::for_fpr(10_000, 0.01)?;
+    /// assert_eq!(spec.first_stage().capacity(), 10_000);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn first_stage(&self) -> S {
         self.first
     }

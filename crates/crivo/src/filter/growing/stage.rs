@@ -8,6 +8,19 @@ use crate::persist::Persist;
 /// or [`Blocked`].
 ///
 /// Nothing else implements it: a file must say what its chain is made of.
+///
+/// ```
+/// use crivo::filter::growing::Stage;
+/// use crivo::filter::{Blocked, Bloom, GrowingChain, Kind};
+///
+/// fn kind_of<F: Stage>(_: &GrowingChain<F>) -> Kind {
+///     F::CHAIN
+/// }
+///
+/// assert_eq!(kind_of(&GrowingChain::<Bloom>::new(1_024, 0.01)?), Kind::Growing);
+/// assert_eq!(kind_of(&GrowingChain::<Blocked>::new(1_024, 0.01)?), Kind::GrowingBlocked);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[expect(private_bounds, reason = "what is private here keeps others from implementing it")]
 pub trait Stage: DynamicFilter + Sealed + Persist<Layout = Self::Spec> {
     /// The specification of a stage. Its file says the same of it.

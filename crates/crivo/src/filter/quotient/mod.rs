@@ -123,6 +123,13 @@ impl Quotient {
     ///
     /// [`QuotientSpec`] has more ways to size one.
     ///
+    /// ```
+    /// let filter = crivo::filter::Quotient::new(1_000_000, 0.01)?;
+    /// assert_eq!(filter.remainder_bits(), 7);
+    /// assert_eq!(format!("{:.1}", filter.size_in_bits() as f64 / 1e6), "9.7"); // bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1 or too small for the 64 bits of a digest,
     /// or there is no memory.
@@ -131,6 +138,17 @@ impl Quotient {
     }
 
     /// [`new`](Self::new) with another hash function.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::Quotient;
+    /// use crivo::hash::SecretKey;
+    ///
+    /// // For keys that an adversary may choose.
+    /// let hasher = KeyHasher::sip24(SecretKey::new([7; 16]));
+    /// assert_eq!(Quotient::with_hasher(1_000, 0.01, hasher)?.hasher(), hasher);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -142,6 +160,15 @@ impl Quotient {
     /// [`QuotientSpec::with_remainder_bits`].
     ///
     /// Bits beyond what the FPR needs are bits for [`expand`](Self::expand) to use.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::{FilterSpec, Quotient};
+    ///
+    /// let filter = Quotient::with_remainder_bits(1_000, 8, KeyHasher::default())?;
+    /// assert!(filter.spec().fpr_when_full() < 1.0 / 256.0);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, there are not from 1 to 62 remainder bits, the slots times 2^bits are
@@ -155,32 +182,76 @@ impl Quotient {
     }
 
     /// The specification of its present size.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, Quotient, QuotientSpec};
+    ///
+    /// assert_eq!(Quotient::new(1_000, 0.01)?.spec(), QuotientSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> QuotientSpec {
         QuotientSpec { geometry: self.table.geometry }
     }
 
     /// How many quotients there are.
+    ///
+    /// ```
+    /// let filter = crivo::filter::Quotient::new(1_000, 0.01)?;
+    /// assert!(filter.slot_count() >= filter.capacity());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn slot_count(&self) -> u64 {
         self.table.geometry.slots()
     }
 
     /// The share of the slots that is taken.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::Quotient::new(100_000, 0.01)?;
+    /// filter.try_extend(0..100_000u64)?;
+    /// assert_eq!(format!("{:.2}", filter.load_factor()), "0.95");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load_factor(&self) -> f64 {
         self.occupancy().share()
     }
 
     /// The share of the table that is used: the slots that are taken.
+    ///
+    /// ```
+    /// use crivo::filter::{Cells, Quotient};
+    ///
+    /// let mut filter = Quotient::new(1_000, 0.01)?;
+    /// filter.insert("ana")?;
+    /// assert_eq!(filter.occupancy().used, 1);
+    /// assert_eq!(filter.occupancy().cells, Cells::Slots { bits: 7 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn occupancy(&self) -> Occupancy {
         let cells = Cells::Slots { bits: self.remainder_bits() };
         Occupancy::of(self.key_count, self.slot_count(), cells)
     }
 
     /// How many bits of a key are stored, besides its place.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::Quotient::new(1_000, 0.001)?.remainder_bits(), 10);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn remainder_bits(&self) -> u32 {
         self.table.geometry.remainder_bits()
     }
 
     /// [`count`](Self::count) for a digest.
+    ///
+    /// ```
+    /// use crivo::filter::{Count, Quotient};
+    ///
+    /// let mut filter = Quotient::new(1_000, 0.01)?;
+    /// filter.try_extend(["ana"; 20])?;
+    /// assert_eq!(filter.count_digest(filter.hasher().digest("ana")), Count::AtMost(20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn count_digest(&self, key: Digest) -> Count {
         Count::AtMost(self.table.processor.run(CountCopies(&self.table, self.fingerprint(key))))
     }

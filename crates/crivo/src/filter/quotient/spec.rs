@@ -32,6 +32,14 @@ impl QuotientSpec {
     ///
     /// The FPR is 0.95 · 2^−bits when it is full.
     ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, QuotientSpec};
+    ///
+    /// let spec = QuotientSpec::with_remainder_bits(1_000_000, 8)?;
+    /// assert_eq!(format!("{:.5}", spec.fpr_when_full()), "0.00370");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, there are not from 1 to 62 remainder bits, or the slots times 2^bits are
     /// more than 2^63.
@@ -48,16 +56,39 @@ impl QuotientSpec {
     }
 
     /// How many quotients there are.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, QuotientSpec};
+    ///
+    /// let spec = QuotientSpec::for_fpr(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.2}", 1e6 / spec.slot_count() as f64), "0.95"); // full slots
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn slot_count(&self) -> u64 {
         self.geometry.slots()
     }
 
     /// How many bits of a key are stored, besides its place.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, QuotientSpec};
+    ///
+    /// assert_eq!(QuotientSpec::for_fpr(1_000_000, 0.001)?.remainder_bits(), 10);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn remainder_bits(&self) -> u32 {
         self.geometry.remainder_bits()
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, QuotientSpec};
+    ///
+    /// let spec = QuotientSpec::for_fpr(1_000_000, 0.01)?;
+    /// assert_eq!(spec.word_count() * 64, spec.size_in_bits());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         self.geometry.words() as u64
     }

@@ -105,6 +105,12 @@ impl SplitBlock {
     /// It is the smallest such filter, in whole blocks of 256 bits. [`SplitBlockSpec`] has more ways
     /// to size one.
     ///
+    /// ```
+    /// let filter = crivo::filter::SplitBlock::new(1_000_000, 0.01)?;
+    /// assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e6), "10.53"); // bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1 or takes more than 2^32 blocks, or there
     /// is no memory.
@@ -115,6 +121,16 @@ impl SplitBlock {
     /// [`new`](Self::new) with another hash function: for keys that an adversary may choose, take
     /// one with a secret key.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::SplitBlock;
+    ///
+    /// // The hash function of Parquet files.
+    /// let filter = SplitBlock::with_hasher(1_000, 0.01, KeyHasher::xxh64(0))?;
+    /// assert_eq!(filter.hasher(), KeyHasher::xxh64(0));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1 or takes more than 2^32 blocks, or there
     /// is no memory.
@@ -123,6 +139,15 @@ impl SplitBlock {
     }
 
     /// A filter of that many blocks of 256 bits: [`SplitBlockSpec::with_size`].
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::SplitBlock;
+    ///
+    /// let filter = SplitBlock::with_size(100, KeyHasher::default())?;
+    /// assert_eq!((filter.size_in_bits(), filter.capacity()), (25_600, 2_218));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no block, there are more than 2^32, or there is no memory.
@@ -166,31 +191,73 @@ impl SplitBlock {
 
     /// The table: four words to a block, and in each of them two words of 32 bits, the first one in
     /// the low bits.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::SplitBlock;
+    ///
+    /// let mut filter = SplitBlock::with_size(1, KeyHasher::default())?;
+    /// filter.insert("ana");
+    /// let halves = filter.words().iter().flat_map(|word| [*word as u32, (word >> 32) as u32]);
+    /// assert!(halves.map(u32::count_ones).eq([1; 8])); // a bit in each of eight words
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
     /// The specification that it was built by.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, SplitBlock, SplitBlockSpec};
+    ///
+    /// assert_eq!(SplitBlock::new(1_000, 0.01)?.spec(), SplitBlockSpec::for_fpr(1_000, 0.01)?);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn spec(&self) -> SplitBlockSpec {
         SplitBlockSpec { blocks: self.blocks(), capacity: self.capacity }
     }
 
     /// The number of blocks of 256 bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::SplitBlock::new(1_000, 0.01)?.blocks(), 42);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn blocks(&self) -> u64 {
         self.table().len() as u64
     }
 
     /// The number of bits looked at for a key: 8.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::SplitBlock::new(1_000, 0.01)?.probes(), 8);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn probes(&self) -> u32 {
         block::PROBES
     }
 
     /// How many bits are set.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::SplitBlock::new(1_000, 0.01)?;
+    /// filter.insert("ana");
+    /// assert_eq!(filter.count_set_bits(), 8);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn count_set_bits(&self) -> u64 {
         self.table().iter().map(|block| u64::from(block::set_bits(block))).sum()
     }
 
     /// The share of the table that is used: the set bits. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::SplitBlock::new(100_000, 0.01)?;
+    /// filter.extend(0..100_000u64);
+    /// assert_eq!(format!("{:.2}", filter.occupancy().share()), "0.53");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn occupancy(&self) -> Occupancy {
         Occupancy::of(
             self.count_set_bits(),
@@ -201,6 +268,13 @@ impl SplitBlock {
 
     /// The false-positive rate that the bits themselves give: the mean over the blocks of the product
     /// of the shares of bits that are set in its words. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo::filter::SplitBlock::new(100_000, 0.01)?;
+    /// filter.extend(0..100_000u64);
+    /// assert_eq!(format!("{:.3}", filter.fill_fpr()), "0.010");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn fill_fpr(&self) -> f64 {
         self.table().iter().map(block::fill_fpr).sum::<f64>() / self.blocks() as f64
     }

@@ -34,6 +34,14 @@ impl SplitBlockSpec {
     ///
     /// Its capacity is the number of keys that set half of the bits, as in a classic filter.
     ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, SplitBlockSpec};
+    ///
+    /// let spec = SplitBlockSpec::with_size(100)?;
+    /// assert_eq!((spec.size_in_bits(), spec.capacity()), (25_600, 2_218));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no block, or there are more than 2^32.
     pub fn with_size(blocks: u64) -> Result<Self, ParameterError> {
@@ -50,11 +58,23 @@ impl SplitBlockSpec {
     }
 
     /// The number of blocks of 256 bits.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, SplitBlockSpec};
+    ///
+    /// assert_eq!(SplitBlockSpec::for_fpr(1_000, 0.01)?.blocks(), 42);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
     /// The words of the table, of 64 bits each.
+    ///
+    /// ```
+    /// assert_eq!(crivo::filter::SplitBlockSpec::with_size(100)?.word_count(), 400);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn word_count(&self) -> u64 {
         self.blocks * BLOCK_WORDS as u64
     }
