@@ -1,0 +1,95 @@
+//! What guard to build.
+
+use crivo::filter::{AnyFilter, Kind, Spec, SpecError};
+use crivo::hash::SecretKey;
+use crivo::{Digest, KeyHasher};
+
+use super::tables::Tables;
+
+/// Which filter a guard is, and how it hashes.
+///
+/// | kind | a new key | a deleted key |
+/// |---|---|---|
+/// | cuckoo, quotient, counting | is inserted | is removed |
+/// | fuse | goes into a second filter until the next rebuild | stays until the next rebuild |
+/// | any other | is inserted | stays until the next rebuild |
+///
+/// Choose cuckoo for data that change, fuse, the smallest, for data that hardly ever do, and blocked,
+/// the fastest, where keys are only added. For a store that does not tell whether a key was there
+/// ([`Existed::Unknown`](crate::Existed::Unknown)) choose a kind that removes nothing: others would
+/// take a copy for every write of the same key.
+///
+/// Where strangers choose the questions, use a [secret key](Self::secret_key): whoever knows the seed
+/// can find keys that the guard lets through, and send every question to the store.
+///
+/// ```
+/// use crivo::filter::Kind;
+/// use crivo::hash::SecretKey;
+/// use crivo_store::GuardOptions;
+///
+/// let options = GuardOptions::new(Kind::Cuckoo, 0.001)?.secret_key(SecretKey::new([7; 16]));
+/// assert_eq!(options.kind(), Kind::Cuckoo);
+/// assert!(GuardOptions::new(Kind::Cuckoo, 1.5).is_err());
+/// # Ok::<(), crivo::filter::SpecError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct GuardOptions {
+    pub(super) kind: Kind,
+    pub(super) fpr: f64,
+    pub(crate) hasher: KeyHasher,
+    /// The key of `hasher`, which is needed to load a guard from its file.
+    pub(super) secret_key: Option<SecretKey>,
+    pub(super) late_writes: bool,
+}
+
+impl GuardOptions {
+    /// A filter of this kind with at most this false-positive rate, by XXH3 with seed 0.
+    ///
+    /// Between two rebuilds the FPR may reach 1.5 times this one, and keys that were deleted but not
+    /// removed add to it.
+    ///
+    /// # Errors
+    /// If the FPR is not strictly between 0 and 1, or is too small for the kind.
+    pub fn new(kind: Kind, fpr: f64) -> Result<Self, SpecError> {
+        let hasher = KeyHasher::default();
+        let options = Self { kind, fpr, hasher, secret_key: None, late_writes: true };
+        // The filters themselves decide what they support.
+        Tables::build(&options, Vec::<Digest>::new())?;
+        Ok(options)
+    }
+
+    /// Hashes with this public seed and family. With a secret key use
+    /// [`secret_key`](Self::secret_key): a hasher does not give its key away, so that a guard's file
+    /// could not be read again, and the guard would be rebuilt at every start.
+    pub fn hasher(self, hasher: KeyHasher) -> Self {
+        Self { hasher, secret_key: None, ..self }
+    }
+
+    /// Hashes with SipHash-2-4 under this secret key.
+    pub fn secret_key(self, key: SecretKey) -> Self {
+        Self { hasher: KeyHasher::sip24(key), secret_key: Some(key), ..self }
+    }
+
+    /// Whether a write that was given up may still reach the store later, as over a network: the
+    /// default. Then its key stays in the guard for good. A [`Guarded`](crate::Guarded) takes this
+    /// from its store.
+    pub fn late_writes(self, late_writes: bool) -> Self {
+        Self { late_writes, ..self }
+    }
+
+    /// A filter of these keys that will not change.
+    pub(crate) fn build_filter(&self, digests: Vec<Digest>) -> Result<AnyFilter, SpecError> {
+        let capacity = (digests.len() as u64).max(1);
+        Spec::for_fpr(self.kind, capacity, self.fpr)?.build_from(digests, self.hasher)
+    }
+
+    /// The kind of filter.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The false-positive rate.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+}
