@@ -8,8 +8,8 @@ use crivo_lab::section::{Figure, Finding};
 use crivo_lab::{Dataset, Options, Scale, Study, experiments};
 use serde_json::Value;
 
-/// The experiments of the source documents.
-const NAMES: [&str; 9] = [
+/// The experiments of the source documents, and that of wallets, which one of them names.
+const NAMES: [&str; 10] = [
     "hyphenation",
     "hash-quality",
     "best-k",
@@ -19,6 +19,7 @@ const NAMES: [&str; 9] = [
     "compaction",
     "filters",
     "dictionaries",
+    "wallet",
 ];
 
 /// A study in a directory, whose data can be altered and restored.
@@ -138,6 +139,10 @@ fn every_verdict_follows_from_the_data() {
     differs("dictionaries-thresholds", "dictionaries", "thresholds", &|row| {
         multiply(row, &["entries"], 0.5);
     });
+    differs("wallet-bytes", "wallet", "runs", &|row| row["missed"] = 1.into());
+    differs("wallet-bytes", "wallet", "runs", &|row| multiply(row, &["filter_bytes"], 1.1));
+    differs("wallet-in-vain", "wallet", "runs", &|row| multiply(row, &["in_vain"], 2.0));
+    differs("wallet-privacy", "wallet", "runs", &|row| multiply(row, &["others_suspected"], 3.0));
     differs("hyphenation-fpr", "hyphenation", "guards", &|row| {
         row["false_positives"] = (row["lookups"].as_u64().unwrap() / 2).into();
     });

@@ -14,6 +14,7 @@ mod hash_quality;
 mod hyphenation;
 mod routing;
 mod similarity;
+mod wallet;
 
 use std::fmt::Debug;
 
@@ -55,6 +56,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &routing::Routing,
     &admission::Admission,
     &similarity::Similarity,
+    &wallet::Wallet,
 ];
 
 /// The names of all experiments.

@@ -10,6 +10,10 @@ pub(super) const GLOSSARY: &[(&str, &str)] = &[
         "Baseline",
         "The contender that others are compared with. A ratio of 2 means: twice the baseline’s time, measured in the same round.",
     ),
+    (
+        "BIP 37; BIP 158",
+        "Two of Bitcoin’s protocols for wallets without the whole chain. By the first, a wallet sends a Bloom filter of its addresses to a node; by the second, it fetches a filter of every block.",
+    ),
     ("Bits per key", "The memory of a filter divided by the number of its keys."),
     (
         "Bloom filter",

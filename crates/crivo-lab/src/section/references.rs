@@ -46,6 +46,10 @@ pub enum Source {
     Eppstein2011,
     /// Formulas for caches.
     Garetto2016,
+    /// What filters of wallets tell.
+    Gervais2014,
+    /// BIP 37.
+    HearnCorallo2012,
     /// Geographic routing by filters.
     Hsiao2001,
     /// Bands and the S-curve.
@@ -56,6 +60,8 @@ pub enum Source {
     MackertLohman1986,
     /// One-hit wonders.
     MaggsSitaraman2015,
+    /// BIP 158.
+    OsuntokunAkselrod2017,
     /// Filters that lead requests.
     RheaKubiatowicz2002,
     /// One permutation with densification.
@@ -82,7 +88,9 @@ impl Source {
         Self::Fan2014,
         Self::FountoulakisPanagiotou2012,
         Self::Garetto2016,
+        Self::Gervais2014,
         Self::GrafLemire2022,
+        Self::HearnCorallo2012,
         Self::Holm1979,
         Self::Hsiao2001,
         Self::Knuth1998,
@@ -91,6 +99,7 @@ impl Source {
         Self::LiKonig2010,
         Self::MackertLohman1986,
         Self::MaggsSitaraman2015,
+        Self::OsuntokunAkselrod2017,
         Self::PaghRodler2004,
         Self::Putze2009,
         Self::RheaKubiatowicz2002,
@@ -235,6 +244,25 @@ impl Source {
                  analysis of caching systems. ACM Transactions on Modeling and Performance \
                  Evaluation of Computing Systems 1(3), 2016. The formulas for LRU, plain and \
                  behind a filter.",
+            ),
+            Self::Gervais2014 => (
+                "gervais-2014",
+                "Gervais et al. 2014",
+                "A. Gervais, G. O. Karame, D. Gruber, S. Capkun, On the privacy provisions of Bloom \
+                 filters in lightweight Bitcoin clients. ACSAC 2014. Hash and key together give a \
+                 wallet away.",
+            ),
+            Self::HearnCorallo2012 => (
+                "hearn-corallo-2012",
+                "Hearn and Corallo 2012",
+                "M. Hearn, M. Corallo, BIP 37: Connection Bloom filtering. Bitcoin Improvement \
+                 Proposals, 2012. Filters that wallets send to nodes.",
+            ),
+            Self::OsuntokunAkselrod2017 => (
+                "osuntokun-akselrod-2017",
+                "Osuntokun and Akselrod 2017",
+                "O. Osuntokun, A. Akselrod, BIP 158: Compact block filters for light clients. Bitcoin \
+                 Improvement Proposals, 2017. Golomb-coded sets that nodes give to wallets.",
             ),
             Self::Hsiao2001 => (
                 "hsiao-2001",
