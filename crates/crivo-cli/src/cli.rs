@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, Subcommand};
 
+#[cfg(feature = "parquet")]
+use crate::commands::add_filters;
 #[cfg(feature = "study")]
 use crate::commands::study;
 use crate::commands::{
@@ -57,6 +59,8 @@ enum Command {
     Remove(remove::RemoveArgs),
     Merge(merge::MergeArgs),
     Inspect(inspect::InspectArgs),
+    #[cfg(feature = "parquet")]
+    AddFilters(add_filters::AddFiltersArgs),
     Size(size::SizeArgs),
     Similar(similar::SimilarArgs),
     Dedup(dedup::DedupArgs),
@@ -83,6 +87,8 @@ impl Command {
             Self::Remove(args) => args.run(),
             Self::Merge(args) => args.run(),
             Self::Inspect(args) => args.run(),
+            #[cfg(feature = "parquet")]
+            Self::AddFilters(args) => args.run(),
             Self::Size(args) => args.run(),
             Self::Similar(args) => args.run(),
             Self::Dedup(args) => args.run(),

@@ -21,7 +21,7 @@ use crate::output;
 use crate::table::bar;
 use crate::update;
 
-const SYSTEMS: &str = "Filters of other systems";
+pub(crate) const SYSTEMS: &str = "Filters of other systems";
 
 /// How crivo's own files begin.
 const OWN_MAGIC: &[u8] = b"\x89crivo\r\n";

@@ -18,6 +18,8 @@ mod input;
 mod link;
 mod mapped;
 mod output;
+#[cfg(feature = "formats")]
+mod parquet;
 mod secret;
 mod signals;
 mod spill;

@@ -38,8 +38,7 @@ pub(crate) fn update(
 
 /// Writes a filter to a new file, or replaces an old one under its lock.
 pub(crate) fn replace(path: &Path, filter: &AnyFilter) -> Result<(), Error> {
-    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-    let _lock = is_file.then(|| lock(path)).transpose()?;
+    let _lock = lock_if_present(path)?;
     Ok(filter.save(path)?)
 }
 
@@ -48,8 +47,7 @@ pub(crate) fn replace(path: &Path, filter: &AnyFilter) -> Result<(), Error> {
 pub(crate) fn replace_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     use std::io::Write;
 
-    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-    let _lock = is_file.then(|| lock(path)).transpose()?;
+    let _lock = lock_if_present(path)?;
     let written = crivo_core::file::replace(path, |file| file.write_all(bytes));
     written.map_err(Error::writing(path))
 }
@@ -75,6 +73,12 @@ pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error>
         true => cannot("it is also the input, which would be lost; name another file"),
         false => Ok(()),
     }
+}
+
+/// Locks the file with this name, if there is one.
+pub(crate) fn lock_if_present(path: &Path) -> Result<Option<File>, Error> {
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    is_file.then(|| lock(path)).transpose()
 }
 
 /// Locks the file with this name; waits while another process holds the lock.

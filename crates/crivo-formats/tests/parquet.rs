@@ -117,8 +117,11 @@ fn row_groups_are_told_as_the_second_reader_tells_them() {
                 })
                 .collect();
             let (mut values, mut no) = (0, 0);
+            let in_memory = file.column_filters(column).unwrap();
+            assert_eq!(in_memory.filters().len(), filters.len());
             with_values(&path, column, |row_group, key| {
                 let answers = file.may_contain(column, &key).unwrap();
+                assert_eq!(in_memory.may_contain(&key).unwrap(), answers, "{column} {key:?}");
                 assert_ne!(answers[row_group], Membership::No, "{column} {key:?}");
                 for (answer, filter) in answers.iter().zip(&filters) {
                     let expected = match filter {
@@ -231,7 +234,7 @@ fn filters_are_added_where_there_are_none() {
         let columns = file.columns().len() - bools;
         assert_eq!(file.filters().len(), file.row_group_count() * columns, "{name}");
 
-        for location in added {
+        for location in &added {
             let filter = file.filter(location.row_group, location.column).unwrap().unwrap();
             assert!(filter.blocks().is_power_of_two());
             assert!(filter.expected_fpr() < 0.02, "{name} {location:?}");
@@ -249,8 +252,15 @@ fn filters_are_added_where_there_are_none() {
             }
         }
         // A second time there is nothing to do.
-        assert!(AddFilters::new(0.01).unwrap().replace(&path).unwrap().is_empty());
+        let add = AddFilters::new(0.01).unwrap();
+        assert!(add.replace(&path).unwrap().is_empty());
         assert!(fs::read(&path).unwrap() == after);
+        // Into another file: the same, also where there is nothing to add.
+        let other = directory.path().join("other");
+        for (input, count) in [(fixture(name), added.len()), (path.clone(), 0)] {
+            assert_eq!(add.write(&input, &other).unwrap().len(), count, "{name}");
+            assert!(fs::read(&other).unwrap() == after, "{name}");
+        }
     }
 }
 

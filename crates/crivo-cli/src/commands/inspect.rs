@@ -16,6 +16,8 @@ use crate::error::Error;
 use crate::foreign::{ForeignArgs, ForeignReport};
 use crate::human;
 use crate::output;
+#[cfg(feature = "formats")]
+use crate::parquet::{ParquetReport, is_parquet};
 use crate::secret::KeyFileArgs;
 use crate::status::Status;
 use crate::table::bar;
@@ -46,10 +48,16 @@ const EXAMPLES: &str = "\
 Examples:
   crivo inspect seen.crivo
   crivo inspect --json seen.crivo | jq .expected_fpr
+  crivo inspect visits.parquet                        the filters of a Parquet file
 ";
 
 impl InspectArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
+        #[cfg(feature = "formats")]
+        if is_parquet(&self.file) {
+            ParquetReport::of(&self.file)?.print(self.json)?;
+            return Ok(Status::Success);
+        }
         #[cfg(feature = "formats")]
         if let Some(filter) = self.foreign.open(&self.file)? {
             ForeignReport::of(&self.file, &*filter).print(self.json)?;

@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+#[cfg(feature = "parquet")]
+pub(crate) mod add_filters;
 pub(crate) mod build;
 mod change;
 pub(crate) mod common;

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use crivo::Digest;
 use crivo::filter::AnyFilter;
 #[cfg(feature = "formats")]
-use crivo_formats::{ForeignFilter, KeyType};
+use crivo_formats::{ForeignFilter, KeyType, TypedKey};
 use serde::Serialize;
 
 use super::records::Printer;
@@ -17,6 +17,8 @@ use crate::foreign::{ForeignArgs, KeyTypeArgs};
 use crate::input::{Chunk, InputArgs, Pieces, RecordedArgs, in_parallel};
 use crate::mapped;
 use crate::output;
+#[cfg(feature = "formats")]
+use crate::parquet::{AskedColumn, ParquetArgs};
 use crate::secret::KeyFileArgs;
 use crate::status::Status;
 
@@ -69,6 +71,10 @@ pub(crate) struct QueryArgs {
     #[cfg(feature = "formats")]
     #[command(flatten)]
     key_type: KeyTypeArgs,
+
+    #[cfg(feature = "formats")]
+    #[command(flatten)]
+    parquet: ParquetArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -78,6 +84,7 @@ Examples:
   crivo query -c seen.crivo < urls.txt         how many may be
   crivo query --csv --column email leaked.crivo users.csv
   crivo query --as-given users.crivo emails.txt   the filter is of a column, the input is lines
+  crivo query --parquet-column id --row-groups a.parquet ids.txt
   crivo query -q seen.crivo - <<< \"$url\" && echo \"seen before, probably\"
 ";
 
@@ -98,6 +105,9 @@ struct QueryAnswers {
     /// The number of records to be printed.
     count: u64,
     kept: Pieces,
+    /// With --row-groups: the records to be printed, each behind its row groups.
+    #[cfg(feature = "formats")]
+    labelled: Vec<u8>,
     /// Why a record is no key of the filter.
     error: Option<Error>,
 }
@@ -110,6 +120,11 @@ enum Asked {
         filter: Box<dyn ForeignFilter>,
         key_type: KeyType,
     },
+    #[cfg(feature = "formats")]
+    Parquet {
+        column: AskedColumn,
+        row_groups: bool,
+    },
 }
 
 impl QueryAnswers {
@@ -118,7 +133,27 @@ impl QueryAnswers {
             Asked::Own(filter) => self.ask(chunk, filter, prints),
             #[cfg(feature = "formats")]
             Asked::Foreign { filter, key_type } => {
-                self.ask_foreign(chunk, &**filter, *key_type, prints);
+                self.ask_typed(chunk, *key_type, prints, |_, key| {
+                    filter.contains_key(key).map_err(Error::new)
+                });
+            }
+            #[cfg(feature = "formats")]
+            Asked::Parquet { column, row_groups } => {
+                let mut labelled = std::mem::take(&mut self.labelled);
+                labelled.clear();
+                self.ask_typed(chunk, column.key_type, prints, |record, key| {
+                    if !row_groups {
+                        return column.may_contain(key);
+                    }
+                    let groups = column.row_groups(key)?;
+                    if !groups.is_empty() {
+                        labelled.extend(groups.as_bytes());
+                        labelled.push(b'\t');
+                        labelled.extend(&chunk.bytes()[record]);
+                    }
+                    Ok(!groups.is_empty())
+                });
+                self.labelled = labelled;
             }
         }
         let Self { records, hits, count, kept, .. } = self;
@@ -149,20 +184,21 @@ impl QueryAnswers {
         filter.contains_batch(digests, hits);
     }
 
+    /// Asks about the keys of a type that `contains` knows.
     #[cfg(feature = "formats")]
-    fn ask_foreign(
+    fn ask_typed(
         &mut self,
         chunk: &Chunk,
-        filter: &dyn ForeignFilter,
         key_type: KeyType,
         prints: bool,
+        mut contains: impl FnMut(Range<usize>, &TypedKey<'_>) -> Result<bool, Error>,
     ) {
         let Self { records, hits, error, .. } = self;
         records.clear();
         hits.clear();
         chunk.each(|record, key| {
             let hit = key_type.parse_key(key).map_err(Error::new);
-            let hit = hit.and_then(|key| filter.contains_key(&key).map_err(Error::new));
+            let hit = hit.and_then(|key| contains(record.clone(), &key));
             match hit {
                 Ok(hit) => {
                     hits.push(hit);
@@ -185,7 +221,7 @@ impl QueryArgs {
                 self.input.with_recorded(filter.metadata(), &self.recorded, &self.filter)?
             }
             #[cfg(feature = "formats")]
-            Asked::Foreign { .. } => self.input.clone(),
+            Asked::Foreign { .. } | Asked::Parquet { .. } => self.input.clone(),
         };
         let prints = !self.count && !self.quiet;
         let prints_present = !self.absent;
@@ -208,6 +244,12 @@ impl QueryArgs {
                 }
                 records += answers.hits.len() as u64;
                 count += answers.count;
+                #[cfg(feature = "formats")]
+                if self.parquet.row_groups {
+                    printer.write(&answers.labelled)?;
+                    printer.flush()?;
+                    return Ok(ControlFlow::Continue(()));
+                }
                 if prints {
                     printer.print(chunk, &answers.kept)?;
                 }
@@ -234,6 +276,9 @@ impl QueryArgs {
     fn open(&self) -> Result<Asked, Error> {
         #[cfg(feature = "formats")]
         {
+            if let Some(column) = self.parquet.open(&self.filter, self.key_type.key_type)? {
+                return Ok(Asked::Parquet { column, row_groups: self.parquet.row_groups });
+            }
             if let Some(filter) = self.foreign.open(&self.filter)? {
                 let key_type = self.key_type.require(filter.format())?;
                 return Ok(Asked::Foreign { filter, key_type });

@@ -6,6 +6,8 @@ mod change;
 #[cfg(feature = "formats")]
 mod foreign;
 mod keys;
+#[cfg(feature = "formats")]
+mod parquet;
 #[cfg(target_os = "linux")]
 #[path = "../common/signals.rs"]
 mod signals;

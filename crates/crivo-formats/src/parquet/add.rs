@@ -88,9 +88,33 @@ impl AddFilters {
         if places.is_empty() {
             return Ok(Vec::new());
         }
+        self.save(&mut file, &places, path)
+    }
+
+    /// Writes a file of the name `output` that is the one of the name `input` with filters, and tells
+    /// which were added. An old file is replaced in one step.
+    ///
+    /// # Errors
+    /// If the file cannot be read, decoded or written, or is refused. An old file is as it was.
+    pub fn write(
+        &self,
+        input: impl AsRef<Path>,
+        output: impl AsRef<Path>,
+    ) -> Result<Vec<FilterLocation>, ParquetError> {
+        let mut file = ParquetFile::open(input)?;
+        let places = self.places(&file)?;
+        self.save(&mut file, &places, output.as_ref())
+    }
+
+    fn save(
+        &self,
+        file: &mut ParquetFile<File>,
+        places: &[(usize, usize)],
+        path: &Path,
+    ) -> Result<Vec<FilterLocation>, ParquetError> {
         let (mut added, mut failure) = (Vec::new(), None);
         let written = crivo_core::file::replace(path, |output| {
-            self.write(&mut file, &places, output).map(|filters| added = filters).map_err(|error| {
+            self.copy(file, places, output).map(|filters| added = filters).map_err(|error| {
                 failure = Some(error);
                 io::Error::other("no filters")
             })
@@ -131,8 +155,8 @@ impl AddFilters {
         Ok(places.collect())
     }
 
-    /// Writes the file with filters at these places.
-    fn write(
+    /// Copies the file, with filters at these places.
+    fn copy(
         &self,
         file: &mut ParquetFile<File>,
         places: &[(usize, usize)],
@@ -143,20 +167,21 @@ impl AddFilters {
             let column = metadata.columns[column].path.clone();
             move |source| ParquetError::Values { column, row_group, source }
         };
-        let &(row_group, column) = places.first().unwrap_or(&(0, 0));
-        let decoder =
-            SerializedFileReader::new(file.try_clone()?).map_err(undecodable(column, row_group))?;
-        copy(file, metadata.footer_offset, output)?;
+        copy_start(file, metadata.footer_offset, output)?;
         let mut offset = metadata.footer_offset;
         let mut added = Vec::new();
-        for &(row_group, column) in places {
-            let digests =
-                digests(&decoder, row_group, column).map_err(undecodable(column, row_group))?;
-            let bytes = self.filter_of(digests)?.to_bytes();
-            output.write_all(&bytes)?;
-            let length = bytes.len() as u64;
-            added.push(FilterLocation { row_group, column, offset, length: Some(length) });
-            offset += length;
+        if let Some(&(row_group, column)) = places.first() {
+            let decoder = SerializedFileReader::new(file.try_clone()?)
+                .map_err(undecodable(column, row_group))?;
+            for &(row_group, column) in places {
+                let digests =
+                    digests(&decoder, row_group, column).map_err(undecodable(column, row_group))?;
+                let bytes = self.filter_of(digests)?.to_bytes();
+                output.write_all(&bytes)?;
+                let length = bytes.len() as u64;
+                added.push(FilterLocation { row_group, column, offset, length: Some(length) });
+                offset += length;
+            }
         }
         output.write_all(&metadata.footer_with(&added)?)?;
         Ok(added)
@@ -176,7 +201,7 @@ impl AddFilters {
 }
 
 /// Copies the first `length` bytes.
-fn copy(input: &mut File, length: u64, output: &mut File) -> Result<(), ParquetError> {
+fn copy_start(input: &mut File, length: u64, output: &mut File) -> Result<(), ParquetError> {
     input.seek(SeekFrom::Start(0))?;
     let copied = io::copy(&mut input.take(length), output)?;
     if copied != length {

@@ -23,6 +23,56 @@ pub enum Membership {
     NoFilter,
 }
 
+impl Membership {
+    fn of(filter: Option<&ParquetBloom>, digest: Digest) -> Self {
+        match filter {
+            None => Self::NoFilter,
+            Some(filter) if filter.contains_digest(digest) => Self::Maybe,
+            Some(_) => Self::No,
+        }
+    }
+}
+
+/// The filters of a column in all row groups, in memory: for many questions about one column.
+///
+/// ```
+/// use crivo_formats::TypedKey;
+/// use crivo_formats::parquet::{Membership, ParquetFile};
+///
+/// let mut file = ParquetFile::open("tests/fixtures/parquet-files/pyarrow-filters.parquet")?;
+/// let filters = file.column_filters("int32")?;
+/// let answers = filters.may_contain(&TypedKey::Int32(-3_000_000))?;
+/// assert_eq!(answers, [Membership::Maybe, Membership::No, Membership::No]);
+/// # Ok::<(), crivo_formats::parquet::ParquetError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ColumnFilters {
+    column: Column,
+    filters: Vec<Option<ParquetBloom>>,
+}
+
+impl ColumnFilters {
+    /// The column.
+    pub fn column(&self) -> &Column {
+        &self.column
+    }
+
+    /// The filter of each row group, where there is one.
+    pub fn filters(&self) -> &[Option<ParquetBloom>] {
+        &self.filters
+    }
+
+    /// What the filters say about a value: an answer for each row group.
+    ///
+    /// # Errors
+    /// If the key is of another type than the column's values.
+    pub fn may_contain(&self, key: &TypedKey<'_>) -> Result<Vec<Membership>, ParquetError> {
+        let digest: Digest = self.column.with_plain(key, |bytes| HASHER.digest(bytes))?;
+        let answers = self.filters.iter().map(|filter| Membership::of(filter.as_ref(), digest));
+        Ok(answers.collect())
+    }
+}
+
 /// A Parquet file that is open for reading.
 ///
 /// ```no_run
@@ -127,13 +177,20 @@ impl<R: Read + Seek> ParquetFile<R> {
         let digest: Digest =
             self.metadata.columns[column].with_plain(key, |bytes| HASHER.digest(bytes))?;
         let row_groups = self.metadata.row_groups;
-        let mut answer = |row_group| {
-            Ok(match self.filter(row_group, column)? {
-                None => Membership::NoFilter,
-                Some(filter) if filter.contains_digest(digest) => Membership::Maybe,
-                Some(_) => Membership::No,
-            })
-        };
+        let mut answer =
+            |row_group| Ok(Membership::of(self.filter(row_group, column)?.as_ref(), digest));
         (0..row_groups).map(&mut answer).collect()
+    }
+
+    /// The filters of a column in all row groups. The column is named by its path.
+    ///
+    /// # Errors
+    /// If there is no such column, or a filter cannot be read.
+    pub fn column_filters(&mut self, column: &str) -> Result<ColumnFilters, ParquetError> {
+        let column = self.metadata.column(column)?;
+        let row_groups = 0..self.metadata.row_groups;
+        let filters: Result<_, ParquetError> =
+            row_groups.map(|row_group| self.filter(row_group, column)).collect();
+        Ok(ColumnFilters { column: self.metadata.columns[column].clone(), filters: filters? })
     }
 }

@@ -19,7 +19,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::ParquetError;
 use super::thrift::{Struct, Value};
-use crate::{FormatError, TypedKey};
+use crate::{FormatError, KeyType, TypedKey};
 
 /// The fields of a column chunk's metadata that tell where its filter is.
 const FILTER_OFFSET: i16 = 14;
@@ -100,6 +100,22 @@ pub struct Column {
 }
 
 impl Column {
+    /// The type of keys that its values are; text is asked for as its bytes are. `None` for truth
+    /// values, which have no filters.
+    pub fn key_type(&self) -> Option<KeyType> {
+        Some(match self.physical_type {
+            PhysicalType::Boolean => return None,
+            PhysicalType::Int32 => KeyType::Int32,
+            PhysicalType::Int64 if self.is_unsigned_64 => KeyType::UInt64,
+            PhysicalType::Int64 => KeyType::Int64,
+            PhysicalType::Float => KeyType::Float,
+            PhysicalType::Double => KeyType::Double,
+            PhysicalType::Int96
+            | PhysicalType::ByteArray
+            | PhysicalType::FixedLenByteArray { .. } => KeyType::Bytes,
+        })
+    }
+
     /// The plain encoding of a key, if it is of the type of the column's values.
     pub(super) fn with_plain<T>(
         &self,

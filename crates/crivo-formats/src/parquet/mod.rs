@@ -32,7 +32,7 @@ mod thrift;
 #[cfg(feature = "parquet-write")]
 pub use add::AddFilters;
 pub use error::ParquetError;
-pub use file::{Membership, ParquetFile};
+pub use file::{ColumnFilters, Membership, ParquetFile};
 pub use filter::{MAX_BLOCKS, ParquetBloom};
 pub use metadata::{Column, FilterLocation, PhysicalType};
 
