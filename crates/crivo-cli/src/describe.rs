@@ -138,6 +138,14 @@ pub(crate) fn cannot_remove(kind: Kind) -> Error {
     ))
 }
 
+/// The error of asking a filter of this kind for copies. What can remove a key has a count of it.
+pub(crate) fn cannot_count(kind: Kind) -> Error {
+    Error::new(format_args!(
+        "a {kind} filter does not count copies; {} filters do",
+        kinds_that(|can| can.remove)
+    ))
+}
+
 /// The kinds that are recommended for merging.
 pub(crate) fn mergeable_kinds() -> String {
     kinds_that(|can| can.merge)

@@ -40,6 +40,11 @@ impl Error {
         Self::at("change", path)
     }
 
+    /// For `map_err`: what was read under this name is not what it should be.
+    pub(crate) fn decoding(name: &str) -> impl Fn(DecodeError) -> Self + '_ {
+        move |error| Self::new(format_args!("cannot read {name}: {error}{}", advice(&error)))
+    }
+
     fn at<'a>(action: &'a str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
         move |error| {
             Self::new(format_args!("cannot {action} {}: {}", path.display(), os_message(&error)))

@@ -11,6 +11,7 @@ mod commands;
 mod describe;
 mod distinct;
 mod error;
+mod filter_file;
 #[cfg(feature = "formats")]
 mod foreign;
 mod human;

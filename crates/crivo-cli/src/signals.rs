@@ -12,10 +12,19 @@ pub(crate) fn ignore_file_size_signal() {
     }
 }
 
-/// Whether the process was started without a standard output (`>&-`).
+/// Whether the process was started without a standard input (`<&-`).
 ///
-/// The standard library opens `/dev/null` in its place before `main` begins, so that output would be
-/// lost without an error.
+/// The standard library opens `/dev/null` in its place before `main` begins, so that there would seem
+/// to be no records.
+pub(crate) fn lacks_standard_input() -> bool {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    return at_start::LACKS_STANDARD_INPUT.load(std::sync::atomic::Ordering::Relaxed);
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    false
+}
+
+/// Whether the process was started without a standard output (`>&-`), which would be lost without an
+/// error in the same way.
 pub(crate) fn lacks_standard_output() -> bool {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     return at_start::LACKS_STANDARD_OUTPUT.load(std::sync::atomic::Ordering::Relaxed);
@@ -27,12 +36,18 @@ pub(crate) fn lacks_standard_output() -> bool {
 mod at_start {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    pub(super) static LACKS_STANDARD_INPUT: AtomicBool = AtomicBool::new(false);
     pub(super) static LACKS_STANDARD_OUTPUT: AtomicBool = AtomicBool::new(false);
 
     extern "C" fn check() {
-        // SAFETY: `F_GETFD` on a number that is not an open file returns -1 and has no effect.
-        let is_open = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } != -1;
-        LACKS_STANDARD_OUTPUT.store(!is_open, Ordering::Relaxed);
+        for (number, lacks) in [
+            (libc::STDIN_FILENO, &LACKS_STANDARD_INPUT),
+            (libc::STDOUT_FILENO, &LACKS_STANDARD_OUTPUT),
+        ] {
+            // SAFETY: `F_GETFD` on a number that is not an open file returns -1 and has no effect.
+            let is_open = unsafe { libc::fcntl(number, libc::F_GETFD) } != -1;
+            lacks.store(!is_open, Ordering::Relaxed);
+        }
     }
 
     // SAFETY: the loader calls every function in this section once, before `main` and before the

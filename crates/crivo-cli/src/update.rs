@@ -18,15 +18,23 @@ use crivo::codec::LoadOptions;
 use crivo::filter::AnyFilter;
 
 use crate::error::{Error, os_message};
+use crate::filter_file::{FilterFile, check_not_terminal, print_filter};
 use crate::output;
 
 /// Reads a filter, changes it, and writes it back, under a lock. `change` returns the number of keys
-/// that it changed; if there are none, nothing is written.
+/// that it changed; if there are none, nothing is written. A filter from standard input is written to
+/// standard output.
 pub(crate) fn update(
-    path: &Path,
+    file: &FilterFile,
     options: LoadOptions,
     change: impl FnOnce(&mut AnyFilter) -> Result<u64, Error>,
 ) -> Result<(AnyFilter, u64), Error> {
+    let FilterFile::File(path) = file else {
+        let mut filter = file.load(&options)?;
+        let changed = change(&mut filter)?;
+        print_filter(&filter)?;
+        return Ok((filter, changed));
+    };
     let _lock = lock(path)?;
     let mut filter: AnyFilter = options.load(path)?;
     let changed = change(&mut filter)?;
@@ -36,24 +44,57 @@ pub(crate) fn update(
     Ok((filter, changed))
 }
 
-/// Writes a filter to a new file, or replaces an old one under its lock.
+/// Writes a filter to a new file, or replaces an old one under its lock; `-` is standard output.
 pub(crate) fn replace(path: &Path, filter: &AnyFilter) -> Result<(), Error> {
+    if is_standard_output(path) {
+        return print_filter(filter);
+    }
     let _lock = lock_if_present(path)?;
     Ok(filter.save(path)?)
 }
 
-/// Writes bytes to a new file, or replaces an old one under its lock.
+/// Writes bytes to a new file, or replaces an old one under its lock; `-` is standard output.
 #[cfg(feature = "formats")]
 pub(crate) fn replace_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     use std::io::Write;
 
+    if is_standard_output(path) {
+        let mut out = output::data();
+        return out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::output);
+    }
     let _lock = lock_if_present(path)?;
     let written = crivo_core::file::replace(path, |file| file.write_all(bytes));
     written.map_err(Error::writing(path))
 }
 
+/// Whether a path means standard output.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The name of an output in messages.
+pub(crate) fn output_name(path: &Path) -> String {
+    match is_standard_output(path) {
+        true => "standard output".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Fails if a summary in JSON is asked for where a filter is written.
+pub(crate) fn check_summary(path: &Path, is_json: bool) -> Result<(), Error> {
+    match is_json && is_standard_output(path) {
+        true => Err(Error::new(
+            "the filter is written to standard output, and --json would be as well; leave one out",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Fails early if the output could not be written after all the work, or is one of the inputs.
 pub(crate) fn check_output(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    if is_standard_output(path) {
+        return check_not_terminal();
+    }
     let cannot =
         |why: &str| Err(Error::new(format_args!("cannot write {}: {why}", path.display())));
     if path.is_dir() {

@@ -33,7 +33,7 @@ use crate::update;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BuildArgs {
-    /// The file to write; an existing one is replaced atomically
+    /// The file to write; an existing one is replaced atomically; `-` is standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 
@@ -65,6 +65,10 @@ pub(crate) struct BuildArgs {
     /// The secret key for sip: a file of 16 raw bytes, or 32 hexadecimal digits; it is never stored
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     key_file: Option<PathBuf>,
+
+    /// Print no summary
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
 
     /// Print the summary to standard output, as JSON
     #[arg(long)]
@@ -125,6 +129,7 @@ impl BuildArgs {
             self.key_type.refuse()?;
         }
         self.check()?;
+        update::check_summary(&self.output, self.json)?;
         let hasher = self.hasher()?;
         // What fails for one key fails for any number: do not read the input first.
         self.spec(1)?;
@@ -150,7 +155,9 @@ impl BuildArgs {
                 ));
             }
         }
-        self.report(&filter, keys, distinct_keys)?;
+        if !self.quiet {
+            self.report(&filter, keys, distinct_keys)?;
+        }
         Ok(Status::Success)
     }
 
@@ -168,13 +175,16 @@ impl BuildArgs {
             return Err(Error::new(format_args!("{name} has no meaning with --format")));
         }
         let key_type = self.key_type.require(format.name)?;
+        update::check_summary(&self.output, self.json)?;
         update::check_output(&self.output, &self.input.inputs)?;
         let fpr = self.fpr.unwrap_or(DEFAULT_FPR);
         let (filter, distinct_keys) =
             foreign::build(&self.input, format, &self.foreign, key_type, self.keys, fpr)?;
         update::replace_bytes(&self.output, &filter.to_bytes())?;
         let what = format!("of {}", human::counted(distinct_keys, "distinct key"));
-        ForeignReport::of(&self.output, &*filter).print_written(self.json, &what)?;
+        if !self.quiet {
+            ForeignReport::of(&self.output, &*filter).print_written(self.json, &what)?;
+        }
         Ok(Status::Success)
     }
 
@@ -318,16 +328,12 @@ impl BuildArgs {
     }
 
     fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {
-        let bits_per_key = filter.size_in_bits() as f64 / distinct_keys.max(1) as f64;
         let expected_fpr = fpr_with(filter, distinct_keys);
-        let facts = FilterSummary { bits_per_key, expected_fpr, ..FilterSummary::of(filter) };
-        let file = self.output.display();
+        let facts = FilterSummary { expected_fpr, ..FilterSummary::of(filter) };
+        let file = update::output_name(&self.output);
         if self.json {
-            let summary = BuildSummary {
-                file: file.to_string(),
-                distinct_keys,
-                facts: FilterSummary { keys, ..facts },
-            };
+            let summary =
+                BuildSummary { file, distinct_keys, facts: FilterSummary { keys, ..facts } };
             return output::print_json(&summary);
         }
         output::print_message(format_args!(
@@ -347,7 +353,8 @@ impl BuildArgs {
                 Some(_) => String::new(),
             };
             output::print_message(format_args!(
-                "{bits_per_key:.2} bits per key; expected false-positive rate: {}{later}",
+                "{:.2} bits per key; expected false-positive rate: {}{later}",
+                facts.bits_per_key,
                 human::percentage(facts.expected_fpr)
             ));
         }

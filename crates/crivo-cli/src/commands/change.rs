@@ -10,6 +10,7 @@ use crivo_core::spill::DistinctDigests;
 
 use crate::distinct::gather;
 use crate::error::Error;
+use crate::filter_file::{FilterFile, check_standard_input};
 use crate::input::{InputArgs, RecordedArgs};
 use crate::secret::KeyFileArgs;
 use crate::update;
@@ -17,7 +18,7 @@ use crate::update;
 /// A filter, and keys.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
-    /// The filter
+    /// The filter; `-` reads it from standard input and writes it to standard output
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
@@ -29,6 +30,10 @@ pub(crate) struct ChangeArgs {
 
     #[command(flatten)]
     key: KeyFileArgs,
+
+    /// Print no summary
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
 
     /// Print the summary to standard output, as JSON
     #[arg(long)]
@@ -46,14 +51,17 @@ pub(crate) struct Change {
 }
 
 impl ChangeArgs {
-    /// The header of the file, and the kind of the filter in it.
-    pub(crate) fn header(&self) -> Result<(Header, Kind), Error> {
-        let header = Header::load(&self.file)?;
+    /// The file, its header, and the kind of the filter in it.
+    pub(crate) fn open(&self) -> Result<(FilterFile, Header, Kind), Error> {
+        update::check_summary(&self.file, self.json)?;
+        check_standard_input(&self.file, &self.input)?;
+        let file = FilterFile::open(&self.file)?;
+        let header = file.header()?;
         let kind = header.filter_kind().ok_or_else(|| {
             let error = DecodeError::NotAFilter(header.kind());
-            Error::new(format_args!("cannot change {}: {error}", self.file.display()))
+            Error::new(format_args!("cannot change {}: {error}", file.name()))
         })?;
-        Ok((header, kind))
+        Ok((file, header, kind))
     }
 
     /// Calls `change` with each distinct key, and with the number of its copies if the filter counts
@@ -61,27 +69,27 @@ impl ChangeArgs {
     /// error the file is unchanged.
     pub(crate) fn run(
         &self,
-        header: &Header,
+        (file, header): (&FilterFile, &Header),
         change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
         let hasher = self.key.hasher(header)?;
         let input = self.input.with_recorded(header.metadata(), &self.recorded, &self.file)?;
         if header.filter_kind().is_some_and(|kind| kind.capabilities().free_copies) {
-            self.update(header, gather::<2>(&input, hasher)?, change)
+            self.update((file, header), gather::<2>(&input, hasher)?, change)
         } else {
-            self.update(header, gather::<1>(&input, hasher)?, change)
+            self.update((file, header), gather::<1>(&input, hasher)?, change)
         }
     }
 
     /// The file is locked only now, so that other processes need not wait while the input is read.
     fn update<const W: usize>(
         &self,
-        header: &Header,
+        (file, header): (&FilterFile, &Header),
         keys: DistinctDigests<W>,
         mut change: impl FnMut(&mut AnyFilter, Digest, u64) -> Result<u64, Error>,
     ) -> Result<Change, Error> {
         let (input_keys, distinct_keys) = (keys.total(), keys.count());
-        let (filter, changed) = update::update(&self.file, self.key.options()?, |filter| {
+        let (filter, changed) = update::update(file, self.key.options()?, |filter| {
             let kind = Some(filter.kind());
             if kind != header.filter_kind()
                 || filter.hasher().identity() != header.hash()

@@ -36,15 +36,15 @@ Examples:
 
 impl InsertArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
-        let ChangeArgs { file, json, .. } = &self.args;
-        let (header, kind) = self.args.header()?;
+        let ChangeArgs { json, quiet, .. } = self.args;
+        let (file, header, kind) = self.args.open()?;
         if !kind.capabilities().insert {
-            return Err(Error::new(format_args!("{}: {}", file.display(), cannot_insert(kind))));
+            return Err(Error::new(format_args!("{}: {}", file.name(), cannot_insert(kind))));
         }
         // For these kinds, inserting a key that seems present changes only the key count. The others
         // must store it, so that it is still present after the key it is confused with is removed.
         let skips_known = !kind.capabilities().remove;
-        let change = self.args.run(&header, |filter, digest, copies| {
+        let change = self.args.run((&file, &header), |filter, digest, copies| {
             if skips_known && filter.contains_digest(digest) {
                 return Ok(0);
             }
@@ -57,9 +57,9 @@ impl InsertArgs {
         if let Some(warning) = past_capacity(&filter) {
             output::print_warning(warning);
         }
-        let file = file.display();
-        if *json {
-            let (file, facts) = (file.to_string(), FilterSummary::of(&filter));
+        let file = file.name();
+        if json {
+            let facts = FilterSummary::of(&filter);
             output::print_json(&InsertSummary {
                 file,
                 input_keys,
@@ -67,7 +67,7 @@ impl InsertArgs {
                 inserted,
                 facts,
             })?;
-        } else {
+        } else if !quiet {
             let rest = match distinct_keys.saturating_sub(inserted) {
                 0 => String::new(),
                 1 => "; 1 was, or seemed to be, present already".to_owned(),

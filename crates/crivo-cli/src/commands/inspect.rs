@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use anstyle::Style;
 use clap::{Args, ValueHint};
-use crivo::codec::{self, Header};
+use crivo::codec::{FileKind, Header};
 use crivo::filter::{AnyFilter, Capabilities, Cells, DynamicFilter, Occupancy};
 use crivo::hash::Family;
+use crivo_sketch::SimilarityIndex;
 use serde::Serialize;
 
 use crate::describe::{FilterSummary, distinct_keys, past_capacity};
 use crate::error::Error;
+use crate::filter_file::FilterFile;
 #[cfg(feature = "formats")]
 use crate::foreign::{ForeignArgs, ForeignReport};
 use crate::human;
@@ -22,13 +24,13 @@ use crate::secret::KeyFileArgs;
 use crate::status::Status;
 use crate::table::bar;
 
-/// Shows what a filter file contains, and how full it is
+/// Shows what a filter file contains, how its keys were taken, and how full it is
 ///
 /// The whole file is read and its checksums are verified.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InspectArgs {
-    /// The filter
+    /// The filter; `-` is standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
@@ -63,14 +65,15 @@ impl InspectArgs {
             ForeignReport::of(&self.file, &*filter).print(self.json)?;
             return Ok(Status::Success);
         }
-        let header = codec::verify(&self.file)?;
+        let file = FilterFile::open(&self.file)?;
+        let header = file.verify()?;
         // Without its key a filter can be verified but not loaded.
         let needs_key = header.hash().family() == Family::Sip24 && self.key.key_file.is_none();
-        let filter = match needs_key {
+        let filter = match needs_key || header.filter_kind().is_none() {
             true => None,
-            false => Some(self.key.options()?.load::<AnyFilter>(&self.file)?),
+            false => Some(file.load(&self.key.options()?)?),
         };
-        let report = InspectReport::of(&self.file.display().to_string(), &header, filter.as_ref());
+        let report = InspectReport::of(&file.name(), &header, filter.as_ref());
         if self.json {
             output::print_json(&report)?;
         } else {
@@ -136,7 +139,7 @@ impl InspectReport {
         Self {
             file: file.to_owned(),
             format_version: header.version(),
-            kind: header.kind().to_string(),
+            kind: kind_of(header).to_string(),
             keys: header.key_count(),
             file_bytes: header.file_length(),
             hash: hash.family().name(),
@@ -155,7 +158,8 @@ impl InspectReport {
 
     fn text(&self, header: &Header, filter: Option<&AnyFilter>) -> String {
         let bold = Style::new().bold();
-        let mut text = format!("{bold}{}: a {} filter{bold:#}\n", self.file, self.kind);
+        let mut text =
+            format!("{bold}{}: a {}{bold:#}\n", self.file, kind_of(header).description());
         let mut line = |name: &str, value: String| {
             text.push_str(&format!("  {name:<15}{value}\n"));
         };
@@ -194,6 +198,12 @@ impl InspectReport {
         }
         text
     }
+}
+
+/// The kind of a file, with its name if it is known here.
+fn kind_of(header: &Header) -> FileKind {
+    let kind = header.kind();
+    if kind == SimilarityIndex::FILE_KIND { SimilarityIndex::FILE_KIND } else { kind }
 }
 
 impl StageDetails {

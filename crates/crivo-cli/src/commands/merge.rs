@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use crate::describe::{FilterSummary, mergeable_kinds, past_capacity};
 use crate::error::Error;
+use crate::filter_file::FilterFile;
 #[cfg(feature = "formats")]
 use crate::foreign::{self, ForeignArgs, ForeignReport};
 use crate::human;
-use crate::input::{options_of, place_of};
+use crate::input::{is_standard_input, options_of, place_of};
 use crate::output;
 use crate::secret::KeyFileArgs;
 use crate::status::Status;
@@ -25,11 +26,11 @@ use crate::update;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MergeArgs {
-    /// The file to write; it may be one of the inputs
+    /// The file to write; it may be one of the inputs; `-` is standard output
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
 
-    /// The filters, two or more
+    /// The filters, two or more; one of them may be `-`, standard input
     #[arg(value_name = "FILE", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
 
@@ -40,6 +41,10 @@ pub(crate) struct MergeArgs {
     #[command(flatten)]
     foreign: ForeignArgs,
 
+    /// Print no summary
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+
     /// Print the summary to standard output, as JSON
     #[arg(long)]
     json: bool,
@@ -48,25 +53,32 @@ pub(crate) struct MergeArgs {
 const EXAMPLES: &str = "\
 Examples:
   crivo merge -o week.crivo monday.crivo tuesday.crivo
+  ssh other cat a.crivo | crivo merge -o both.crivo - b.crivo
   crivo build -o monday.crivo --keys 1M monday.txt      with the same --keys
   crivo build -o tuesday.crivo --keys 1M tuesday.txt
 ";
 
 impl MergeArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
+        update::check_summary(&self.output, self.json)?;
         update::check_output(&self.output, &[])?;
+        if self.files.iter().filter(|path| is_standard_input(path)).count() > 1 {
+            return Err(Error::new("only one of the filters can be standard input"));
+        }
         let options = self.key.options()?;
         let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
         #[cfg(feature = "formats")]
         if let Some(filter) = self.foreign.open(first)? {
             let all = foreign::merge(filter, others, &self.foreign, &self.output)?;
             let what = format!("merged from {}", self.files.len());
-            ForeignReport::of(&self.output, &*all).print_written(self.json, &what)?;
+            if !self.quiet {
+                ForeignReport::of(&self.output, &*all).print_written(self.json, &what)?;
+            }
             return Ok(Status::Success);
         }
-        let mut all: AnyFilter = options.load(first)?;
+        let mut all = FilterFile::open(first)?.load(&options)?;
         for path in others {
-            let other: AnyFilter = options.load(path)?;
+            let other = FilterFile::open(path)?.load(&options)?;
             check_place(&all, first, &other, path)?;
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
@@ -92,12 +104,12 @@ impl MergeArgs {
         if let Some(warning) = past_capacity(&all) {
             output::print_warning(warning);
         }
-        let file = self.output.display();
+        let file = update::output_name(&self.output);
         if self.json {
             let facts = FilterSummary::of(&all);
-            let summary = MergeSummary { file: file.to_string(), merged: self.files.len(), facts };
+            let summary = MergeSummary { file, merged: self.files.len(), facts };
             output::print_json(&summary)?;
-        } else {
+        } else if !self.quiet {
             output::print_message(format_args!(
                 "{file}: {} merged; it holds at most {}",
                 human::counted(self.files.len() as u64, &format!("{} filter", all.kind())),

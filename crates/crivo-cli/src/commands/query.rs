@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use crivo::Digest;
-use crivo::filter::AnyFilter;
+use crivo::filter::{AnyFilter, Count};
 #[cfg(feature = "formats")]
 use crivo_formats::{ForeignFilter, KeyType, TypedKey};
 use serde::Serialize;
 
 use super::records::Printer;
+use crate::describe::cannot_count;
 use crate::error::Error;
+use crate::filter_file::{FilterFile, check_standard_input};
 #[cfg(feature = "formats")]
 use crate::foreign::{ForeignArgs, KeyTypeArgs};
 use crate::input::{Chunk, InputArgs, Pieces, RecordedArgs, in_parallel};
@@ -29,7 +31,7 @@ use crate::status::Status;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QueryArgs {
-    /// The filter
+    /// The filter; `-` is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     filter: PathBuf,
 
@@ -46,6 +48,11 @@ pub(crate) struct QueryArgs {
     /// Print only the number of records
     #[arg(short, long)]
     count: bool,
+
+    /// Print how often each key was inserted and not removed, before its record: at most so often, and
+    /// with a `+` at least. For counting, cuckoo and quotient filters
+    #[arg(long, conflicts_with_all = ["absent", "count", "quiet"])]
+    copies: bool,
 
     /// Print nothing and stop at the first record that would be printed; see the exit status. Later
     /// inputs are not opened and need not exist
@@ -82,6 +89,7 @@ Examples:
   crivo query seen.crivo urls.txt              lines that may be in the filter
   crivo query -v seen.crivo urls.txt.gz        lines that are certainly not
   crivo query -c seen.crivo < urls.txt         how many may be
+  crivo query --copies words.crivo words.txt   how often each was inserted
   crivo query --csv --column email leaked.crivo users.csv
   crivo query --as-given users.crivo emails.txt   the filter is of a column, the input is lines
   crivo query --parquet-column id --row-groups a.parquet ids.txt
@@ -105,6 +113,8 @@ struct QueryAnswers {
     /// The number of records to be printed.
     count: u64,
     kept: Pieces,
+    /// With --copies, how often each key is in the filter.
+    copies: Vec<Count>,
     /// With --row-groups: the records to be printed, each behind its row groups.
     #[cfg(feature = "formats")]
     labelled: Vec<u8>,
@@ -184,6 +194,12 @@ impl QueryAnswers {
         filter.contains_batch(digests, hits);
     }
 
+    fn count_copies(&mut self, filter: &AnyFilter) {
+        self.copies.clear();
+        let copies = |digest: &Digest| filter.count_digest(*digest).unwrap_or(Count::AtMost(0));
+        self.copies.extend(self.digests.iter().map(copies));
+    }
+
     /// Asks about the keys of a type that `contains` knows.
     #[cfg(feature = "formats")]
     fn ask_typed(
@@ -213,18 +229,45 @@ impl QueryAnswers {
     }
 }
 
+/// Prints the records that may be in the filter behind their numbers of copies, as one more field.
+fn print_copies(printer: &mut Printer, chunk: &Chunk, answers: &QueryAnswers) -> Result<(), Error> {
+    let delimiter = chunk.delimiter();
+    let (mark, names) = chunk.mark_and_header();
+    printer.write(mark)?;
+    if !names.is_empty() {
+        printer.write(b"copies")?;
+        printer.write(&[delimiter])?;
+        printer.write(names)?;
+    }
+    let answered = answers.records.iter().zip(&answers.hits).zip(&answers.copies);
+    for ((record, _), count) in answered.filter(|((_, hit), _)| **hit) {
+        let number = match count {
+            Count::AtMost(number) => number.to_string(),
+            Count::AtLeast(number) => format!("{number}+"),
+        };
+        printer.write(number.as_bytes())?;
+        printer.write(&[delimiter])?;
+        printer.write(&chunk.bytes()[record.clone()])?;
+    }
+    printer.flush()
+}
+
 impl QueryArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
+        check_standard_input(&self.filter, &self.input)?;
         let asked = self.open()?;
         let input = match &asked {
             Asked::Own(filter) => {
                 self.input.with_recorded(filter.metadata(), &self.recorded, &self.filter)?
             }
             #[cfg(feature = "formats")]
+            _ if self.copies => return Err(Error::new("--copies is for crivo's own filters")),
+            #[cfg(feature = "formats")]
             Asked::Foreign { .. } | Asked::Parquet { .. } => self.input.clone(),
         };
         let prints = !self.count && !self.quiet;
         let prints_present = !self.absent;
+        let counts_copies = self.copies;
         let chunks = match (prints, self.quiet) {
             (true, _) => input.chunks_to_print()?,
             // Inputs after the first hit need not exist.
@@ -237,6 +280,9 @@ impl QueryArgs {
             chunks,
             move |chunk, answers: &mut QueryAnswers| {
                 answers.find(chunk, &asked, prints_present, prints);
+                if let (Asked::Own(filter), true) = (&asked, counts_copies) {
+                    answers.count_copies(filter);
+                }
             },
             |chunk, answers| {
                 if let Some(error) = answers.error.take() {
@@ -250,7 +296,9 @@ impl QueryArgs {
                     printer.flush()?;
                     return Ok(ControlFlow::Continue(()));
                 }
-                if prints {
+                if self.copies {
+                    print_copies(&mut printer, chunk, answers)?;
+                } else if prints {
                     printer.print(chunk, &answers.kept)?;
                 }
                 Ok(match self.quiet && count > 0 {
@@ -286,9 +334,17 @@ impl QueryArgs {
             self.key_type.refuse()?;
         }
         let options = self.key_file.options()?;
-        Ok(Asked::Own(match self.no_verify {
+        let filter = match self.no_verify {
             true => mapped::map(&options, &self.filter)?,
-            false => options.load(&self.filter)?,
-        }))
+            false => FilterFile::open(&self.filter)?.load(&options)?,
+        };
+        if self.copies && !filter.kind().capabilities().remove {
+            return Err(Error::new(format_args!(
+                "{}: {}",
+                self.filter.display(),
+                cannot_count(filter.kind())
+            )));
+        }
+        Ok(Asked::Own(filter))
     }
 }

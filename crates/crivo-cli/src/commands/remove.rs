@@ -32,13 +32,13 @@ Examples:
 
 impl RemoveArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
-        let ChangeArgs { file, json, .. } = &self.args;
-        let (header, kind) = self.args.header()?;
+        let ChangeArgs { json, quiet, .. } = self.args;
+        let (file, header, kind) = self.args.open()?;
         if !kind.capabilities().remove {
-            return Err(Error::new(format_args!("{}: {}", file.display(), cannot_remove(kind))));
+            return Err(Error::new(format_args!("{}: {}", file.name(), cannot_remove(kind))));
         }
         let mut absent = 0;
-        let change = self.args.run(&header, |filter, digest, copies| {
+        let change = self.args.run((&file, &header), |filter, digest, copies| {
             let mut removed = 0;
             while removed < copies {
                 match filter.remove_digest(digest) {
@@ -51,11 +51,11 @@ impl RemoveArgs {
             Ok(removed)
         })?;
         let Change { filter, input_keys, changed: removed, .. } = change;
-        let file = file.display();
-        if *json {
-            let (file, facts) = (file.to_string(), FilterSummary::of(&filter));
+        let file = file.name();
+        if json {
+            let facts = FilterSummary::of(&filter);
             output::print_json(&RemoveSummary { file, input_keys, removed, absent, facts })?;
-        } else {
+        } else if !quiet {
             let rest = match absent {
                 0 => String::new(),
                 1 => "; 1 was not present".to_owned(),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 
 use super::csv::{header_fields, header_length, mark_length};
+use super::json::JsonKeys;
 use super::key::{KeyCheck, KeyParts, KeyPlan, Tally};
 use super::layout::{KeySource, RecordEnd, RecordFormat, RecordLayout, Records};
 use super::progress::InputProgress;
@@ -93,6 +94,19 @@ impl Chunk {
     /// The header to be printed before the records, or nothing.
     pub(crate) fn header(&self) -> &[u8] {
         &self.buffer[..if self.shows_header { self.header } else { 0 }]
+    }
+
+    /// The byte order mark and the header to be printed before the records, or nothing.
+    pub(crate) fn mark_and_header(&self) -> (&[u8], &[u8]) {
+        let header = self.header();
+        header.split_at(mark_length(header))
+    }
+
+    /// The separator of its fields.
+    pub(crate) fn delimiter(&self) -> u8 {
+        match self.layout.records {
+            Records::Terminated { delimiter, .. } | Records::Csv { delimiter, .. } => delimiter,
+        }
     }
 
     /// Its memory in bytes.
@@ -245,6 +259,7 @@ impl Chunks {
                     KeySource::Fields(numbers) => {
                         KeyParts::Fields(numbers.iter().map(|number| number - 1).collect())
                     }
+                    KeySource::Json(pointers) => KeyParts::Json(JsonKeys::new(pointers.clone())),
                     // Columns are found below, when the header has been read.
                     KeySource::Record | KeySource::Columns(_) => KeyParts::Record,
                 };

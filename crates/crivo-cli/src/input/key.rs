@@ -6,6 +6,7 @@ use crivo::hash::{CompositeKey, KeyEncoding, KeyTextError};
 use memchr::memchr;
 
 use super::csv::Scanner;
+use super::json::{Found, JsonError, JsonKeys};
 use crate::error::Error;
 use crate::human;
 
@@ -34,13 +35,28 @@ pub(super) enum KeyParts {
     Record,
     /// The fields with these numbers, counted from 0.
     Fields(Vec<usize>),
+    /// The values at these places of a record in JSON.
+    Json(JsonKeys),
 }
 
 /// What is done to each part of a key before it is hashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct KeyChanges {
+    /// White space around it is removed.
+    pub(super) trims: bool,
+    /// Letters are folded.
+    pub(super) ignores_case: bool,
     /// The type as which each part is read; none if all are bytes.
     pub(super) types: Vec<KeyEncoding>,
+}
+
+/// Why a record has no key.
+#[derive(Debug, thiserror::Error)]
+enum KeyError {
+    #[error(transparent)]
+    Text(#[from] KeyTextError),
+    #[error(transparent)]
+    Json(#[from] JsonError),
 }
 
 impl KeyPlan {
@@ -65,6 +81,11 @@ pub(super) struct KeyMaker {
     lacks_part: bool,
     /// Where the first fields of a record end.
     ends: Vec<usize>,
+    /// What is at the places of a record in JSON.
+    found: Vec<Found>,
+    /// Memory for a string of JSON, and for folded letters.
+    decoded: Vec<u8>,
+    folded: Vec<u8>,
 }
 
 impl KeyMaker {
@@ -88,6 +109,17 @@ impl KeyMaker {
                     maker.push(part, &recipe.changes)
                 })
             }
+            KeyParts::Json(keys) => {
+                keys.find(content, &mut maker.found)?;
+                // Taken out of the maker while it makes the key.
+                let mut decoded = std::mem::take(&mut maker.decoded);
+                let pushed = (0..maker.found.len()).try_for_each(|index| {
+                    let part = keys.text(index, content, maker.found[index], &mut decoded)?;
+                    maker.push(part, &recipe.changes)
+                });
+                maker.decoded = decoded;
+                pushed
+            }
         })
     }
 
@@ -105,13 +137,15 @@ impl KeyMaker {
                 let part = (index < scanner.field_count()).then(|| scanner.field(index));
                 maker.push(part, &recipe.changes)
             }),
+            // The arguments exclude it.
+            KeyParts::Json(_) => Ok(()),
         })
     }
 
     fn make(
         &mut self,
         tally: &mut Tally,
-        push_parts: impl FnOnce(&mut Self) -> Result<(), KeyTextError>,
+        push_parts: impl FnOnce(&mut Self) -> Result<(), KeyError>,
     ) -> Option<&[u8]> {
         if tally.failure.is_some() {
             return None;
@@ -130,18 +164,25 @@ impl KeyMaker {
     }
 
     /// Appends a part; a missing one is empty.
-    fn push(&mut self, part: Option<&[u8]>, changes: &KeyChanges) -> Result<(), KeyTextError> {
+    fn push(&mut self, part: Option<&[u8]>, changes: &KeyChanges) -> Result<(), KeyError> {
         self.lacks_part |= part.is_none();
-        let part = part.unwrap_or_default();
-        let index = self.count;
-        self.count += 1;
-        match changes.types.get(index) {
-            Some(encoding) => encoding.push_text(part, &mut self.key),
+        let mut part = part.unwrap_or_default();
+        if changes.trims {
+            part = trimmed(part);
+        }
+        if changes.ignores_case {
+            self.folded.clear();
+            fold(part, &mut self.folded);
+            part = &self.folded;
+        }
+        match changes.types.get(self.count) {
+            Some(encoding) => encoding.push_text(part, &mut self.key)?,
             None => {
                 self.key.push(part);
-                Ok(())
             }
         }
+        self.count += 1;
+        Ok(())
     }
 
     /// Finds the ends of the first fields, as many as are needed.
@@ -154,6 +195,31 @@ impl KeyMaker {
             self.ends.push(start + length);
             start += length + 1;
         }
+    }
+}
+
+/// Text without the white space around it. Bytes that are not UTF-8 lose the white space of ASCII.
+fn trimmed(part: &[u8]) -> &[u8] {
+    match std::str::from_utf8(part) {
+        Ok(text) => text.trim().as_bytes(),
+        Err(_) => part.trim_ascii(),
+    }
+}
+
+/// Appends text with its letters folded by Unicode's simple case folding. Bytes that are not UTF-8 stay
+/// as they are.
+fn fold(part: &[u8], folded: &mut Vec<u8>) {
+    if part.is_ascii() {
+        folded.extend(part.iter().map(u8::to_ascii_lowercase));
+        return;
+    }
+    for chunk in part.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            let other = unicode_case_mapping::case_folded(letter);
+            let letter = other.and_then(|code| char::from_u32(code.get())).unwrap_or(letter);
+            folded.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        folded.extend_from_slice(chunk.invalid());
     }
 }
 
@@ -254,6 +320,41 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn letters_are_folded_one_by_one() {
+        let folded = |text: &[u8]| {
+            let mut folded = Vec::new();
+            fold(text, &mut folded);
+            folded
+        };
+        assert_eq!(folded(b"Ana [ANA] 7"), b"ana [ana] 7");
+        for (text, expected) in [
+            ("ÀÉÎ Ωmega ΣΟΦΟΣ σοφος", "àéî ωmega σοφοσ σοφοσ"),
+            // Simple folding keeps the number of letters: ß is not ss. A final sigma is a sigma.
+            ("Straße STRASSE ẞ", "straße strasse ß"),
+            ("ſ K Å", "s k å"),
+            ("İ I ı i", "İ i ı i"),
+            ("ᏸ Ᏸ ꭰ", "Ᏸ Ᏸ Ꭰ"),
+            ("𐐀", "𐐨"),
+        ] {
+            assert_eq!(String::from_utf8(folded(text.as_bytes())).unwrap(), expected);
+        }
+        assert_eq!(folded(b"A\xffB\xc3C"), b"a\xffb\xc3c");
+        // Folding again changes nothing.
+        for letter in '\0'..=char::MAX {
+            let once = folded(letter.to_string().as_bytes());
+            assert_eq!(folded(&once), once, "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_is_removed_from_both_ends() {
+        assert_eq!(trimmed(b"\t a b \r"), b"a b");
+        assert_eq!(trimmed("\u{a0}a\u{3000}".as_bytes()), b"a");
+        assert_eq!(trimmed(b" \xff \n"), b"\xff");
+        assert_eq!(trimmed(b"  "), b"");
+    }
 
     proptest! {
         /// Cut anywhere, the same records give the same answer.

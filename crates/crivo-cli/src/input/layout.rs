@@ -9,6 +9,7 @@ use std::ops::Range;
 use memchr::memrchr;
 
 use super::csv::{Capture, Scanner, mark_length};
+use super::json::JsonPointer;
 use super::key::{KeyChanges, KeyMaker, KeyPlan, Tally, nth_field};
 use super::scan::each_end;
 
@@ -49,6 +50,8 @@ pub(super) enum KeySource {
     Fields(Vec<usize>),
     /// The fields in the columns with these names.
     Columns(Vec<String>),
+    /// The values at these places of a record in JSON.
+    Json(Vec<JsonPointer>),
 }
 
 impl RecordFormat {
@@ -68,6 +71,10 @@ impl RecordFormat {
             (KeySource::Columns(names), _) => {
                 let names = names.iter().map(|name| format!("{name:?}")).collect();
                 format!("a field in column {}.", several(names))
+            }
+            (KeySource::Json(pointers), _) => {
+                let names = pointers.iter().map(|pointer| pointer.as_str().to_owned()).collect();
+                format!("a value at {}, or it is null.", several(names))
             }
         };
         Some(what)

@@ -9,6 +9,7 @@
 //!   "ana\0"           "ana\0"        "ana"          --null
 //!   "7\tana\tx\n"     the line       "ana"          --field 2 (--delimiter is the tab)
 //!   "7\tana\tx\n"     the line       ("ana", "7")   --field 2,1: a key of two parts
+//!   "{\"id\": 7}\n"     the line       "7"            --json-key /id
 //!   "7,\"a\"\"b\"\n"  the line       "a\"b"         --csv --column name
 //! ```
 //!
@@ -30,6 +31,7 @@ mod chunks;
 mod compressed;
 mod csv;
 mod file_type;
+mod json;
 mod key;
 mod layout;
 mod pipeline;
@@ -52,6 +54,7 @@ use crivo::{Digest, KeyHasher};
 pub(crate) use bytes::InputBytes;
 pub(crate) use chunks::{Chunk, Chunks, Pieces};
 pub(crate) use file_type::{FileType, file_type};
+use json::JsonPointer;
 use key::KeyChanges;
 use layout::{KeySource, Records};
 pub(crate) use layout::{RecordEnd, RecordFormat};
@@ -61,6 +64,7 @@ pub(crate) use recorded::{RecordedArgs, options_of, place_of};
 pub(crate) use replay::Replay;
 
 use self::standard::STANDARD_INPUT;
+pub(crate) use self::standard::{is_standard_input, open_standard_input};
 use crate::error::Error;
 
 /// Where records come from, and what their keys are.
@@ -114,6 +118,21 @@ pub(crate) struct FormatArgs {
     /// With --csv: the first record of a file is a record like the others; use --field for the key
     #[arg(long, help_heading = KEYS, requires = "csv", conflicts_with = "column")]
     pub(crate) no_header: bool,
+
+    /// The key is the value at this place of a record in JSON: a JSON Pointer, such as `/user/id`.
+    /// Several --json-key are a key of several parts. A text is decoded, a number is a key as it is
+    /// written, null is as if it were missing, and objects and arrays are errors
+    #[arg(long, help_heading = KEYS, value_name = "PATH", value_parser = JsonPointer::parse)]
+    #[arg(conflicts_with_all = ["csv", "field", "delimiter", "keep_cr"])]
+    pub(crate) json_key: Vec<JsonPointer>,
+
+    /// Letters that differ only in their case are the same, in all languages: `Ã` and `ã`
+    #[arg(long, help_heading = KEYS)]
+    pub(crate) ignore_case: bool,
+
+    /// Remove white space around the key, or around each of its parts
+    #[arg(long, help_heading = KEYS)]
+    pub(crate) trim: bool,
 
     /// Take a field that a record lacks to be empty, even if most records lack it. Otherwise that is
     /// an error: the delimiter may be wrong
@@ -211,6 +230,7 @@ impl FormatArgs {
     /// The format of the input, if the arguments agree.
     pub(crate) fn format(&self) -> Result<RecordFormat, Error> {
         let key = match (&self.field[..], &self.column[..]) {
+            _ if !self.json_key.is_empty() => KeySource::Json(self.json_key.clone()),
             ([], []) => KeySource::Record,
             ([], names) => KeySource::Columns(names.to_vec()),
             (numbers, _) => KeySource::Fields(numbers.to_vec()),
@@ -233,7 +253,11 @@ impl FormatArgs {
             encoding.parts().iter().any(|part| *part != KeyEncoding::Bytes)
         };
         let types = self.encoding.as_ref().filter(is_typed);
-        let changes = KeyChanges { types: types.map_or(Vec::new(), |it| it.parts().to_vec()) };
+        let changes = KeyChanges {
+            trims: self.trim,
+            ignores_case: self.ignore_case,
+            types: types.map_or(Vec::new(), |encoding| encoding.parts().to_vec()),
+        };
         Ok(RecordFormat { records, key, changes, may_lack_parts: self.allow_missing })
     }
 }

@@ -10,6 +10,7 @@ use crivo::codec::{Metadata, MetadataError};
 use crivo::hash::{KeyEncoding, UnknownEncoding};
 
 use super::csv::header_fields;
+use super::json::JsonPointer;
 use super::{FormatArgs, KEYS, layout};
 
 /// For commands that take keys as the file of a filter records it.
@@ -91,7 +92,7 @@ fn quoted(value: &str) -> String {
 impl FormatArgs {
     /// The number of the key's parts.
     fn part_count(&self) -> usize {
-        [self.field.len(), self.column.len(), 1].into_iter().max().unwrap_or(1)
+        [self.field.len(), self.column.len(), self.json_key.len(), 1].into_iter().max().unwrap_or(1)
     }
 
     /// Records in the metadata of a filter how its keys are taken.
@@ -104,8 +105,14 @@ impl FormatArgs {
         for (name, value) in self.place() {
             metadata.set(name, &value)?;
         }
-        if self.keep_cr {
-            metadata.set("cr", "keep")?;
+        for (name, value, is_set) in [
+            ("cr", "keep", self.keep_cr),
+            ("ignore-case", "true", self.ignore_case),
+            ("trim", "true", self.trim),
+        ] {
+            if is_set {
+                metadata.set(name, value)?;
+            }
         }
         Ok(())
     }
@@ -128,6 +135,10 @@ impl FormatArgs {
             let names: Vec<_> = self.column.iter().map(|name| csv_field(name)).collect();
             add("column", names.join(","));
         }
+        if !self.json_key.is_empty() {
+            let pointers: Vec<_> = self.json_key.iter().map(JsonPointer::as_str).collect();
+            add("json-key", pointers.join("\n"));
+        }
         let has_fields = self.csv || !self.field.is_empty();
         let default = if self.csv { b',' } else { b'\t' };
         if let Some(delimiter) = self.delimiter.or(has_fields.then_some(default)) {
@@ -144,7 +155,11 @@ impl FormatArgs {
     ) -> Result<Self, RecordedError> {
         let Some(encoding) = metadata.key_encoding()? else { return Ok(self.clone()) };
         let mut args = self.clone();
+        let off_on = ["false", "true"];
         args.keep_cr = switch(metadata, "cr", ["strip", "keep"], "--keep-cr", self.keep_cr)?;
+        args.ignore_case =
+            switch(metadata, "ignore-case", off_on, "--ignore-case", self.ignore_case)?;
+        args.trim = switch(metadata, "trim", off_on, "--trim", self.trim)?;
 
         let recorded = place_of(metadata);
         // The column of a table that was no file of CSV says nothing about this input.
@@ -190,6 +205,10 @@ impl FormatArgs {
                     self.field = numbers.collect::<Result<_, _>>().map_err(|_| unknown())?;
                 }
                 ("column", names) => self.column = columns_of(names),
+                ("json-key", pointers) => {
+                    let pointers = pointers.split('\n').map(JsonPointer::parse);
+                    self.json_key = pointers.collect::<Result<_, _>>().map_err(|_| unknown())?;
+                }
                 ("delimiter", text) => match text.as_bytes() {
                     [delimiter] => self.delimiter = Some(*delimiter),
                     _ => return Err(unknown()),

@@ -9,7 +9,7 @@ use super::compressed::decompressed;
 use super::file_type::{FileType, file_type};
 use super::progress::InputProgress;
 use super::standard::{
-    check_not_output, check_standard_input, is_standard_input, standard_input_length,
+    check_not_output, is_standard_input, open_standard_input, standard_input_length,
 };
 use crate::error::{Error, os_message};
 
@@ -110,10 +110,7 @@ impl Input {
     /// Its raw bytes.
     pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Standard => {
-                check_standard_input()?;
-                Box::new(io::stdin())
-            }
+            Self::Standard => Box::new(open_standard_input()?),
             Self::File(path) => Box::new(open_file(&path)?),
             Self::Snapshot { file, length, .. } => Box::new(SnapshotReader { file, left: length }),
         })

@@ -6,11 +6,13 @@ use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
+use crate::signals;
+
 /// The name of standard input among files.
 pub(super) const STANDARD_INPUT: &str = "-";
 
 /// Whether a path means standard input.
-pub(super) fn is_standard_input(path: &Path) -> bool {
+pub(crate) fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
 }
 
@@ -25,13 +27,16 @@ pub(super) fn standard_input_length() -> u64 {
     0
 }
 
-/// Fails if standard input is also the output.
-pub(super) fn check_standard_input() -> io::Result<()> {
+/// Standard input, unless it is closed or is also the output.
+pub(crate) fn open_standard_input() -> io::Result<io::Stdin> {
+    if signals::lacks_standard_input() {
+        return Err(io::Error::other("it is closed"));
+    }
     #[cfg(unix)]
     if let Ok(metadata) = metadata_of(&io::stdin()) {
-        return check_not_output(&metadata);
+        check_not_output(&metadata)?;
     }
-    Ok(())
+    Ok(io::stdin())
 }
 
 /// Fails if a file with this metadata is also standard output: what is printed would be read again,

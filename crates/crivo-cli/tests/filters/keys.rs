@@ -306,3 +306,102 @@ fn most_records_must_have_the_field() {
     finished.failed("build", &["2 of 3 records lack a field in column \"a\" or \"b\"."]);
     assert_eq!(dir.names(), ["a.csv", "f", "log"]);
 }
+
+#[test]
+fn values_of_json_are_keys() {
+    let dir = TestDir::new();
+    dir.write(
+        "a.jsonl",
+        "{\"user\": {\"id\": 7, \"name\": \"An\\u00e3\"}, \"tags\": [1, 2]}\r\n\
+         {\"user\": {\"name\": \"rui\", \"id\": 7.0}}\n{\"user\": {\"id\": null}}\n",
+    );
+    dir.ok("build -o f --fpr 1e-9 --json-key /user/id a.jsonl");
+    let filter = dir.load("f");
+    assert_eq!(filter.key_count(), 3);
+    assert!(filter.contains("7") && filter.contains("7.0") && filter.contains(""));
+    assert_eq!(filter.metadata().get("json-key"), Some("/user/id"));
+    assert_eq!(
+        dir.run_with("query f", b"{\"user\":{\"id\":\"7\"}}\n{}\n{\"user\":{\"id\":8}}\n")
+            .out
+            .lines()
+            .count(),
+        2
+    );
+    dir.fails("query --field 2 f a.jsonl", &["taken with --json-key /user/id, but --field 2"]);
+
+    dir.ok("build -o f --fpr 1e-9 --json-key /user/name --json-key /user/id a.jsonl");
+    let filter = dir.load("f");
+    assert!(filter.contains(&("Anã", "7")) && filter.contains(&("rui", "7.0")));
+    assert_eq!(filter.metadata().get("json-key"), Some("/user/name\n/user/id"));
+    assert_eq!(dir.ok("query f a.jsonl").out.lines().count(), 3);
+
+    assert_eq!(
+        dir.ok("dedup -q --json-key /tags/1 --allow-missing a.jsonl").out.lines().count(),
+        2
+    );
+    let finished = dir.run("dedup --json-key /tags/1 a.jsonl");
+    finished_with(&finished, "2 of 3 records lack a value at /tags/1");
+    let finished = dir.run("build -o g --json-key /user a.jsonl");
+    finished_with(&finished, "a.jsonl, line 1: the value at /user is an object");
+    let many = "{\"a\": 1}\n".repeat(100_000);
+    dir.write("b.jsonl", format!("{many}{{\"a\": 01}}\n{many}"));
+    let finished = dir.run("build -o g --json-key /a a.jsonl b.jsonl");
+    finished_with(&finished, "b.jsonl, line 100001: the record is not JSON: a comma or }");
+    dir.fails("dedup --json-key a b.jsonl", &["is not a JSON Pointer"]);
+}
+
+fn finished_with(finished: &Finished, message: &str) {
+    assert!(finished.status == 2 && finished.err.contains(message), "{finished:?}");
+}
+
+#[test]
+fn case_and_white_space_can_be_ignored() {
+    let dir = TestDir::new();
+    dir.write("a", "Ana\n ÃNA\t\nana\n");
+    dir.write("b", "ANA \nãna\nÃna\nrui\n");
+    assert_eq!(dir.ok("dedup -q --ignore-case --trim a").out, "Ana\n ÃNA\t\n");
+    assert_eq!(dir.ok("dedup -q --trim a").out, "Ana\n ÃNA\t\nana\n");
+    assert_eq!(dir.ok("common --ignore-case b a").out, "");
+    assert_eq!(dir.ok("common --ignore-case --trim b a").out, "ANA \nãna\nÃna\n");
+    let build = |name: &str, options: &str| {
+        dir.ok(&format!("build -o {name} --kind bloom --keys 100 --fpr 1e-9 {options}a"));
+    };
+    build("f", "--ignore-case --trim ");
+    let filter = dir.load("f");
+    assert!(filter.contains("ana") && filter.contains("ãna") && filter.key_count() == 2);
+    assert_eq!(filter.metadata().get("ignore-case"), Some("true"));
+    assert_eq!(filter.metadata().get("trim"), Some("true"));
+    // The file says it.
+    assert_eq!(dir.ok("query f b").out, "ANA \nãna\nÃna\n");
+    assert!(dir.ok("inspect f").out.contains("ignore-case"));
+    build("plain", "");
+    for command in ["query", "insert"] {
+        let message = "made without --ignore-case";
+        dir.fails(&format!("{command} --ignore-case plain b"), &["plain: ", message]);
+    }
+    dir.fails("merge -o all f plain", &["f and plain: ", "ignore-case"]);
+    // Parts are trimmed and folded one by one.
+    dir.write("rows", "A\t B\n");
+    dir.ok("build -o g --field 1,2 --trim --ignore-case rows");
+    assert!(dir.load("g").contains(&("a", "b")));
+}
+
+#[test]
+fn copies_of_keys_are_counted() {
+    let dir = TestDir::new();
+    dir.write("a", format!("{}rui\n", "ana\n".repeat(20)));
+    dir.write("b", "eva\nana\nrui\n");
+    dir.write("b.csv", "\u{feff}id,name\n1,eva\n2,rui\n");
+    dir.ok("build -o f --kind counting --fpr 1e-6 a");
+    assert_eq!(dir.ok("query --copies f b").out, "15+\tana\n1\trui\n");
+    let csv = dir.ok("query --copies --csv --column name f b.csv");
+    assert_eq!(csv.out, "\u{feff}copies,id,name\n1,2,rui\n");
+    for kind in ["cuckoo", "quotient"] {
+        dir.ok(&format!("build -o f --kind {kind} --keys 100 --fpr 1e-6 a"));
+        dir.ok("insert f a");
+        assert_eq!(dir.ok("query --copies f b").out, "2\tana\n2\trui\n", "{kind}");
+    }
+    assert_eq!(dir.run_with("query --copies f", b"eva\n").status, 1);
+    dir.ok("build -o f --kind bloom a");
+    dir.fails("query --copies f b", &["f: a bloom filter does not count copies; counting"]);
+}

@@ -8,6 +8,7 @@ mod foreign;
 mod keys;
 #[cfg(feature = "formats")]
 mod parquet;
+mod pipes;
 #[cfg(target_os = "linux")]
 #[path = "../common/signals.rs"]
 mod signals;

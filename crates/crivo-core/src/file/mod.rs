@@ -5,7 +5,7 @@
 //! `.crivo-0.tmp`, or by the next free number, and is locked. What a killed process left behind is
 //! not locked, and is removed by the next process that finds it.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,8 @@ mod anonymous;
 
 /// Writes a file by `write`: into a temporary one in the same directory, which then takes the name.
 ///
-/// On an error the old file, or none, is still there. The permissions of an old file are kept. A
+/// On an error the old file, or none, is still there. The permissions of an old file are kept, and its
+/// owner and group as far as the process may set them. A
 /// symbolic link is followed. Something that is not a regular file (a pipe, a device) cannot be
 /// replaced, and is written to directly.
 ///
@@ -52,17 +53,21 @@ fn replace_with(
 ) -> io::Result<()> {
     // A link that leads nowhere is replaced itself, as if there were no file.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let permissions = match fs::metadata(&target) {
+    let old = match fs::metadata(&target) {
         Ok(old) if !old.is_file() => {
             return write(&mut OpenOptions::new().write(true).open(&target)?);
         }
-        Ok(old) => permissions.or(Some(old.permissions())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => permissions,
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
+    let permissions = permissions.or(old.as_ref().map(Metadata::permissions));
     let directory = directory_of(&target);
     let mut temporary = Temporary::create(directory, permissions.as_ref())?;
     write(&mut temporary.file)?;
+    if let Some(old) = old {
+        keep_owner(&temporary.file, &old);
+    }
     if let Some(permissions) = permissions {
         temporary.file.set_permissions(permissions)?;
     }
@@ -96,6 +101,23 @@ pub fn create_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) 
     temporary.file.sync_all()?;
     temporary.take_new_name(path)?;
     sync_directory(directory)
+}
+
+/// Gives a new file the owner and the group of the old one, as far as this process may: root may
+/// always, others may choose among their own groups.
+fn keep_owner(new: &File, old: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let is_ours =
+            new.metadata().is_ok_and(|new| (new.uid(), new.gid()) == (old.uid(), old.gid()));
+        if !is_ours && fchown(new, Some(old.uid()), Some(old.gid())).is_err() {
+            // Without the right to give it away, the group may still be ours.
+            let _ = fchown(new, None, Some(old.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (new, old);
 }
 
 fn directory_of(path: &Path) -> &Path {

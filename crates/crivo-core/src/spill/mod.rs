@@ -25,16 +25,23 @@ pub use files::{
 
 /// A temporary file could not be created, written or read.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot use a temporary file in {}: {cause}; make room, or set TMPDIR to a directory with more",
-    directory.display()
-)]
+#[error("cannot use a temporary file in {}: {cause}; {}", directory.display(), advice(cause))]
 #[non_exhaustive]
 pub struct SpillError {
     /// The directory of temporary files.
     pub directory: PathBuf,
     /// What the system says.
     pub cause: io::Error,
+}
+
+fn advice(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            "make that directory, or set TMPDIR to one that there is"
+        }
+        io::ErrorKind::PermissionDenied => "set TMPDIR to a directory that you may write to",
+        _ => "make room, or set TMPDIR to a directory with more",
+    }
 }
 
 impl From<io::Error> for SpillError {

@@ -247,6 +247,28 @@ pub fn verify(path: impl AsRef<Path>) -> Result<Header, FileError> {
     read().map_err(FileError::at(path, FileAction::Read))
 }
 
+/// [`verify`] for the bytes of a file.
+///
+/// ```
+/// use crivo::codec;
+/// use crivo::filter::Bloom;
+///
+/// let bytes = Bloom::new(100, 0.01)?.to_bytes();
+/// assert_eq!(codec::verify_bytes(&bytes)?.key_count(), 0);
+/// assert!(codec::verify_bytes(&bytes[1..]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If they are not a file of any kind, whole and undamaged, with nothing behind it.
+pub fn verify_bytes(bytes: &[u8]) -> Result<Header, DecodeError> {
+    let mut bytes = Slice(bytes);
+    let header = Header::read(&mut bytes)?;
+    payload::read_pieces(&mut bytes, &header, true, |_| Ok(()))?;
+    expect_end(&mut bytes)?;
+    Ok(header)
+}
+
 /// For sources that do not know their length: an error if there is more.
 fn expect_end<S: Source>(source: &mut S) -> Result<(), S::Error> {
     match source.fill(&mut [0])? {

@@ -65,7 +65,7 @@ pub use crate::persist::{
 };
 pub use error::{CodecError, FileAction, FileError};
 pub use header::Header;
-pub use load::{LoadOptions, verify};
+pub use load::{LoadOptions, verify, verify_bytes};
 #[cfg(feature = "mmap")]
 pub use map::Mapped;
 pub use write::{header, save, to_bytes, write_to};
