@@ -1,9 +1,10 @@
 //! The command line: its subcommands, and the exit status.
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "parquet")]
 use crate::commands::add_filters;
@@ -16,8 +17,10 @@ use crate::commands::{
 #[cfg(feature = "hyphen")]
 use crate::commands::{hyphenate, languages};
 use crate::error::Error;
+use crate::input;
 use crate::output;
 use crate::status::Status;
+use crate::threads;
 
 /// Have I seen this line? Membership filters for people with files.
 ///
@@ -28,8 +31,45 @@ use crate::status::Status;
 #[command(name = "crivo", version, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 struct Cli {
+    #[command(flatten)]
+    common: CommonOptions,
+
     #[command(subcommand)]
     command: Command,
+}
+
+/// The options of every command.
+#[derive(Debug, Args)]
+struct CommonOptions {
+    /// Use at most this many threads for the work [default: one for each core]
+    #[arg(long, value_name = "N", global = true, help_heading = EVERY_COMMAND)]
+    threads: Option<NonZeroUsize>,
+
+    /// Show no progress bar; there is none either with --quiet, or if standard error is no terminal
+    #[arg(long, global = true, help_heading = EVERY_COMMAND)]
+    no_progress: bool,
+}
+
+/// The heading in the help of these options.
+const EVERY_COMMAND: &str = "Options of every command";
+
+impl CommonOptions {
+    fn apply(&self, is_quiet: bool) {
+        if let Some(count) = self.threads {
+            threads::set_count(count);
+        }
+        if self.no_progress || is_quiet {
+            input::hide_progress();
+        }
+    }
+}
+
+/// Whether the subcommand was told to be quiet.
+fn is_quiet(matches: &ArgMatches) -> bool {
+    let quiet = |(_, command): (&str, &ArgMatches)| {
+        command.try_get_one::<bool>("quiet").ok().flatten().copied()
+    };
+    matches.subcommand().and_then(quiet).unwrap_or(false)
 }
 
 const EXAMPLES: &str = "\
@@ -110,7 +150,12 @@ impl Command {
 
 /// Parses the arguments and runs the command.
 pub(crate) fn run() -> ExitCode {
-    let result = match Cli::try_parse() {
+    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        cli.common.apply(is_quiet(&matches));
+        Ok(cli)
+    });
+    let result = match parsed {
         Ok(cli) => crivo::check_simd().map_err(Error::new).and_then(|()| cli.command.run()),
         // Help and the version are data like any other.
         Err(help) if !help.use_stderr() => {

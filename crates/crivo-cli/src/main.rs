@@ -26,6 +26,7 @@ mod signals;
 mod spill;
 mod status;
 mod table;
+mod threads;
 mod update;
 
 use std::process::ExitCode;

@@ -73,24 +73,49 @@ impl Shingles {
     /// What `see` makes of every shingle, in the order of the text and as often as it occurs.
     fn each<T>(&self, text: &str, see: impl Fn(&str) -> T) -> impl Iterator<Item = T> {
         let text = single_spaced(text);
-        let units: Vec<(usize, usize)> = match self.unit {
-            Unit::Words => text
-                .split(' ')
-                .scan(0, |start, word| {
-                    let end = *start + word.len();
-                    Some((std::mem::replace(start, end + 1), end))
-                })
-                .collect(),
-            Unit::Characters => {
-                text.char_indices().map(|(start, c)| (start, start + c.len_utf8())).collect()
+        let unit = self.unit;
+        // A text with fewer units is one shingle.
+        let mut end = unit.end_at(&text, 0);
+        for _ in 1..self.length.get() {
+            if end == text.len() {
+                break;
             }
-        };
-        let length = self.length.get().min(units.len()).max(1);
-        let count = if text.is_empty() { 0 } else { units.len() - length + 1 };
-        (0..count).map(move |first| {
-            let (start, end) = (units[first].0, units[first + length - 1].1);
-            see(&text[start..end])
+            end = unit.end_at(&text, end + unit.gap());
+        }
+        let mut start = 0;
+        let mut is_done = text.is_empty();
+        std::iter::from_fn(move || {
+            if is_done {
+                return None;
+            }
+            let seen = see(&text[start..end]);
+            is_done = end == text.len();
+            if !is_done {
+                start = unit.end_at(&text, start) + unit.gap();
+                end = unit.end_at(&text, end + unit.gap());
+            }
+            Some(seen)
         })
+    }
+}
+
+impl Unit {
+    /// The end of the unit that begins at `start`, in a text that is single-spaced.
+    fn end_at(self, text: &str, start: usize) -> usize {
+        let rest = &text[start..];
+        start
+            + match self {
+                Self::Words => rest.find(' ').unwrap_or(rest.len()),
+                Self::Characters => rest.chars().next().map_or(0, char::len_utf8),
+            }
+    }
+
+    /// The bytes between two units.
+    fn gap(self) -> usize {
+        match self {
+            Self::Words => 1,
+            Self::Characters => 0,
+        }
     }
 }
 

@@ -1,37 +1,42 @@
-//! `crivo similar`: finds files or lines that are nearly the same.
+//! `crivo similar`: clusters of files or lines that are nearly the same.
 //!
 //! ```text
-//!   file or line ──▶ set of shingles ──▶ signature ──▶ index ──▶ pairs that share a band
-//!                                                                     │
-//!   similarity of the sets, exactly ◀─────────────────────────────────┘
+//!   files or lines ──▶ sets of shingles ──▶ components of the similar pairs ──▶ clusters
 //! ```
 
-mod collection;
+mod clusters;
+mod texts;
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use crivo_sketch::{BandingPlan, Goal, GoalError, Shingles, SignatureBits, Sketcher};
+use crivo_sketch::Shingles;
 use serde::Serialize;
 
-use self::collection::{Collection, Location, SearchResult};
+use self::clusters::RankedSets;
+use self::texts::{Location, Texts};
 use crate::error::Error;
-use crate::human;
-use crate::input::FormatArgs;
+use crate::human::{self, parse_bytes};
+use crate::input::{FormatArgs, InputProgress};
 use crate::output;
 use crate::status::Status;
 
-/// Finds files, or lines, that are nearly the same
+/// Finds clusters of files, or lines, that are nearly the same
 ///
 /// The similarity of two texts is the Jaccard similarity of their sets of shingles: of the runs of K
-/// words, or characters, that occur in either, the share that occurs in both. Prints the similarity
-/// and the two names, separated by tabs, the most similar pair first. A copy of an earlier text is
-/// paired only with that text.
+/// words, or characters, that occur in either, the share that occurs in both. Texts that are at least as
+/// similar as the threshold are in the same cluster, and so are texts that are connected by a chain of
+/// such pairs. The answer is exact.
+///
+/// Prints a line for each text that has a similar one: the number of its cluster, its similarity to the
+/// first text of the cluster, its name, and the text if it is a line, separated by tabs. The largest
+/// cluster comes first.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SimilarArgs {
-    /// Files to compare, also compressed by gzip or zstd; `-` is standard input
+    /// Files to compare, also compressed by gzip, zstd, xz or bzip2; `-` is standard input
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
 
@@ -39,13 +44,11 @@ pub(crate) struct SimilarArgs {
     #[arg(long)]
     lines: bool,
 
-    /// The minimum similarity to print, from 0 (nothing in common) to 1 (the same)
-    #[arg(short, long, value_name = "S", default_value_t = 0.8)]
+    /// The minimum similarity, from 0 (nothing in common: all texts are one cluster) to 1 (the same
+    /// shingles)
+    #[arg(short, long, value_name = "S", default_value = "0.8", value_parser = parse_threshold)]
+    #[arg(allow_negative_numbers = true)]
     threshold: f64,
-
-    /// The share of the pairs at the threshold to find; of more similar pairs it finds more
-    #[arg(long, value_name = "R", default_value_t = 0.99)]
-    recall: f64,
 
     /// Shingles are runs of K words [default for files: 3]
     #[arg(long, value_name = "K", conflicts_with = "chars")]
@@ -55,9 +58,19 @@ pub(crate) struct SimilarArgs {
     #[arg(long, value_name = "K")]
     chars: Option<usize>,
 
-    /// Print estimates from signatures instead of the exact similarity: less memory
-    #[arg(long)]
-    approx: bool,
+    /// The maximum memory for texts and shingles, about; more is an error
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
+    #[arg(allow_negative_numbers = true)]
+    memory: u64,
+
+    /// With --lines: the maximum length of a line; a longer one is an error
+    #[arg(long, value_name = "SIZE", default_value = "1MB", value_parser = parse_bytes)]
+    #[arg(requires = "lines", allow_negative_numbers = true)]
+    max_line: u64,
+
+    /// Do not print the number of clusters
+    #[arg(short, long)]
+    quiet: bool,
 
     /// Print one JSON object
     #[arg(long)]
@@ -69,42 +82,30 @@ Examples:
   crivo similar essays/*.txt                  files that share most runs of three words
   crivo similar --threshold 0.5 a.txt b.txt   those that share half of them
   crivo similar --lines --chars 4 names.txt   lines that are nearly the same
+  crivo similar --lines app.log | cut -f 1 | uniq -c    how many lines are in each cluster
 ";
-
-/// The maximum numbers of signature values for the bands. The second is used where the threshold is
-/// too low for the first.
-const MAX_VALUES: [u32; 2] = [128, 4_096];
-
-/// The values of a signature for estimates: a standard error of at most 0.031.
-const VALUES_FOR_ESTIMATES: u32 = 256;
-
-/// Of each value eight bits are kept: one false agreement in 256 costs less than the memory.
-const BITS: u32 = 8;
 
 impl SimilarArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         if self.files.len() < 2 && !self.lines {
             return Err(Error::new("there is only one file; name more, or use --lines"));
         }
-        let shingles = self.shingles()?;
-        let plan = self.plan()?;
-        let min_values = if self.approx { VALUES_FOR_ESTIMATES } else { 1 };
-        let sketcher = Sketcher::classic(plan.banding.value_count().max(min_values))?;
-        let bits = SignatureBits::new(BITS)?;
-        let (is_exact, shows_text) = (!self.approx, self.json);
-        let mut collection =
-            Collection::new(shingles, sketcher, bits, plan.banding, is_exact, shows_text)?;
+        let mut texts = Texts::new(self.shingles()?, self.memory);
         let format = FormatArgs::default().format()?;
-        match self.lines {
-            true => collection.read_lines(&self.files, &format)?,
-            false => collection.read_files(&self.files, &format)?,
+        if self.lines {
+            let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX);
+            texts.read_lines(&self.files, &format, max_line)?;
+        } else {
+            texts.read_files(&self.files, &format)?;
         }
-        let found = collection.pairs_from(self.threshold);
+        let clusters = self.clusters(&mut texts);
         match self.json {
-            true => self.print_json(&collection, &found, &plan)?,
-            false => print(&collection, &found)?,
+            true => self.print_json(&texts, &clusters)?,
+            false => print(&texts, &clusters)?,
         }
-        self.summarise(&collection, &found, &plan);
+        if !self.quiet {
+            self.summarise(&texts, &clusters);
+        }
         Ok(Status::Success)
     }
 
@@ -117,65 +118,88 @@ impl SimilarArgs {
         })
     }
 
-    fn plan(&self) -> Result<BandingPlan, Error> {
-        let goal =
-            Goal { bits: SignatureBits::new(BITS)?, ..Goal::new(self.threshold, self.recall) };
-        let [few, many] = MAX_VALUES.map(|max_values| Goal { max_values, ..goal }.plan());
-        few.or(many).map_err(|error| match error {
-            GoalError::OutOfReach { .. } => Error::new(format_args!(
-                "no signature finds {} of the pairs with a similarity of {}; raise --threshold or \
-                 lower --recall",
-                human::percentage(self.recall),
-                self.threshold
-            )),
-            _ => Error::new(error),
-        })
+    /// The clusters of two texts or more: the largest first; of equals, in the order of the input.
+    fn clusters(&self, texts: &mut Texts) -> Vec<Cluster> {
+        let sets = texts.take_sets();
+        let progress = InputProgress::comparing(sets.len() as u64);
+        let sets = RankedSets::new(sets, crate::threads::count());
+        let mut components = sets.components(self.threshold, &progress);
+        progress.finish();
+        let mut numbers = HashMap::new();
+        let mut clusters: Vec<Cluster> = Vec::new();
+        for (text, set) in texts.set_numbers().enumerate() {
+            let number = *numbers.entry(components.find(set)).or_insert(clusters.len());
+            if number == clusters.len() {
+                clusters.push(Cluster::default());
+            }
+            let cluster = &mut clusters[number];
+            let first = cluster.members.first().map_or(set, |first| texts.set_number(first.text));
+            cluster.members.push(Member { text, similarity: sets.jaccard(first, set) });
+        }
+        clusters.retain(|cluster| cluster.members.len() > 1);
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.members.len()));
+        clusters
     }
 
-    fn print_json(
-        &self,
-        collection: &Collection,
-        found: &SearchResult,
-        plan: &BandingPlan,
-    ) -> Result<(), Error> {
-        let pairs = found.pairs.iter().map(|pair| PairReport {
-            similarity: pair.similarity,
-            standard_error: pair.standard_error,
-            a: collection.location(pair.one),
-            b: collection.location(pair.other),
-        });
+    fn print_json(&self, texts: &Texts, clusters: &[Cluster]) -> Result<(), Error> {
+        let member = |member: &Member| MemberReport {
+            similarity: member.similarity,
+            location: texts.location(member.text),
+        };
         output::print_json(&SimilarReport {
             threshold: self.threshold,
-            texts: collection.text_count(),
-            empty: collection.empty_count(),
-            candidates: found.candidates,
-            expected_recall: plan.recall,
-            pairs: pairs.collect(),
+            texts: texts.count(),
+            empty: texts.empty_count(),
+            clusters: clusters
+                .iter()
+                .map(|cluster| cluster.members.iter().map(member).collect())
+                .collect(),
         })
     }
 
-    fn summarise(&self, collection: &Collection, found: &SearchResult, plan: &BandingPlan) {
+    fn summarise(&self, texts: &Texts, clusters: &[Cluster]) {
         let noun = if self.lines { "line" } else { "file" };
-        let texts = human::counted(collection.text_count(), noun);
-        let pairs = human::counted(found.pairs.len() as u64, "similar pair");
-        let candidates = human::counted(found.candidates, "candidate");
-        let recall = human::percentage(plan.recall);
+        let members = clusters.iter().map(|cluster| cluster.members.len() as u64).sum();
         output::print_message(format_args!(
-            "{texts}: {pairs} among {candidates}; {recall} of those at the threshold are found"
+            "crivo: {} of {} in {}",
+            human::count(members),
+            human::counted(texts.count(), noun),
+            human::counted(clusters.len() as u64, "cluster"),
         ));
-        if collection.empty_count() > 0 {
-            let empty = human::counted(collection.empty_count(), &format!("empty {noun}"));
-            output::print_message(format_args!("{empty} left out"));
+        if texts.empty_count() > 0 {
+            let empty = human::counted(texts.empty_count(), &format!("empty {noun}"));
+            output::print_message(format_args!("crivo: {empty} left out"));
         }
     }
 }
 
-/// Prints the pairs, a line each.
-fn print(collection: &Collection, found: &SearchResult) -> Result<(), Error> {
+/// Texts that are connected by similar pairs, in the order of the input.
+#[derive(Default)]
+struct Cluster {
+    members: Vec<Member>,
+}
+
+struct Member {
+    text: usize,
+    /// To the first member.
+    similarity: f64,
+}
+
+fn parse_threshold(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|threshold| (0.0..=1.0).contains(threshold))
+        .ok_or_else(|| format!("the threshold is {text}, but it must be a number from 0 to 1"))
+}
+
+/// Prints the members of clusters, a line each.
+fn print(texts: &Texts, clusters: &[Cluster]) -> Result<(), Error> {
     let mut out = output::data();
-    for pair in &found.pairs {
-        let (one, other) = (collection.location(pair.one), collection.location(pair.other));
-        writeln!(out, "{:.4}\t{one}\t{other}", pair.similarity).map_err(Error::output)?;
+    for (number, cluster) in (1..).zip(clusters) {
+        for Member { text, similarity } in &cluster.members {
+            let location = texts.location(*text);
+            writeln!(out, "{number}\t{similarity:.4}\t{location}").map_err(Error::output)?;
+        }
     }
     out.flush().map_err(Error::output)
 }
@@ -185,16 +209,12 @@ struct SimilarReport<'a> {
     threshold: f64,
     texts: u64,
     empty: u64,
-    candidates: u64,
-    expected_recall: f64,
-    pairs: Vec<PairReport<'a>>,
+    clusters: Vec<Vec<MemberReport<'a>>>,
 }
 
 #[derive(Serialize)]
-struct PairReport<'a> {
+struct MemberReport<'a> {
     similarity: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    standard_error: Option<f64>,
-    a: Location<'a>,
-    b: Location<'a>,
+    #[serde(flatten)]
+    location: Location<'a>,
 }

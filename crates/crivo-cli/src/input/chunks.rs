@@ -15,6 +15,7 @@ use super::layout::{KeySource, RecordEnd, RecordFormat, RecordLayout, Records};
 use super::progress::InputProgress;
 use super::source::{Input, InputReader};
 use crate::error::Error;
+use crate::human;
 use crate::output;
 
 /// How much is read at once: large enough to amortise the hand-over, small enough for the caches.
@@ -156,6 +157,8 @@ pub(crate) struct Chunks {
     has_one_header: bool,
     /// [`MAX_CSV_RECORD`], except in tests.
     pub(super) max_csv_record: usize,
+    /// A longer record is an error.
+    max_record: usize,
 }
 
 /// The input that is being read.
@@ -225,7 +228,14 @@ impl Chunks {
             header: None,
             has_one_header: false,
             max_csv_record: MAX_CSV_RECORD,
+            max_record: usize::MAX,
         }
+    }
+
+    /// For records whose length is limited: one that is longer by more than what is read at once is
+    /// an error, before all of it is in memory.
+    pub(crate) fn with_max_record(self, bytes: usize) -> Self {
+        Self { max_record: bytes, ..self }
     }
 
     /// For records that are printed under one header: a CSV file whose columns differ from the
@@ -331,6 +341,9 @@ impl Chunks {
             if end > self.max_csv_record {
                 current.check_quotes(&buffer[..end])?;
             }
+            if end > self.max_record {
+                return Err(too_long(&current.source.name(), self.max_record));
+            }
         }
         current.check_quotes(&buffer[..end])?;
         // The next file's first record must not continue this file's last.
@@ -411,6 +424,12 @@ fn make_room(buffer: &mut Vec<u8>, length: usize) {
         // New memory is zero already, and the old contents need not be copied.
         *buffer = vec![0; length];
     }
+}
+
+/// The error of a line that is longer than `--max-line`.
+pub(crate) fn too_long(file: &str, max: usize) -> Error {
+    let max = human::bytes(max as u64);
+    Error::new(format_args!("{file} has a line of more than {max}; raise --max-line to allow it"))
 }
 
 /// The names of columns, for messages.

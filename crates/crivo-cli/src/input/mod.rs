@@ -52,14 +52,14 @@ use crivo::{Digest, KeyHasher};
 
 #[cfg(feature = "hyphen")]
 pub(crate) use bytes::InputBytes;
-pub(crate) use chunks::{Chunk, Chunks, Pieces};
+pub(crate) use chunks::{Chunk, Chunks, Pieces, too_long};
 pub(crate) use file_type::{FileType, file_type};
 use json::JsonPointer;
 use key::KeyChanges;
 use layout::{KeySource, Records};
 pub(crate) use layout::{RecordEnd, RecordFormat};
 pub(crate) use pipeline::run as in_parallel;
-pub(crate) use progress::InputProgress;
+pub(crate) use progress::{InputProgress, hide as hide_progress};
 pub(crate) use recorded::{RecordedArgs, options_of, place_of};
 pub(crate) use replay::Replay;
 

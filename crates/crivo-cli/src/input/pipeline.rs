@@ -12,7 +12,8 @@
 //! while it would wait. Chunks are reused: the caller gives them back, and the reader waits for one
 //! when too much memory is in use.
 //!
-//! First the caller works alone for a while: a short input takes less time than starting threads.
+//! First the caller works alone for a while: a short input takes less time than starting threads. With
+//! one core, or `--threads 1`, it works alone to the end.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
@@ -21,6 +22,7 @@ use std::thread;
 
 use super::chunks::{CHUNK_BYTES, Chunk, Chunks};
 use crate::error::{Error, os_message};
+use crate::threads;
 
 /// How many bytes of the input the caller works on before threads are started.
 const ALONE: usize = CHUNK_BYTES / 4;
@@ -38,7 +40,7 @@ struct Task<T> {
     product: T,
 }
 
-/// Calls `work` on every chunk, on all cores, and then `consume` in the order of the input.
+/// Calls `work` on every chunk, on as many threads as there may be, and then `consume` in the order of the input.
 ///
 /// `work` must overwrite its `T`, which is reused. If `consume` breaks, no more results are taken;
 /// the reader thread is not joined, because it may be waiting for a pipe.
@@ -57,7 +59,7 @@ pub(crate) fn run<T: Default + Send + 'static>(
     };
     let mut alone = Task::default();
     let mut done = 0;
-    while done < ALONE {
+    while done < ALONE || threads::count() == 1 {
         if !chunks.fill(&mut alone.chunk)? {
             return key_check.finish();
         }
@@ -69,7 +71,7 @@ pub(crate) fn run<T: Default + Send + 'static>(
     }
 
     // The caller uses one of the cores.
-    let workers = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
+    let workers = threads::count() - 1;
     let pool = Arc::new(TaskPool::of(alone, (workers + SPARE_CHUNKS) * CHUNK_BYTES));
     let (send_jobs, jobs) = mpsc::channel();
     let (send_results, results) = mpsc::channel();

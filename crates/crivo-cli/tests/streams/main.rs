@@ -3,6 +3,8 @@
 mod bad_input;
 mod compare;
 mod dedup;
+#[cfg(target_os = "linux")]
+mod progress;
 mod query;
 #[cfg(unix)]
 #[path = "../common/unprivileged.rs"]
