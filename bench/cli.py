@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The command beside its rivals: dedup, query, hyphenate.
+"""The command beside its rivals: dedup, diff, count, query, hyphenate.
 
     cargo build --release
-    bench/cli.py                                ten million generated lines, about four minutes
+    bench/cli.py                                ten million generated lines, about ten minutes
     bench/cli.py --words /usr/share/dict/words  and a list of words
     bench/cli.py --lines 1_000_000              a minute
 
@@ -10,11 +10,13 @@ Contestants take turns, once to warm up and then several times, every time in an
 three seconds or more runs half as often; where all take less than half a second, all run more often.
 All read a file on their standard input and write to a file; every output is compared with crivo's. The
 median time counts; the memory is what GNU time tells, if it is there. Rivals are looked for on the PATH
-(cargo install runiq huniq) and left out, with a message, if they are not there. The table at the end is that
-of the README: below a rival's name stands its time over crivo's, so that above 1 crivo is faster.
+(cargo install runiq huniq) and among the modules of the Python that runs this (pip install duckdb), and left
+out, with a message, if they are not there. The first table at the end is that of the README: below a rival's
+name stands its time over crivo's, so that above 1 crivo is faster. The second has the rivals' memory.
 """
 
 import argparse
+import importlib.util
 import os
 import random
 import shutil
@@ -32,11 +34,58 @@ ROOT = Path(__file__).resolve().parent.parent
 SLOW_SECONDS = 3
 SHORT_SECONDS, SHORT_TIMES = 0.5, 8
 
-RIVALS = {
-    "runiq": ["runiq", "-"],
-    "huniq": ["huniq"],
-    "sort -u": ["sort", "-u"],
-}
+RIVALS = ("runiq", "huniq", "sort", "duckdb")
+
+# Lines as a table of one column: no quotes, no header, and a delimiter that is in no line.
+DUCKDB_LINES = ("read_csv('{}', columns = {{'line': 'VARCHAR'}}, header = false, delim = '\\x01', quote = '',"
+                " escape = '', auto_detect = false)")
+DUCKDB_OUTPUT = "TO '/dev/stdout' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01')"
+
+
+def duckdb(query, **tables):
+    """A command that runs a query whose tables are files of lines, and writes lines."""
+    tables = {name: DUCKDB_LINES.format(path) for name, path in tables.items()}
+    sql = f"COPY ({query.format(**tables)}) {DUCKDB_OUTPUT}"
+    return [sys.executable, "-c", f"import duckdb; duckdb.sql({sql!r})"]
+
+
+def is_there(name, command):
+    """Whether a rival can be run."""
+    if name == "duckdb":
+        return importlib.util.find_spec("duckdb") is not None
+    return shutil.which(command[0]) is not None
+
+
+def shell(line, *arguments):
+    """A command that runs a line of the shell."""
+    return ["bash", "-c", line, "bash", *map(str, arguments)]
+
+
+def dedup_rivals():
+    return {
+        "runiq": ["runiq", "-"],
+        "huniq": ["huniq"],
+        "sort": ["sort", "-u"],
+        "duckdb": duckdb("SELECT DISTINCT line FROM {lines}", lines="/dev/stdin"),
+    }
+
+
+def diff_rivals(other):
+    return {
+        "sort": shell("sort | join -t $'\\1' -v 1 - <(sort \"$1\")", other),
+        "duckdb": duckdb("SELECT line FROM {lines} ANTI JOIN {other} AS other USING (line)",
+                         lines="/dev/stdin", other=other),
+    }
+
+
+def count_rivals():
+    return {
+        "runiq": shell("runiq - | wc -l"),
+        "huniq": shell("huniq | wc -l"),
+        "sort": shell("sort -u | wc -l"),
+        "duckdb": duckdb("SELECT count(DISTINCT line) FROM {lines}", lines="/dev/stdin"),
+    }
+
 
 TEXT_BYTES = 5_000_000
 
@@ -94,12 +143,14 @@ def run_for_memory(command, source, target, directory):
 class Contest:
     """Commands that do the same work; crivo is the first of them."""
 
-    def __init__(self, title, crivo, rivals=(), unit="lines"):
+    def __init__(self, title, crivo, rivals=None, unit="lines"):
         self.title, self.unit = title, unit
-        self.names = ["crivo"] + [name for name in rivals if shutil.which(RIVALS[name][0])]
-        for name in set(rivals) - set(self.names):
-            print(f"{name} is not on the PATH: left out", file=sys.stderr)
-        self.commands = [crivo] + [RIVALS[name] for name in self.names[1:]]
+        present = {name: command for name, command in (rivals or {}).items()
+                   if is_there(name, command if command[0] != "bash" else [name])}
+        for name in sorted(set(rivals or {}) - set(present)):
+            print(f"{name} is not there: left out", file=sys.stderr)
+        self.names = ["crivo", *present]
+        self.commands = [crivo, *present.values()]
 
     def hold(self, source, directory, runs):
         """Lets them run in turn, and checks what they print."""
@@ -132,11 +183,13 @@ class Contest:
 
     def check(self, outputs, directory):
         for name, output in zip(self.names[1:], outputs[1:]):
-            expected = outputs[0]
-            if name == "sort -u":
-                expected = directory / "expected"
-                run(["sort"], outputs[0], expected)
-            if subprocess.run(["cmp", "-s", expected, output]).returncode != 0:
+            same = [outputs[0], output]
+            # These do not keep the order of the input.
+            if name in ("sort", "duckdb"):
+                same = [directory / "expected", directory / "found"]
+                run(["sort"], outputs[0], same[0])
+                run(["sort"], output, same[1])
+            if subprocess.run(["cmp", "-s", *same]).returncode != 0:
                 sys.exit(f"{self.title}: {name} does not print what crivo prints")
 
     def row(self):
@@ -147,6 +200,10 @@ class Contest:
         speed = f"{self.amount / ours:.1f} M/s" if self.unit == "lines" else \
             f"{self.amount / ours:.0f} MB/s"
         return [self.title, f"{ours:.3f} s", speed, self.memory[0], *ratios]
+
+    def memory_row(self):
+        memory = dict(zip(self.names, self.memory))
+        return [self.title, *(memory.get(name, "–") for name in ("crivo", *RIVALS))]
 
 
 def count_lines(path):
@@ -160,28 +217,46 @@ def members(source, target):
         out.writelines(line for index, line in enumerate(file) if index % 100 == 0)
 
 
+def halves(source, target, count, seed):
+    """Every other line, and as many that are hardly ever there."""
+    generate(target, count // 2, 100 * count, seed)
+    with source.open("rb") as file, target.open("ab") as out:
+        out.writelines(line for index, line in enumerate(file) if index % 2 == 0)
+
+
 def contests(crivo, options, directory):
     """All contests, each held before the next is prepared."""
     def hold(contest, source):
         return contest.hold(source, directory, options.runs)
 
     def dedup(title, source):
-        return hold(Contest(f"`dedup`, {title}", [crivo, "dedup", "--quiet"], RIVALS), source)
+        contest = Contest(f"`dedup`, {title}", [crivo, "dedup", "--quiet"], dedup_rivals())
+        return hold(contest, source)
+
+    def count(title, source):
+        return hold(Contest(f"`count`, {title}", [crivo, "count"], count_rivals()), source)
 
     if options.words:
         yield dedup(f"{count_lines(options.words):,} words", options.words)
     generated, some, seen = directory / "lines", directory / "some", directory / "seen.crivo"
-    count = options.lines
-    generate(generated, count, count // 2, seed=1)
-    yield dedup(f"{count:,} lines, more than half repeated", generated)
+    other = directory / "other"
+    lines = options.lines
+    generate(generated, lines, lines // 2, seed=1)
+    yield dedup(f"{lines:,} lines, more than half repeated", generated)
+    yield count(f"{lines:,} lines, more than half repeated", generated)
     members(generated, some)
     for kind in ("blocked", "bloom"):
         build = [crivo, "build", "--kind", kind, "--fpr", "0.001", "-o", seen, some]
         subprocess.run(build, check=True, stderr=subprocess.DEVNULL)
         for title, more in ((f"`query -c`, {kind}", ["-c"]), (f"`query`, {kind}", [])):
             yield hold(Contest(title, [crivo, "query", *more, seen]), generated)
-    generate(generated, count, 100 * count, seed=2)
-    yield dedup(f"{count:,} lines, hardly any repeated", generated)
+    generate(generated, lines, 100 * lines, seed=2)
+    yield dedup(f"{lines:,} lines, hardly any repeated", generated)
+    yield count(f"{lines:,} lines, hardly any repeated", generated)
+    # Half of the lines on the right are on the left as well.
+    halves(generated, other, lines, seed=3)
+    yield hold(Contest(f"`diff`, {lines:,} lines and as many", [crivo, "diff", "-", other],
+                       diff_rivals(other)), generated)
     prose(generated)
     yield hold(Contest("`hyphenate`, 5 MB of English", [crivo, "hyphenate"], unit="bytes"),
                generated)
@@ -193,8 +268,15 @@ def main():
     if shutil.which(crivo) is None:
         sys.exit(f"{crivo} is not there: cargo build --release, or --crivo PATH")
     with tempfile.TemporaryDirectory(prefix="crivo-bench-") as name:
-        rows = [contest.row() for contest in contests(crivo, options, Path(name))]
-    head = ["command and input", "time", "speed", "memory", *(f"`{name}`" for name in RIVALS)]
+        held = list(contests(crivo, options, Path(name)))
+    print_table(["command and input", "time", "speed", "memory", *(f"`{name}`" for name in RIVALS)],
+                [contest.row() for contest in held])
+    print()
+    print_table(["command and input", *(f"`{name}`" for name in ("crivo", *RIVALS))],
+                [contest.memory_row() for contest in held if len(contest.names) > 1])
+
+
+def print_table(head, rows):
     for row in [head, ["---"] * len(head), *rows]:
         print(f"| {' | '.join(row)} |")
 

@@ -1,7 +1,7 @@
 //! Every filter beside its rivals.
 //!
 //! ```text
-//! cargo run --release --bin filters -- [--rate 0.01] [--csv FILE] [--only GROUP]… [--keys u64|text] [N…]
+//! cargo run --release --bin filters -- [--fpr 0.01] [--csv FILE] [--only GROUP]… [--keys u64|text] [N…]
 //! ```
 //!
 //! Times are nanoseconds per key with hashing, the median of interleaved rounds; ratios are rival
@@ -13,7 +13,7 @@ use crivo_bench::{Contender, csv, interleave, shuffle, table};
 
 #[derive(Clone)]
 struct Settings {
-    rate: f64,
+    fpr: f64,
     sizes: Vec<usize>,
     groups: Vec<String>,
     keys: Vec<String>,
@@ -22,12 +22,12 @@ struct Settings {
 
 fn settings() -> Result<Settings, String> {
     let mut settings =
-        Settings { rate: 0.01, sizes: Vec::new(), groups: Vec::new(), keys: Vec::new(), csv: None };
+        Settings { fpr: 0.01, sizes: Vec::new(), groups: Vec::new(), keys: Vec::new(), csv: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
-            "--rate" => settings.rate = value()?.parse().map_err(|_| "a rate is a number")?,
+            "--fpr" => settings.fpr = value()?.parse().map_err(|_| "an FPR is a number")?,
             "--csv" => settings.csv = Some(value()?),
             "--only" => settings.groups.push(value()?),
             "--keys" => settings.keys.push(value()?),
@@ -49,14 +49,14 @@ fn settings() -> Result<Settings, String> {
 /// another way.
 type Group<K> = (&'static str, Vec<Box<dyn Subject<K>>>);
 
-fn groups<K: BenchKey>(rate: f64) -> Vec<Group<K>> {
+fn groups<K: BenchKey>(fpr: f64) -> Vec<Group<K>> {
     vec![
-        ("bloom", [ours::bloom(rate), rivals::bloom(rate)]),
-        ("blocked", [ours::blocked(rate), rivals::blocked(rate)]),
-        ("counting", [ours::counting(rate), rivals::counting(rate)]),
-        ("cuckoo", [ours::cuckoo(rate), rivals::cuckoo(rate)]),
-        ("quotient", [ours::quotient(rate), rivals::quotient(rate)]),
-        ("fuse", [ours::fuse(rate), rivals::fuse(rate)]),
+        ("bloom", [ours::bloom(fpr), rivals::bloom(fpr)]),
+        ("blocked", [ours::blocked(fpr), rivals::blocked(fpr)]),
+        ("counting", [ours::counting(fpr), rivals::counting(fpr)]),
+        ("cuckoo", [ours::cuckoo(fpr), rivals::cuckoo(fpr)]),
+        ("quotient", [ours::quotient(fpr), rivals::quotient(fpr)]),
+        ("fuse", [ours::fuse(fpr), rivals::fuse(fpr)]),
     ]
     .into_iter()
     .map(|(name, subjects)| (name, subjects.into_iter().flatten().collect()))
@@ -72,7 +72,7 @@ fn measure<K: BenchKey>(settings: &Settings, results: &mut Vec<Vec<String>>) {
         let present: Vec<K> = order[..asked].iter().map(|&i| keys[i].clone()).collect();
         drop(order);
         let absent: Vec<K> = (n as u64..(n + asked) as u64).map(K::make).collect();
-        for (group, mut subjects) in groups::<K>(settings.rate) {
+        for (group, mut subjects) in groups::<K>(settings.fpr) {
             if !settings.groups.is_empty() && !settings.groups.iter().any(|only| only == group) {
                 continue;
             }

@@ -11,8 +11,8 @@ use crate::commands::add_filters;
 #[cfg(feature = "study")]
 use crate::commands::study;
 use crate::commands::{
-    build, common, completions, dedup, diff, insert, inspect, join, man, merge, query, remove,
-    similar, size, sync,
+    build, common, completions, count, dedup, diff, insert, inspect, join, man, merge, query,
+    remove, similar, size, sync,
 };
 #[cfg(feature = "hyphen")]
 use crate::commands::{hyphenate, languages};
@@ -78,11 +78,12 @@ Examples:
   crivo query --absent seen.crivo new.txt      lines that are certainly new
   crivo dedup access.log > once.log            drop repeated lines, keep the order
   crivo diff all.txt done.txt                  lines of one file and not of the other
+  crivo count --field 1 -d ' ' access.log      how many different addresses
   crivo similar essays/*.txt                   files that are nearly the same
   crivo sync --connect host:4000 mine.txt      which lines do the two files not share?
   crivo size --keys 1M --fpr 0.001             which filter, and how large?
 
-Exit status: 0 success, 1 nothing found (query, remove), 2 error.
+Exit status: 0 success, 1 nothing found (query, remove; diff and common with --quiet), 2 error.
 ";
 
 const STYLES: Styles = Styles::styled()
@@ -106,6 +107,7 @@ enum Command {
     Dedup(dedup::DedupArgs),
     Diff(diff::DiffArgs),
     Common(common::CommonArgs),
+    Count(count::CountArgs),
     #[cfg(feature = "hyphen")]
     Hyphenate(hyphenate::HyphenateArgs),
     #[cfg(feature = "hyphen")]
@@ -134,6 +136,7 @@ impl Command {
             Self::Dedup(args) => args.run(),
             Self::Diff(args) => args.run(),
             Self::Common(args) => args.run(),
+            Self::Count(args) => args.run(),
             #[cfg(feature = "hyphen")]
             Self::Hyphenate(args) => args.run(),
             #[cfg(feature = "hyphen")]
@@ -176,6 +179,8 @@ pub(crate) fn run() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueHint;
+
     use super::*;
 
     #[test]
@@ -220,6 +225,22 @@ mod tests {
             }
         }
         assert!(count > 20, "{count}");
+    }
+
+    /// A script of completions offers files where an argument names one.
+    #[test]
+    fn arguments_that_name_files_complete_files() {
+        for command in Cli::command().get_subcommands() {
+            for argument in command.get_arguments() {
+                let names = argument.get_value_names().unwrap_or_default();
+                let is_path = |name: &str| ["FILE", "DIR", "INPUT", "A", "B"].contains(&name);
+                if names.iter().any(|name| is_path(name)) {
+                    let hint = argument.get_value_hint();
+                    let is_file = matches!(hint, ValueHint::FilePath | ValueHint::DirPath);
+                    assert!(is_file, "{} {}", command.get_name(), argument.get_id());
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,18 +12,31 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::signals;
 
-/// Standard output, as the process was started with it.
+/// Where data goes.
 #[derive(Debug)]
-pub(crate) struct Data(StdoutLock<'static>);
+pub(crate) enum Data {
+    /// Standard output, as the process was started with it.
+    StandardOutput(StdoutLock<'static>),
+    /// A file.
+    File(File),
+}
 
 impl Write for Data {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        check_open()?;
-        self.0.write(bytes)
+        match self {
+            Self::StandardOutput(out) => {
+                check_open()?;
+                out.write(bytes)
+            }
+            Self::File(file) => file.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        match self {
+            Self::StandardOutput(out) => out.flush(),
+            Self::File(file) => file.flush(),
+        }
     }
 }
 
@@ -36,26 +49,30 @@ fn check_open() -> io::Result<()> {
 
 /// Buffered standard output for data. The caller must flush it.
 pub(crate) fn data() -> BufWriter<Data> {
-    BufWriter::with_capacity(1 << 16, Data(io::stdout().lock()))
+    BufWriter::with_capacity(1 << 16, Data::StandardOutput(io::stdout().lock()))
 }
 
-/// The file `path` with what `write` writes: it replaces an old one when it is complete, or not at all.
-pub(crate) fn replace_file(
+/// The file `path` with what `write` writes and flushes: it replaces an old one when it is complete, or
+/// not at all.
+pub(crate) fn replace_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut failure = None;
+    write: impl FnOnce(BufWriter<Data>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut result = None;
     let replaced = file::replace(path, |file| {
-        let mut out = BufWriter::new(file);
-        match write(&mut out) {
-            Ok(()) => out.flush(),
-            Err(error) => {
-                failure = Some(error);
-                Err(io::ErrorKind::Other.into())
-            }
+        let out = BufWriter::with_capacity(1 << 16, Data::File(file.try_clone()?));
+        match result.insert(write(out)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(io::ErrorKind::Other.into()),
         }
     });
-    failure.map_or_else(|| replaced.map_err(Error::writing(path)), Err)
+    match (result, replaced) {
+        (Some(Err(error)), _) => Err(error),
+        (_, Err(error)) => Err(Error::writing(path)(error)),
+        (Some(Ok(value)), Ok(())) => Ok(value),
+        // A file that is replaced was written.
+        (None, Ok(())) => Err(Error::writing(path)(io::ErrorKind::Other.into())),
+    }
 }
 
 /// Prints text to standard output. Colours are stripped unless it is a terminal.

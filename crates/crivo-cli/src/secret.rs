@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use crivo::KeyHasher;
 use crivo::codec::{DecodeError, Header, LoadOptions};
 use crivo::hash::SecretKey;
@@ -15,7 +15,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct KeyFileArgs {
     /// The secret key that the filter was built with: 16 raw bytes, or 32 hexadecimal digits
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) key_file: Option<PathBuf>,
 }
 

@@ -35,17 +35,22 @@ fn block<'t>(text: &'t str, language: &str) -> &'t str {
     &text[start..start + length]
 }
 
+/// The path of the shell, with the command in it.
+fn path() -> std::ffi::OsString {
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_crivo"));
+    std::env::join_paths(
+        std::iter::once(binary.parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap()
+}
+
 #[test]
 fn every_recipe_prints_what_the_readme_says() {
     let readme = include_str!("../../../README.md");
     let recipes: Vec<&str> = readme.split("<!-- recipe -->").skip(1).collect();
     assert!(recipes.len() >= 4, "{}", recipes.len());
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_crivo"));
-    let path = std::env::join_paths(
-        std::iter::once(binary.parent().unwrap().to_owned())
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-    )
-    .unwrap();
+    let path = path();
     for recipe in recipes {
         let dir = tempfile::tempdir().unwrap();
         for (name, content) in FILES {
@@ -65,4 +70,33 @@ fn every_recipe_prints_what_the_readme_says() {
         assert!(output.status.success(), "{commands}{stderr}");
         assert_eq!(String::from_utf8_lossy(&output.stdout), block(recipe, "text"), "{commands}");
     }
+}
+
+/// The files of the Debian package are those that the README makes.
+#[test]
+fn the_package_has_the_files_that_the_readme_makes() {
+    let readme = include_str!("../../../README.md");
+    let (_, package) = readme.split_once("<!-- package -->").unwrap();
+    let commands: String = block(package, "sh")
+        .lines()
+        .filter(|line| !line.starts_with("cargo "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let output = Command::new("sh")
+        .args(["-e", "-c", &commands])
+        .current_dir(dir.path())
+        .env("PATH", path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut made = 0;
+    for line in include_str!("../Cargo.toml").lines() {
+        let Some((_, rest)) = line.split_once("\"../../target/assets/") else { continue };
+        let asset = rest.split('"').next().unwrap().replace("*.1", "crivo-count.1");
+        let length = fs::metadata(dir.path().join("target/assets").join(&asset)).unwrap().len();
+        assert!(length > 100, "{asset}");
+        made += 1;
+    }
+    assert_eq!(made, 4);
 }

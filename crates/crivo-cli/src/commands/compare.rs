@@ -17,7 +17,7 @@ use clap::{Args, ValueHint};
 use crivo::filter::{Blocked, BlockedSpec, Bytes, FilterSpec};
 use crivo::{Digest, KeyHasher};
 
-use super::records::{HashedRecords, Printer};
+use super::records::{Fingerprint, HashedRecords, Printer};
 use crate::error::Error;
 use crate::human::{self, parse_bytes, parse_fpr};
 use crate::input::{
@@ -107,7 +107,7 @@ impl CompareArgs {
             return Err(Error::new("only one of A and B can be standard input"));
         }
         let format = self.format.format()?;
-        let b = Replay::of(&self.b)?;
+        let b = Replay::of(std::slice::from_ref(&self.b))?;
         let comparison = FileComparison { format, hasher: RecordHasher::new(), selection };
         if self.approx {
             let (filter, _) = comparison.filter_of(&b, self.fpr, None)?;
@@ -125,7 +125,7 @@ impl CompareArgs {
             let a = Chunks::open(&paths, comparison.format.clone(), progress)?;
             comparison.print_unchecked(a, filter)?;
         } else {
-            let a = Replay::of(&self.a)?;
+            let a = Replay::of(std::slice::from_ref(&self.a))?;
             comparison.print_checked(&a, &b, self.memory)?;
         }
         Ok(Status::Success)
@@ -140,7 +140,7 @@ struct FileComparison {
 
 impl FileComparison {
     fn chunks(&self, input: &Replay) -> Result<Chunks, Error> {
-        let progress = InputProgress::beside_records(&[input.path().to_owned()]);
+        let progress = InputProgress::beside_records(&input.paths());
         input.chunks(self.format.clone(), progress)
     }
 
@@ -265,28 +265,6 @@ impl FileComparison {
         })?;
         a_now.check(&a_at_first, a)?;
         a.check_not_replaced()
-    }
-}
-
-/// What tells records that were read twice from other records.
-#[derive(Debug, Default, PartialEq)]
-struct Fingerprint {
-    count: u64,
-    sum: u128,
-}
-
-impl Fingerprint {
-    fn add(&mut self, digests: &[u128]) {
-        self.count += digests.len() as u64;
-        // A position is part of the sum, so that exchanged records are noticed.
-        self.sum = digests.iter().fold(self.sum, |sum, digest| {
-            sum.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(*digest)
-        });
-    }
-
-    /// Fails if the records are not those that were read at first.
-    fn check(&self, at_first: &Self, input: &Replay) -> Result<(), Error> {
-        if self == at_first { Ok(()) } else { Err(input.changed("it was changed")) }
     }
 }
 

@@ -26,11 +26,34 @@ Examples:
 ";
 
 impl CompletionsArgs {
-    pub(crate) fn run(self, mut cli: Command) -> Result<Status, Error> {
+    pub(crate) fn run(self, cli: Command) -> Result<Status, Error> {
+        let mut cli = with_values(cli);
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut cli, "crivo", &mut script);
         let mut out = output::data();
         out.write_all(&script).and_then(|()| out.flush()).map_err(Error::output)?;
         Ok(Status::Success)
     }
+}
+
+/// The commands with the values that scripts offer. Some arguments accept more than these.
+fn with_values(cli: Command) -> Command {
+    #[cfg(feature = "hyphen")]
+    let cli = offer(cli, "hyphenate", "language", crivo_hyphen::Language::all().map(|l| l.code()));
+    #[cfg(feature = "study")]
+    let cli = offer(cli, "study", "experiments", crivo_lab::experiments::names());
+    cli
+}
+
+#[cfg(any(feature = "hyphen", feature = "study"))]
+fn offer(
+    cli: Command,
+    command: &str,
+    argument: &'static str,
+    values: impl IntoIterator<Item = &'static str>,
+) -> Command {
+    let values = clap::builder::PossibleValuesParser::new(values);
+    cli.mut_subcommand(command, |command| {
+        command.mut_arg(argument, |argument| argument.value_parser(values))
+    })
 }

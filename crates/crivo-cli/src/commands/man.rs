@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, Command, ValueHint};
+use clap::{Arg, ArgAction, Args, Command, ValueHint};
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, bold, roman};
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use crate::error::Error;
 use crate::output;
@@ -41,9 +41,10 @@ impl ManArgs {
             fs::create_dir_all(&directory).map_err(Error::writing(&directory))?;
             for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
                 let path = directory.join(page_of(command).get_filename());
-                output::replace_file(&path, |out| {
+                output::replace_file(&path, |mut out| {
                     render(command)
                         .and_then(|page| out.write_all(&page))
+                        .and_then(|()| out.flush())
                         .map_err(Error::writing(&path))
                 })?;
             }
@@ -71,13 +72,18 @@ fn page_of(command: &Command) -> Man {
         .manual("The crivo manual")
 }
 
-/// The sections that clap generates, then those at the end of the help.
+/// The exit status of commands whose help does not describe it.
+const EXIT_STATUS: &str = "Exit status: 0 success, 2 error.";
+
+/// The sections that clap generates, with a synopsis of ours, then those at the end of the help.
 fn render(command: &Command) -> io::Result<Vec<u8>> {
     let page = page_of(command);
     let mut text = Vec::new();
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;
-    page.render_synopsis_section(&mut text)?;
+    let mut synopsis = Roff::new();
+    add_synopsis(&mut synopsis, command);
+    synopsis.to_writer(&mut text)?;
     page.render_description_section(&mut text)?;
     page.render_options_section(&mut text)?;
     if command.has_subcommands() {
@@ -85,10 +91,60 @@ fn render(command: &Command) -> io::Result<Vec<u8>> {
     }
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let mut roff = Roff::new();
-    help.split("\n\n").for_each(|paragraph| add_section(&mut roff, paragraph));
+    let default = (!help.contains("Exit status:")).then_some(EXIT_STATUS);
+    let paragraphs = help.split("\n\n").chain(default);
+    paragraphs.for_each(|paragraph| add_section(&mut roff, paragraph));
     add_see_also(&mut roff, command);
     roff.to_writer(&mut text)?;
     Ok(text)
+}
+
+/// The name and all arguments, with their values.
+fn add_synopsis(roff: &mut Roff, command: &Command) {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let mut line = vec![bold(name.replace('-', " "))];
+    let is_shown = |argument: &&Arg| !argument.is_hide_set();
+    let (positional, options): (Vec<_>, Vec<_>) =
+        command.get_arguments().filter(is_shown).partition(|argument| argument.is_positional());
+    // As in the help: options, then the others.
+    for argument in options.into_iter().chain(positional) {
+        line.push(roman(" "));
+        add_argument(&mut line, argument);
+    }
+    if command.has_subcommands() {
+        line.extend([roman(" "), italic("COMMAND")]);
+    }
+    roff.control("SH", ["SYNOPSIS"]);
+    roff.text(line);
+}
+
+/// `[-o, --output FILE]` or `FILE...`.
+fn add_argument(line: &mut Vec<Inline>, argument: &Arg) {
+    let is_required = argument.is_required_set();
+    let has_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+    if !is_required {
+        line.push(roman("["));
+    }
+    let short = argument.get_short().map(|short| format!("-{short}"));
+    let long = argument.get_long().map(|long| format!("--{long}"));
+    let flags: Vec<String> = short.into_iter().chain(long).collect();
+    if !flags.is_empty() {
+        line.push(bold(flags.join(", ")));
+    }
+    if has_value {
+        let names = argument.get_value_names().unwrap_or_default();
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        if !flags.is_empty() {
+            line.push(roman(" "));
+        }
+        line.push(italic(names.join(" ")));
+    }
+    if !is_required {
+        line.push(roman("]"));
+    }
+    if matches!(argument.get_action(), ArgAction::Append) {
+        line.push(roman("..."));
+    }
 }
 
 /// A paragraph is `Heading: text`, or `Heading:` followed by preformatted lines.

@@ -7,6 +7,7 @@ mod change;
 pub(crate) mod common;
 mod compare;
 pub(crate) mod completions;
+pub(crate) mod count;
 pub(crate) mod dedup;
 pub(crate) mod diff;
 #[cfg(feature = "hyphen")]

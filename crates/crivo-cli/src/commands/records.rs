@@ -1,10 +1,11 @@
 //! Hashing the records of a chunk, and printing them.
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::input::{Chunk, Chunks, Pieces, in_parallel};
+use crate::input::{Chunk, Chunks, Pieces, Replay, in_parallel};
 use crate::output::{self, Data};
 use crate::spill::RecordHasher;
 
@@ -71,16 +72,54 @@ pub(crate) fn each_hashed_chunk(
     )
 }
 
+/// What tells records that were read twice from other records.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Fingerprint {
+    count: u64,
+    sum: u128,
+}
+
+impl Fingerprint {
+    pub(crate) fn add(&mut self, digests: &[u128]) {
+        self.count += digests.len() as u64;
+        // A position is part of the sum, so that exchanged records are noticed.
+        self.sum = digests.iter().fold(self.sum, |sum, digest| {
+            sum.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(*digest)
+        });
+    }
+
+    /// Fails if the records are not those that were read at first.
+    pub(crate) fn check(&self, at_first: &Self, input: &Replay) -> Result<(), Error> {
+        if self == at_first { Ok(()) } else { Err(input.changed()) }
+    }
+}
+
 /// Prints records unchanged, in few large writes.
 #[derive(Debug)]
 pub(crate) struct Printer {
     out: BufWriter<Data>,
+    /// The file that is written; `None` for standard output.
+    path: Option<PathBuf>,
 }
 
 impl Printer {
     /// A printer to standard output.
     pub(crate) fn new() -> Self {
-        Self { out: output::data() }
+        Self { out: output::data(), path: None }
+    }
+
+    /// Runs `print` with a printer to this file, or to standard output if there is none or it is `-`.
+    /// The file is replaced when all is printed, so that it may be an input.
+    pub(crate) fn with_output<T>(
+        path: Option<&Path>,
+        print: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match path.filter(|path| path.as_os_str() != "-") {
+            None => print(&mut Self::new()),
+            Some(path) => output::replace_file(path, |out| {
+                print(&mut Self { out, path: Some(path.to_owned()) })
+            }),
+        }
     }
 
     /// Prints some of a chunk's records, after its header if there is one, and flushes them: a
@@ -93,11 +132,18 @@ impl Printer {
 
     /// Prints bytes, buffered.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.out.write_all(bytes).map_err(Error::output)
+        self.out.write_all(bytes).map_err(|error| self.error(error))
     }
 
     /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
-        self.out.flush().map_err(Error::output)
+        self.out.flush().map_err(|error| self.error(error))
+    }
+
+    fn error(&self, error: io::Error) -> Error {
+        match &self.path {
+            None => Error::output(error),
+            Some(path) => Error::writing(path)(error),
+        }
     }
 }

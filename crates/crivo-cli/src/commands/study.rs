@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use crivo_lab::{Options, Progress, Scale, Study, experiments};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -28,15 +28,15 @@ pub(crate) struct StudyArgs {
     quick: bool,
 
     /// The directory for data, figures and index.html
-    #[arg(long, value_name = "DIR", default_value = "study")]
+    #[arg(long, value_name = "DIR", default_value = "study", value_hint = ValueHint::DirPath)]
     out: PathBuf,
 
     /// A list of words, one per line, instead of the built-in English one
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     words: Option<PathBuf>,
 
     /// A list of hyphenation exceptions, with a hyphen at every break, instead of the English one
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     exceptions: Option<PathBuf>,
 
     /// The number of repetitions, at least 2 [default: 30, with --quick 7]

@@ -1,6 +1,5 @@
-//! An input that can be read several times, even if it is a pipe.
+//! Inputs that can be read several times, even if they are pipes.
 
-use std::collections::VecDeque;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
@@ -14,10 +13,15 @@ use super::progress::InputProgress;
 use super::source::{Input, cannot_read, open_file};
 use crate::error::Error;
 
-/// An input that can be read several times, each time with the bytes that it had at first: what is
-/// appended to the file meanwhile is not read.
+/// Inputs that can be read several times, each time with the bytes that they had at first: what is
+/// appended to a file meanwhile is not read.
 #[derive(Debug)]
 pub(crate) struct Replay {
+    files: Vec<ReplayFile>,
+}
+
+#[derive(Debug)]
+struct ReplayFile {
     path: PathBuf,
     /// The file itself, or a temporary one with the contents of a pipe.
     file: File,
@@ -28,10 +32,50 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Opens a file, or copies a pipe to a temporary file.
-    pub(crate) fn of(path: &Path) -> Result<Self, Error> {
+    /// Opens files, and copies pipes to temporary files.
+    pub(crate) fn of(paths: &[PathBuf]) -> Result<Self, Error> {
+        // All must exist before any is copied.
+        paths.iter().try_for_each(|path| Input::named(path).check())?;
+        let files = paths.iter().map(|path| ReplayFile::open(path)).collect::<Result<_, _>>()?;
+        Ok(Self { files })
+    }
+
+    /// Reads from the beginning. The previous reader must have ended.
+    pub(crate) fn chunks(
+        &self,
+        format: RecordFormat,
+        progress: InputProgress,
+    ) -> Result<Chunks, Error> {
+        let inputs = self.files.iter().map(ReplayFile::rewound).collect::<Result<_, _>>()?;
+        Ok(Chunks::of(inputs, format, progress))
+    }
+
+    /// Fails if a path now means another file.
+    pub(crate) fn check_not_replaced(&self) -> Result<(), Error> {
+        self.files.iter().try_for_each(ReplayFile::check_not_replaced)
+    }
+
+    /// The error of inputs whose records are not what they were.
+    pub(crate) fn changed(&self) -> Error {
+        match &self.files[..] {
+            [file] => file.changed("it was changed"),
+            files => {
+                let paths: Vec<_> =
+                    files.iter().map(|file| file.path.display().to_string()).collect();
+                changed(&paths.join(", "), "one of them was changed")
+            }
+        }
+    }
+
+    /// The paths, for a progress bar.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|file| file.path.clone()).collect()
+    }
+}
+
+impl ReplayFile {
+    fn open(path: &Path) -> Result<Self, Error> {
         let input = Input::named(path);
-        input.check()?;
         let name = input.name();
         let failed = |error: io::Error| cannot_read(&name, &error);
         if let Input::File(file) = &input
@@ -52,22 +96,15 @@ impl Replay {
         Ok(Self { path, file, metadata: None, length })
     }
 
-    /// Reads from the beginning. The previous reader must have ended.
-    pub(crate) fn chunks(
-        &self,
-        format: RecordFormat,
-        progress: InputProgress,
-    ) -> Result<Chunks, Error> {
+    fn rewound(&self) -> Result<Input, Error> {
         self.check_not_replaced()?;
         let name = Input::named(&self.path).name();
         let rewound = self.file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
         let file = rewound.map_err(|error| cannot_read(&name, &error))?;
-        let input = Input::Snapshot { file, length: self.length, name };
-        Ok(Chunks::of(VecDeque::from([input]), format, progress))
+        Ok(Input::Snapshot { file, length: self.length, name })
     }
 
-    /// Fails if the path now means another file.
-    pub(crate) fn check_not_replaced(&self) -> Result<(), Error> {
+    fn check_not_replaced(&self) -> Result<(), Error> {
         let Some(then) = &self.metadata else { return Ok(()) };
         match fs::metadata(&self.path) {
             Ok(now) if is_same_file(then, &now) => Ok(()),
@@ -75,19 +112,16 @@ impl Replay {
         }
     }
 
-    /// The error of a file whose records are not what they were.
-    pub(crate) fn changed(&self, how: &str) -> Error {
-        Error::new(format_args!(
-            "cannot compare {}: {how} while it was being read; what was printed may be wrong; run \
-             the command again",
-            self.path.display()
-        ))
+    fn changed(&self, how: &str) -> Error {
+        changed(&self.path.display().to_string(), how)
     }
+}
 
-    /// The path, for a progress bar.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
+fn changed(name: &str, how: &str) -> Error {
+    Error::new(format_args!(
+        "cannot read {name} twice: {how} meanwhile; what was printed may be wrong; run the command \
+         again"
+    ))
 }
 
 #[cfg(unix)]

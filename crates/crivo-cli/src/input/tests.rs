@@ -368,7 +368,7 @@ fn a_replay_is_what_the_file_was_at_first() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     std::fs::write(&path, "a\nb\n").unwrap();
-    let input = Replay::of(&path).unwrap();
+    let input = Replay::of(std::slice::from_ref(&path)).unwrap();
     assert_eq!(replayed(&input).unwrap(), "a\nb\n");
 
     let mut file = File::options().append(true).open(&path).unwrap();

@@ -10,7 +10,8 @@
 //!                     └──▶ 64 files by digest ──▶ a set for each ──▶ numbers of records, ascending
 //! ```
 //!
-//! [`Deduplicator`] finds first occurrences, [`SemiJoin`] what two inputs have in common. Files are
+//! [`Deduplicator`] finds first occurrences, [`SemiJoin`] what two inputs have in common, [`RecordGroups`]
+//! how often records occur, and [`DistinctCounter`] how many are distinct. Files are
 //! processed out of the order of the input; the numbers of their records are written down, and
 //! [`marks`] returns them in the order of the input. All files are anonymous: they vanish with the
 //! process, however it ends.
@@ -21,7 +22,9 @@
 //! 1.5e-15. The hash has a random seed in each run, so that records that collide under a known seed
 //! are useless to an attacker. It is not a cryptographic hash, however.
 
+mod count;
 mod dedup;
+mod groups;
 mod join;
 mod marks;
 mod set;
@@ -31,7 +34,9 @@ use std::hash::{BuildHasher, RandomState};
 use crivo_core::spill::{PARTITION_BITS, PARTITIONS};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+pub(crate) use count::DistinctCounter;
 pub(crate) use dedup::{Deduplicator, Occurrence};
+pub(crate) use groups::{Keep, RecordGroups};
 pub(crate) use join::SemiJoin;
 
 /// The partition of a digest. Sets place digests by their high bits; partitions use the low ones.

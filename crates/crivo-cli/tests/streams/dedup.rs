@@ -111,6 +111,115 @@ fn a_full_filter_reports_no_more_wrong_drops_than_drops() {
     }
 }
 
+/// Lines of which some are repeated, and some not.
+fn mixed_lines() -> String {
+    let number = |n: u64| if n.is_multiple_of(3) { 100_000 + n } else { n * 7 % 9_001 };
+    lines((0..30_000).map(number))
+}
+
+/// What a pipe of the system's programs prints for a file `input`.
+fn by_shell(dir: &TestDir, script: &str) -> String {
+    let output = std::process::Command::new("sh")
+        .args(["-c", script])
+        .env("LC_ALL", "C")
+        .current_dir(dir.path("."))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn selections_agree_with_uniq_and_awk() {
+    let dir = TestDir::new();
+    dir.file("input", mixed_lines());
+    const ONCE: &str = "awk '{ count[$0]++; if (!($0 in first)) first[$0] = NR; line[NR] = $0 } END \
+                        { for (i = 1; i <= NR; i++) if (first[line[i]] == i CONDITION) print line[i] }' input";
+    for (options, script) in [
+        (&["--duplicates"][..], ONCE.replace("CONDITION", "&& count[line[i]] > 1")),
+        (&["--unique"], ONCE.replace("CONDITION", "&& count[line[i]] == 1")),
+        (&["--keep", "last"], "tac input | awk '!seen[$0]++' | tac".to_owned()),
+        (&["--keep", "first"], "awk '!seen[$0]++' input".to_owned()),
+        (
+            &["--keep", "last", "--duplicates"],
+            "tac input | awk '++seen[$0] == 1' | tac | awk 'BEGIN { while ((getline l < \"input\") > 0) \
+             count[l]++ } count[$0] > 1'"
+                .to_owned(),
+        ),
+    ] {
+        let expected = by_shell(&dir, &script);
+        assert!(expected.lines().count() > 1_000, "{options:?}");
+        for memory in ["1GB", "0"] {
+            let args = [&["dedup", "--memory", memory, "input"], options].concat();
+            assert!(dir.run(args).text() == expected, "{options:?} --memory {memory}");
+        }
+        // A pipe is read twice by way of a temporary file.
+        let piped = dir.run_with(["dedup"].iter().chain(options), mixed_lines().as_bytes());
+        assert!(piped.text() == expected, "{options:?} of a pipe");
+    }
+    for (options, uniq) in [
+        (&["--count"][..], "uniq -c"),
+        (&["-c", "--duplicates"], "uniq -cd"),
+        (&["-c", "--unique"], "uniq -cu"),
+    ] {
+        let expected = by_shell(&dir, &format!("sort input | {uniq} | sort"));
+        for memory in ["1GB", "0"] {
+            let args = [&["dedup", "--memory", memory, "input"], options].concat();
+            let printed = dir.run(args).text();
+            let mut sorted: Vec<&str> = printed.split_inclusive('\n').collect();
+            sorted.sort_unstable();
+            assert!(sorted.concat() == expected, "{options:?} --memory {memory}");
+        }
+    }
+}
+
+#[test]
+fn selections_go_by_keys_and_keep_headers() {
+    let dir = TestDir::new();
+    dir.file("log.csv", "user,n\nana,1\nbia,2\n\"ana\",3\ncid,4\nbia,5");
+    let of = |options: &str| {
+        let args = "dedup --csv --column user log.csv ".to_owned() + options;
+        dir.run(args.split_whitespace()).text()
+    };
+    assert_eq!(of("--keep last"), "user,n\n\"ana\",3\ncid,4\nbia,5");
+    assert_eq!(of("--duplicates"), "user,n\nana,1\nbia,2\n");
+    assert_eq!(of("--unique"), "user,n\ncid,4\n");
+    assert_eq!(of("--count"), "count,user,n\n2,ana,1\n2,bia,2\n1,cid,4\n");
+    assert_eq!(of("--count --duplicates --keep last"), "count,user,n\n2,\"ana\",3\n2,bia,5");
+    let finished = dir.run_with(["dedup", "--unique"], b"a\nb\na\n");
+    assert_eq!(finished.stderr, "crivo: 2 records dropped of 3\n");
+    for bad in
+        ["--duplicates --unique", "--count --fpr 0.1", "--keep last --fpr 0.1", "--keep middle"]
+    {
+        dir.run(["dedup"].into_iter().chain(bad.split(' '))).error();
+    }
+}
+
+/// The output replaces a file when it is complete: also an input, and not if anything fails.
+#[test]
+fn the_output_may_be_an_input() {
+    let dir = TestDir::new();
+    let text = mixed_lines();
+    for options in ["", "--keep last", "--count", "--memory 0", "--fpr 1e-9"] {
+        let path = dir.file("file", &text);
+        let printed =
+            dir.run(["dedup", "file"].into_iter().chain(options.split_whitespace())).text();
+        let args = ["dedup", "-o", "file", "file"].into_iter().chain(options.split_whitespace());
+        let finished = dir.run(args);
+        assert!(finished.stderr.contains("dropped"), "{}", finished.stderr);
+        assert_eq!(finished.text(), "", "{options}");
+        assert!(std::fs::read_to_string(path).unwrap() == printed, "{options}");
+    }
+    let path = dir.file("file", "a\na\n");
+    dir.run(["dedup", "-o", "file", "file", "missing"]).error();
+    dir.run(["dedup", "--keep", "last", "-o", "file", "file", "missing"]).error();
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "a\na\n");
+    let error = dir.run(["dedup", "-o", "no/where", "file"]).error();
+    assert!(error.contains("cannot write no/where"), "{error}");
+    assert_eq!(dir.run(["dedup", "-o", "-", "file"]).text(), "a\n");
+}
+
 #[test]
 fn fpr_must_be_between_0_and_1() {
     let dir = TestDir::new();

@@ -1,7 +1,8 @@
-//! `query`, `dedup`, `diff` and `common`.
+//! `query`, `dedup`, `diff`, `common` and `count`.
 
 mod bad_input;
 mod compare;
+mod count;
 mod dedup;
 #[cfg(target_os = "linux")]
 mod progress;

@@ -21,14 +21,19 @@ const FIRST_CAPACITY: u64 = 1 << 18;
 const MIN_BLOCKED_FPR: f64 = 0.0005;
 
 /// Prints the records that are new to a filter with this FPR, and with this capacity if it is given.
-pub(super) fn dedup(input: &InputArgs, fpr: f64, keys: Option<u64>) -> Result<DedupSummary, Error> {
+pub(super) fn dedup(
+    input: &InputArgs,
+    fpr: f64,
+    keys: Option<u64>,
+    printer: &mut Printer,
+) -> Result<DedupSummary, Error> {
     match keys {
-        None => dedup_with(input, Growing::new(FIRST_CAPACITY, fpr)?, Growing::fill_fpr),
+        None => dedup_with(input, Growing::new(FIRST_CAPACITY, fpr)?, Growing::fill_fpr, printer),
         Some(keys) => {
             let keys = keys.max(1);
             let summary = match fpr < MIN_BLOCKED_FPR {
-                true => dedup_with(input, Bloom::new(keys, fpr)?, Bloom::fill_fpr)?,
-                false => dedup_with(input, Blocked::new(keys, fpr)?, Blocked::fill_fpr)?,
+                true => dedup_with(input, Bloom::new(keys, fpr)?, Bloom::fill_fpr, printer)?,
+                false => dedup_with(input, Blocked::new(keys, fpr)?, Blocked::fill_fpr, printer)?,
             };
             let inserted = summary.records - summary.dropped;
             if inserted > keys {
@@ -46,8 +51,8 @@ fn dedup_with<F: DynamicFilter>(
     input: &InputArgs,
     mut filter: F,
     fill_fpr: fn(&F) -> f64,
+    printer: &mut Printer,
 ) -> Result<DedupSummary, Error> {
-    let mut printer = Printer::new();
     let mut hits = [false; BATCH];
     let mut digests = Vec::with_capacity(BATCH);
     let mut kept = Pieces::default();

@@ -14,8 +14,11 @@ use crate::spill::{Deduplicator, Occurrence};
 const READ_BYTES: usize = 1 << 18;
 
 /// Prints first occurrences, with the hashes of records in this much memory.
-pub(super) fn dedup(input: &InputArgs, memory: u64) -> Result<DedupSummary, Error> {
-    let mut printer = Printer::new();
+pub(super) fn dedup(
+    input: &InputArgs,
+    memory: u64,
+    printer: &mut Printer,
+) -> Result<DedupSummary, Error> {
     let mut kept = Pieces::default();
     let mut left_out = Vec::new();
     let mut deduplicator = Deduplicator::with_memory(memory);
