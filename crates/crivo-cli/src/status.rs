@@ -7,7 +7,8 @@ use std::process::ExitCode;
 pub(crate) enum Status {
     /// Exit status 0.
     Success,
-    /// `query` printed no record, or `remove` removed no key. Exit status 1.
+    /// There was no record to print (`query`; `diff` and `common` with `--quiet`), or no key to remove
+    /// (`remove`). Exit status 1.
     NothingFound,
 }
 

@@ -9,7 +9,7 @@ use crate::status::Status;
 /// Prints the records of A that are also in B
 ///
 /// Records are printed unchanged, in the order of A, with their repetitions. The answer is exact;
-/// neither file need be sorted or fit into memory.
+/// no file need be sorted or fit into memory. How many there are is printed to standard error.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CommonArgs {
@@ -22,6 +22,10 @@ Examples:
   crivo common passwords.txt leaked.txt.zst    passwords that must be changed
   crivo common --csv --column sku orders.csv stock.csv
   crivo common --approx today.log yesterday.log
+  crivo common --count a.txt b.txt             how many they have in common
+  crivo common --quiet mine.txt theirs.txt && echo \"they overlap\"
+
+Exit status: 0 success; with --quiet 1 if there is nothing to print; 2 error.
 ";
 
 impl CommonArgs {

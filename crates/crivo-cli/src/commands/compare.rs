@@ -10,7 +10,7 @@
 //! A record that is not in the filter is certainly not in B and needs no more memory: only candidates
 //! are stored. Without the check (`--approx`) records are printed in step 2, and A is read once.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -21,7 +21,8 @@ use super::records::{Fingerprint, HashedRecords, Printer};
 use crate::error::Error;
 use crate::human::{self, parse_bytes, parse_fpr};
 use crate::input::{
-    Chunk, Chunks, FormatArgs, InputProgress, Pieces, RecordFormat, Replay, in_parallel,
+    Chunk, Chunks, FormatArgs, InputProgress, KEYS, Pieces, RecordFormat, Replay, in_parallel,
+    parse_delimiter, parse_field,
 };
 use crate::output;
 use crate::spill::{RecordHasher, SemiJoin};
@@ -43,12 +44,33 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
     a: PathBuf,
 
-    /// The file to compare with; `-` is standard input
-    #[arg(value_name = "B", value_hint = ValueHint::FilePath)]
-    b: PathBuf,
+    /// The files to compare with; `-` is standard input. A record is in B if it is in any of them
+    #[arg(value_name = "B", required = true, value_hint = ValueHint::FilePath)]
+    b: Vec<PathBuf>,
 
     #[command(flatten)]
     format: FormatArgs,
+
+    /// As --field, for B, if it differs from A
+    #[arg(long, help_heading = KEYS, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_delimiter = ',', value_parser = parse_field)]
+    field_b: Vec<usize>,
+
+    /// As --column, for B, if it differs from A
+    #[arg(long, help_heading = KEYS, value_name = "NAME", requires = "csv", conflicts_with = "field_b")]
+    column_b: Vec<String>,
+
+    /// As --delimiter, for B, if it differs from A
+    #[arg(long, help_heading = KEYS, value_name = "C", value_parser = parse_delimiter)]
+    delimiter_b: Option<u8>,
+
+    /// Print only the number of records
+    #[arg(short, long)]
+    count: bool,
+
+    /// Print nothing; the exit status is 0 if there are records to print, and 1 if there are none
+    #[arg(short, long, conflicts_with = "count")]
+    quiet: bool,
 
     /// The maximum memory; the rest goes to temporary files
     #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
@@ -103,45 +125,147 @@ impl Queried {
 impl CompareArgs {
     /// Prints the selected records of A.
     pub(crate) fn run(self, selection: Selection) -> Result<Status, Error> {
-        if [&self.a, &self.b].iter().all(|path| path.as_os_str() == "-") {
+        let paths = std::iter::once(&self.a).chain(&self.b);
+        if paths.filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Error::new("only one of A and B can be standard input"));
         }
-        let format = self.format.format()?;
-        let b = Replay::of(std::slice::from_ref(&self.b))?;
-        let comparison = FileComparison { format, hasher: RecordHasher::new(), selection };
+        let b = Replay::of(&self.b)?;
+        let comparison = FileComparison {
+            a_format: self.format.format()?,
+            b_format: self.b_format()?,
+            hasher: RecordHasher::new(),
+            selection,
+        };
+        let prints = !self.count && !self.quiet;
+        let mut results = CompareResults {
+            printer: prints.then(Printer::new),
+            stops_at_first: self.quiet,
+            ..Default::default()
+        };
+        let a = [self.a];
         if self.approx {
             let (filter, _) = comparison.filter_of(&b, self.fpr, None)?;
-            output::print_message(format_args!(
-                "crivo: not checked: {} of the records that are only in {} {}",
-                human::percentage(filter.expected_fpr()),
-                self.a.display(),
-                match selection {
-                    Selection::OnlyInA => "are missing",
-                    Selection::InBoth => "are printed as well",
-                }
-            ));
-            let paths = [self.a];
-            let progress = InputProgress::beside_records(&paths);
-            let a = Chunks::open(&paths, comparison.format.clone(), progress)?;
-            comparison.print_unchecked(a, filter)?;
+            if !self.quiet {
+                output::print_message(format_args!(
+                    "crivo: not checked: {} of the records that are only in {} {}",
+                    human::percentage(filter.expected_fpr()),
+                    input_name(&a),
+                    match selection {
+                        Selection::OnlyInA => "are missing",
+                        Selection::InBoth => "are printed as well",
+                    }
+                ));
+            }
+            let progress = InputProgress::beside_records(&a);
+            let a = Chunks::open(&a, comparison.a_format.clone(), progress)?;
+            comparison.take_unchecked(a, filter, &mut results)?;
         } else {
-            let a = Replay::of(std::slice::from_ref(&self.a))?;
-            comparison.print_checked(&a, &b, self.memory)?;
+            comparison.take_checked(&Replay::of(&a)?, &b, self.memory, &mut results)?;
         }
+        let CompareResults { printer, records, selected, .. } = results;
+        drop(printer);
+        if self.count {
+            output::print(&format!("{selected}\n"))?;
+        }
+        if self.quiet {
+            return Ok(if selected > 0 { Status::Success } else { Status::NothingFound });
+        }
+        output::print_message(format_args!(
+            "crivo: {} of {} of {} {} {} {}",
+            human::count(selected),
+            human::counted(records, "record"),
+            input_name(&a),
+            if selected == 1 { "is" } else { "are" },
+            match selection {
+                Selection::OnlyInA => "not in",
+                Selection::InBoth => "also in",
+            },
+            input_name(&self.b),
+        ));
         Ok(Status::Success)
+    }
+
+    /// The format of B: that of A, but for the options that end in `-b`.
+    fn b_format(&self) -> Result<RecordFormat, Error> {
+        let mut format = self.format.clone();
+        if !self.field_b.is_empty() || !self.column_b.is_empty() {
+            format.field.clone_from(&self.field_b);
+            format.column.clone_from(&self.column_b);
+        }
+        let parts = |format: &FormatArgs| (format.field.len() + format.column.len()).max(1);
+        if parts(&format) != parts(&self.format) {
+            return Err(Error::new(format_args!(
+                "the keys of A and B have {} and {}; name as many fields or columns for both",
+                human::counted(parts(&self.format) as u64, "part"),
+                human::counted(parts(&format) as u64, "part"),
+            )));
+        }
+        format.delimiter = self.delimiter_b.or(format.delimiter);
+        format.format()
+    }
+}
+
+/// The name of the inputs in messages.
+fn input_name(paths: &[PathBuf]) -> String {
+    match paths {
+        [path] if path.as_os_str() == "-" => "standard input".to_owned(),
+        [path] => path.display().to_string(),
+        paths => format!("any of {} files", paths.len()),
+    }
+}
+
+/// The records that were selected.
+#[derive(Default)]
+struct CompareResults {
+    /// `None` if they are only counted.
+    printer: Option<Printer>,
+    stops_at_first: bool,
+    /// The number of all records of A.
+    records: u64,
+    selected: u64,
+    kept: Pieces,
+}
+
+impl CompareResults {
+    /// Takes the records of a chunk that are selected, by their index.
+    fn take(
+        &mut self,
+        chunk: &Chunk,
+        records: &[Range<usize>],
+        mut is_selected: impl FnMut(usize) -> Result<bool, Error>,
+    ) -> Result<ControlFlow<()>, Error> {
+        self.kept.clear();
+        for (index, record) in records.iter().enumerate() {
+            if is_selected(index)? {
+                self.selected += 1;
+                self.kept.push(record.clone());
+            }
+        }
+        self.records += records.len() as u64;
+        if let Some(printer) = &mut self.printer {
+            printer.print(chunk, &self.kept)?;
+        }
+        Ok(match self.stops_at_first && self.selected > 0 {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
     }
 }
 
 struct FileComparison {
-    format: RecordFormat,
+    a_format: RecordFormat,
+    b_format: RecordFormat,
     hasher: RecordHasher,
     selection: Selection,
 }
 
 impl FileComparison {
-    fn chunks(&self, input: &Replay) -> Result<Chunks, Error> {
-        let progress = InputProgress::beside_records(&input.paths());
-        input.chunks(self.format.clone(), progress)
+    fn a_chunks(&self, a: &Replay) -> Result<Chunks, Error> {
+        a.chunks(self.a_format.clone(), InputProgress::beside_records(&a.paths()))
+    }
+
+    fn b_chunks(&self, b: &Replay) -> Result<Chunks, Error> {
+        b.chunks(self.b_format.clone(), InputProgress::beside_records(&b.paths()))
     }
 
     /// A filter of all records with this FPR, or with a higher one in this memory.
@@ -161,7 +285,7 @@ impl FileComparison {
         let hasher = self.hasher;
         let mut fingerprint = Fingerprint::default();
         in_parallel(
-            self.chunks(b)?,
+            self.b_chunks(b)?,
             move |chunk, queried: &mut Queried| queried.hash(chunk, hasher),
             |_, queried| {
                 fingerprint.add(&queried.hashed.digests);
@@ -174,11 +298,11 @@ impl FileComparison {
         Ok((filter, fingerprint))
     }
 
-    /// The number of records.
-    fn count(&self, input: &Replay) -> Result<u64, Error> {
+    /// The number of records of B.
+    fn count(&self, b: &Replay) -> Result<u64, Error> {
         let mut count = 0;
         in_parallel(
-            self.chunks(input)?,
+            self.b_chunks(b)?,
             |chunk, count: &mut u64| {
                 *count = 0;
                 chunk.each(|_, _| *count += 1);
@@ -191,28 +315,31 @@ impl FileComparison {
         Ok(count)
     }
 
-    /// Prints records by the filter's answers.
-    fn print_unchecked(&self, a: Chunks, filter: Blocked) -> Result<(), Error> {
+    /// Takes records by the filter's answers.
+    fn take_unchecked(
+        &self,
+        a: Chunks,
+        filter: Blocked,
+        results: &mut CompareResults,
+    ) -> Result<(), Error> {
         let (hasher, selection) = (self.hasher, self.selection);
-        let mut printer = Printer::new();
-        let mut kept = Pieces::default();
         in_parallel(
             a,
             move |chunk, queried: &mut Queried| queried.query(chunk, hasher, &filter),
             |chunk, Queried { hashed, hits, .. }| {
-                kept.clear();
-                for (record, hit) in hashed.records.iter().zip(hits) {
-                    if selection.includes(*hit) {
-                        kept.push(record.clone());
-                    }
-                }
-                printer.print(chunk, &kept).map(ControlFlow::Continue)
+                results.take(chunk, &hashed.records, |index| Ok(selection.includes(hits[index])))
             },
         )
     }
 
-    /// Prints records by exact answers.
-    fn print_checked(&self, a: &Replay, b: &Replay, memory: u64) -> Result<(), Error> {
+    /// Takes records by exact answers.
+    fn take_checked(
+        &self,
+        a: &Replay,
+        b: &Replay,
+        memory: u64,
+        results: &mut CompareResults,
+    ) -> Result<(), Error> {
         let (hasher, selection) = (self.hasher, self.selection);
         // Half is for the filter, and later for the sets of spilled records; half for the candidates.
         let (filter, b_at_first) = self.filter_of(b, CANDIDATE_FPR, Some(memory / 2))?;
@@ -221,7 +348,7 @@ impl FileComparison {
         let mut a_at_first = Fingerprint::default();
         let mut number = 0;
         in_parallel(
-            self.chunks(a)?,
+            self.a_chunks(a)?,
             move |chunk, queried: &mut Queried| queried.query(chunk, hasher, &filter),
             |_, Queried { hashed, hits, .. }| {
                 a_at_first.add(&hashed.digests);
@@ -237,7 +364,7 @@ impl FileComparison {
 
         let hash = move |chunk: &Chunk, hashed: &mut HashedRecords| hashed.hash(chunk, hasher);
         let mut b_now = Fingerprint::default();
-        in_parallel(self.chunks(b)?, hash, |_, hashed| {
+        in_parallel(self.b_chunks(b)?, hash, |_, hashed| {
             b_now.add(&hashed.digests);
             for digest in &hashed.digests {
                 join.add_right(*digest)?;
@@ -248,22 +375,19 @@ impl FileComparison {
         b_now.check(&b_at_first, b)?;
 
         let mut joined = join.finish()?;
-        let mut printer = Printer::new();
-        let mut kept = Pieces::default();
         let mut number = 0;
         let mut a_now = Fingerprint::default();
-        in_parallel(self.chunks(a)?, hash, |chunk, hashed| {
+        in_parallel(self.a_chunks(a)?, hash, |chunk, hashed| {
             a_now.add(&hashed.digests);
-            kept.clear();
-            for (record, digest) in hashed.records.iter().zip(&hashed.digests) {
-                if selection.includes(joined.is_in_both(number, *digest)?) {
-                    kept.push(record.clone());
-                }
+            results.take(chunk, &hashed.records, |index| {
                 number += 1;
-            }
-            printer.print(chunk, &kept).map(ControlFlow::Continue)
+                let is_in_both = joined.is_in_both(number - 1, hashed.digests[index])?;
+                Ok(selection.includes(is_in_both))
+            })
         })?;
-        a_now.check(&a_at_first, a)?;
+        if !results.stops_at_first {
+            a_now.check(&a_at_first, a)?;
+        }
         a.check_not_replaced()
     }
 }

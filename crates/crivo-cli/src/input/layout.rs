@@ -242,7 +242,7 @@ impl RecordEnd {
 }
 
 /// Parses the number of a field.
-pub(super) fn parse_field(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_field(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),
         Ok(_) => Err("fields are counted from 1".to_owned()),
@@ -251,7 +251,7 @@ pub(super) fn parse_field(text: &str) -> Result<usize, String> {
 }
 
 /// Parses a delimiter: one byte, or an escape sequence.
-pub(super) fn parse_delimiter(text: &str) -> Result<u8, String> {
+pub(crate) fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] => Ok(*byte),
         br"\t" => Ok(b'\t'),

@@ -57,7 +57,7 @@ pub(crate) use file_type::{FileType, file_type};
 use json::JsonPointer;
 use key::KeyChanges;
 use layout::{KeySource, Records};
-pub(crate) use layout::{RecordEnd, RecordFormat};
+pub(crate) use layout::{RecordEnd, RecordFormat, parse_delimiter, parse_field};
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::{InputProgress, hide as hide_progress};
 pub(crate) use recorded::{RecordedArgs, options_of, place_of};
@@ -79,7 +79,7 @@ pub(crate) struct InputArgs {
 }
 
 /// The heading in the help of the options about keys.
-const KEYS: &str = "Keys";
+pub(crate) const KEYS: &str = "Keys";
 
 /// What a record is, and which part of it is the key.
 #[derive(Debug, Clone, Default, Args)]

@@ -121,6 +121,82 @@ fn lines_appended_meanwhile_are_not_printed() {
 }
 
 #[test]
+fn several_files_on_the_right_are_one_set() {
+    let dir = TestDir::new();
+    dir.file("a", "1\n2\n3\n4\n2\n");
+    dir.file("b", "2\n9");
+    dir.file("c", "4\n");
+    let diff = dir.run(["diff", "a", "b", "c"]);
+    assert_eq!(diff.stderr, "crivo: 2 of 5 records of a are not in any of 2 files\n");
+    assert_eq!(diff.text(), "1\n3\n");
+    let common = dir.run(["common", "--memory", "0", "a", "c", "b"]);
+    assert_eq!(common.stderr, "crivo: 3 of 5 records of a are also in any of 2 files\n");
+    assert_eq!(common.text(), "2\n4\n2\n");
+    assert_eq!(dir.run_with(["diff", "a", "b", "-"], b"1\n").text(), "3\n4\n");
+    assert_eq!(dir.run(["diff", "--approx", "--fpr", "1e-9", "a", "b", "c"]).text(), "1\n3\n");
+    for (args, message) in
+        [(["diff", "-", "b", "-"], "only one"), (["diff", "a", "b", "no"], "cannot read no")]
+    {
+        let error = dir.run(args).error();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn records_can_be_counted_or_only_looked_for() {
+    let dir = TestDir::new();
+    dir.file("a", "1\n2\n3\n2\n");
+    dir.file("b", "2\n");
+    dir.file("none", "0\n");
+    let counted = dir.run(["common", "--count", "a", "b"]);
+    assert_eq!(counted.stderr, "crivo: 2 of 4 records of a are also in b\n");
+    assert_eq!(counted.text(), "2\n");
+    assert_eq!(dir.run(["diff", "-c", "--approx", "--fpr", "1e-9", "a", "b"]).text(), "2\n");
+    assert_eq!(dir.run(["diff", "-c", "a", "a"]).text(), "0\n");
+    for (args, status) in [
+        (&["diff", "-q", "a", "b"][..], 0),
+        (&["diff", "--quiet", "a", "a"], 1),
+        (&["common", "--quiet", "a", "b"], 0),
+        (&["common", "--quiet", "a", "none"], 1),
+        (&["common", "--quiet", "--approx", "--fpr", "1e-9", "a", "none"], 1),
+        (&["diff", "--quiet", "--approx", "a", "none"], 0),
+    ] {
+        let finished = dir.run(args);
+        assert_eq!(
+            (finished.status, finished.stdout, &*finished.stderr),
+            (Some(status), vec![], "")
+        );
+    }
+    assert_eq!(dir.run(["common", "a", "none"]).status, Some(0));
+}
+
+#[test]
+fn the_sides_can_have_different_keys() {
+    let dir = TestDir::new();
+    dir.file("orders.csv", "id,customer,day\n1,ana,mo\n2,bia,tu\n3,cid,mo\n");
+    dir.file("people.csv", "name,weekday\nana,mo\nbia,mo\n");
+    let columns =
+        ["--csv", "--column", "customer", "--column-b", "name", "orders.csv", "people.csv"];
+    let args = ["diff"].into_iter().chain(columns);
+    assert_eq!(dir.run(args).text(), "id,customer,day\n3,cid,mo\n");
+    let two = ["common", "--csv", "--column", "customer", "--column", "day"];
+    let theirs = ["--column-b", "name", "--column-b", "weekday", "orders.csv", "people.csv"];
+    assert_eq!(dir.run(two.iter().chain(&theirs)).text(), "id,customer,day\n1,ana,mo\n");
+    let error =
+        dir.run(two.iter().chain(&["--column-b", "name", "orders.csv", "people.csv"])).error();
+    assert!(error.contains("2 parts and 1 part"), "{error}");
+
+    dir.file("a.tsv", "x\t1\ny\t2\n");
+    dir.file("b.txt", "2;q\n");
+    let fields = ["diff", "--field", "2", "--field-b", "1", "--delimiter-b", ";", "a.tsv", "b.txt"];
+    assert_eq!(dir.run(fields).text(), "x\t1\n");
+    dir.file("a.csv", "x,\"1\"\ny,2\n");
+    dir.file("b.csv", "2,q\n");
+    let csv = ["diff", "--csv", "--no-header", "--field", "2", "--field-b", "1", "a.csv", "b.csv"];
+    assert_eq!(dir.run(csv).text(), "x,\"1\"\n");
+}
+
+#[test]
 fn a_column_can_be_compared() {
     let dir = TestDir::new();
     dir.file("users.csv", "id,email\n1,\"ana@x\"\n2,bob@x\n3,\"c,d@x\"\n");
