@@ -71,16 +71,40 @@ const MIN_HEADS: usize = 4;
 
 impl<K, V> ChainedMap<K, V> {
     /// An empty map, which takes memory on the first insertion.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let ages = ChainedMap::<String, u32>::new();
+    /// assert_eq!((ages.len(), ages.slot_count()), (0, 0));
+    /// ```
     pub fn new() -> Self {
         Self::with_hasher(KeyHasher::default())
     }
 
     /// An empty map that hashes with `hasher`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let ages = ChainedMap::<String, u32>::with_hasher(KeyHasher::xxh3(7));
+    /// assert_eq!(ages.hasher(), KeyHasher::xxh3(7));
+    /// ```
     pub const fn with_hasher(hasher: KeyHasher) -> Self {
         Self { heads: Vec::new(), nodes: Vec::new(), hasher }
     }
 
     /// An empty map with memory for `capacity` entries, and as many heads.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let squares = ChainedMap::<u64, u64>::with_capacity(1_000)?;
+    /// assert!(squares.slot_count() >= 1_000);
+    /// assert!(ChainedMap::<u64, u64>::with_capacity(0).is_err());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If `capacity` is 0 or above 4,294,967,295, or if there is no memory.
@@ -89,6 +113,15 @@ impl<K, V> ChainedMap<K, V> {
     }
 
     /// An empty map with memory for `capacity` entries that hashes with `hasher`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let squares = ChainedMap::<u64, u64>::with_capacity_and_hasher(1_000, KeyHasher::xxh3(7))?;
+    /// assert_eq!(squares.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -112,17 +145,49 @@ impl<K, V> ChainedMap<K, V> {
     }
 
     /// Removes every entry and keeps the memory.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert("ana", 41)?;
+    /// let bytes = ages.size_in_bytes();
+    /// ages.clear();
+    /// assert_eq!((ages.len(), ages.size_in_bytes()), (0, bytes));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.heads.fill(END);
         self.nodes.clear();
     }
 
     /// Every entry, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut squares = ChainedMap::new();
+    /// squares.try_extend((0..10u64).map(|key| (key, key * key)))?;
+    /// assert_eq!(squares.iter().map(|(_, square)| square).sum::<u64>(), 285);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn iter(&self) -> ChainedEntries<'_, K, V> {
         ChainedEntries { nodes: self.nodes.iter() }
     }
 
     /// Every entry with its value mutable, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert("ana", 41)?;
+    /// for (_, age) in ages.iter_mut() {
+    ///     *age += 1;
+    /// }
+    /// assert_eq!(ages.get("ana"), Some(&42));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn iter_mut(&mut self) -> ChainedEntriesMut<'_, K, V> {
         ChainedEntriesMut { nodes: self.nodes.iter_mut() }
     }
@@ -132,31 +197,82 @@ impl<K, V> ChainedMap<K, V> {
     }
 
     /// The number of entries.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert_eq!(ages.len(), 1);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub const fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// assert!(ages.is_empty());
+    /// ages.insert("ana", 41)?;
+    /// assert!(!ages.is_empty());
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub const fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     /// The number of heads of chains.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// assert_eq!(ChainedMap::<u64, u64>::with_capacity(1_000)?.slot_count(), 1_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn slot_count(&self) -> usize {
         self.heads.len()
     }
 
     /// Entries per head: the average length of a chain. 0 if there are no heads yet.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut squares = ChainedMap::new();
+    /// assert_eq!(squares.load(), 0.0);
+    /// squares.try_extend((0..10u64).map(|key| (key, key * key)))?;
+    /// assert_eq!(squares.load(), 10.0 / squares.slot_count() as f64);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn load(&self) -> f64 {
         self.len() as f64 / self.slot_count().max(1) as f64
     }
 
     /// Heap memory in use, including empty slots, excluding what keys and values point to.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let squares = ChainedMap::<u64, u64>::with_capacity(1_000)?;
+    /// assert!(squares.size_in_bytes() >= 17 * squares.slot_count());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn size_in_bytes(&self) -> usize {
         self.heads.capacity() * size_of::<u32>() + self.nodes.capacity() * size_of::<Node<K, V>>()
     }
 
     /// The hasher in use.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// assert_eq!(ChainedMap::<u64, u64>::new().hasher(), KeyHasher::default());
+    /// ```
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
     }
@@ -189,6 +305,15 @@ impl<K, V> ChainedMap<K, V> {
 impl<K: Key + Eq, V> ChainedMap<K, V> {
     /// Stores `value` under `key` and returns the previous value, if there was one.
     ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// assert_eq!(ages.insert("ana", 41)?, None);
+    /// assert_eq!(ages.insert("ana", 42)?, Some(41));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are 4,294,967,295 entries already, or no memory for one more. The map is then
     /// unchanged.
@@ -209,6 +334,16 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     }
 
     /// The value of `key`.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert(String::from("ana"), 41)?;
+    /// assert_eq!(ages.get("ana"), Some(&41));
+    /// assert_eq!(ages.get("rui"), None);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -219,6 +354,18 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     }
 
     /// The value of `key`, mutable.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert("ana", 41)?;
+    /// if let Some(age) = ages.get_mut("ana") {
+    ///     *age += 1;
+    /// }
+    /// assert_eq!(ages.get("ana"), Some(&42));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -229,6 +376,15 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     }
 
     /// Whether there is an entry for `key`.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert!(ages.contains_key("ana") && !ages.contains_key("rui"));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -238,6 +394,16 @@ impl<K: Key + Eq, V> ChainedMap<K, V> {
     }
 
     /// Removes the entry of `key` and returns its value. The memory is kept.
+    ///
+    /// ```
+    /// use crivo_exact::ChainedMap;
+    ///
+    /// let mut ages = ChainedMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert_eq!(ages.remove("ana"), Some(41));
+    /// assert_eq!(ages.remove("ana"), None);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

@@ -104,6 +104,13 @@ const MAX_LOAD: f64 = 0.875;
 impl<K, V> CompactedMap<K, V> {
     /// An empty map that stores `compressed_bits` bits of a key, from 1 to 64.
     ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// assert!(CompactedMap::<String, u32>::new(40).is_ok());
+    /// assert!(CompactedMap::<String, u32>::new(65).is_err());
+    /// ```
+    ///
     /// # Errors
     /// If `compressed_bits` is out of range, or if there is no memory.
     pub fn new(compressed_bits: u32) -> Result<Self, BuildError> {
@@ -111,6 +118,15 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// An empty map that stores `compressed_bits` bits of each key's digest under `hasher`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let depths = CompactedMap::<String, u32>::with_hasher(40, KeyHasher::xxh3(7))?;
+    /// assert_eq!(depths.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -123,6 +139,14 @@ impl<K, V> CompactedMap<K, V> {
     /// An empty map with memory for `capacity` entries, or for all 2^`compressed_bits` that can
     /// differ if those are fewer.
     ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let depths = CompactedMap::<String, u32>::with_capacity(40, 7_000)?;
+    /// assert_eq!(depths.slot_count(), 8_000); // at most 7/8 full
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If `compressed_bits` is not from 1 to 64, if `capacity` is 0 or more than can be addressed,
     /// or if there is no memory.
@@ -131,6 +155,16 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// An empty map with memory for `capacity` entries that hashes with `hasher`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let hasher = KeyHasher::xxh3(7);
+    /// let depths = CompactedMap::<String, u32>::with_capacity_and_hasher(40, 7_000, hasher)?;
+    /// assert_eq!((depths.slot_count(), depths.hasher()), (8_000, hasher));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// As [`with_capacity`](Self::with_capacity).
@@ -167,6 +201,15 @@ impl<K, V> CompactedMap<K, V> {
     ///
     /// When all 2^l entries that can differ are there, every insertion replaces one.
     ///
+    /// ```
+    /// use crivo_exact::{CompactedMap, Inserted};
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// assert_eq!(depths.insert("a state", 7)?, Inserted::New);
+    /// assert_eq!(depths.insert("a state", 6)?, Inserted::ProbablyReplaced(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no memory for one more entry. The map is then unchanged.
     pub fn insert<Q>(&mut self, key: &Q, value: V) -> Result<Inserted<V>, InsertError>
@@ -189,6 +232,15 @@ impl<K, V> CompactedMap<K, V> {
 
     /// Stores every pair, in order.
     ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut depths = CompactedMap::<u64, u32>::new(40)?;
+    /// depths.try_extend([(1, 7), (2, 8)])?;
+    /// assert_eq!(depths.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`insert`](Self::insert), at the first pair that could not be stored. Those before it
     /// have been.
@@ -203,6 +255,16 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// The value that is probably that of `key`.
+    ///
+    /// ```
+    /// use crivo_exact::{CompactedMap, Lookup};
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// assert_eq!(depths.get("a state"), Lookup::Probably(&7));
+    /// assert_eq!(depths.get("another"), Lookup::Absent);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get<Q>(&self, key: &Q) -> Lookup<&V>
     where
         K: Borrow<Q>,
@@ -213,6 +275,18 @@ impl<K, V> CompactedMap<K, V> {
 
     /// The value that is probably that of `key`, mutable. A change affects every key that shares the
     /// entry.
+    ///
+    /// ```
+    /// use crivo_exact::{CompactedMap, Lookup};
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// if let Some(depth) = depths.get_mut("a state").probable() {
+    ///     *depth += 1;
+    /// }
+    /// assert_eq!(depths.get("a state"), Lookup::Probably(&8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get_mut<Q>(&mut self, key: &Q) -> Lookup<&mut V>
     where
         K: Borrow<Q>,
@@ -224,6 +298,15 @@ impl<K, V> CompactedMap<K, V> {
 
     /// Whether there is probably an entry for `key`; `false` is as certain as
     /// [`Lookup::Absent`].
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// assert!(depths.contains_key("a state") && !depths.contains_key("another"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -236,6 +319,16 @@ impl<K, V> CompactedMap<K, V> {
     ///
     /// Remove only what you inserted: a key that was never inserted removes another key's entry with
     /// probability [`expected_fpr`](Self::expected_fpr).
+    ///
+    /// ```
+    /// use crivo_exact::{CompactedMap, Lookup};
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// assert_eq!(depths.remove("a state"), Lookup::Probably(7));
+    /// assert_eq!(depths.remove("a state"), Lookup::Absent);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove<Q>(&mut self, key: &Q) -> Lookup<V>
     where
         K: Borrow<Q>,
@@ -250,21 +343,62 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// Removes every entry and keeps the memory.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// depths.clear();
+    /// assert!(depths.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clear(&mut self) {
         self.values.clear();
     }
 
     /// Every entry with its compressed key, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// let entries: Vec<_> = depths.iter().collect();
+    /// assert_eq!(entries, [(depths.compress("a state"), &7)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> CompactedEntries<'_, V> {
         CompactedEntries { compressed: &self.compressed, values: self.values.iter() }
     }
 
     /// Every entry with its compressed key and its value mutable, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::{CompactedMap, Lookup};
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// for (_, depth) in depths.iter_mut() {
+    ///     *depth += 1;
+    /// }
+    /// assert_eq!(depths.get("a state"), Lookup::Probably(&8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter_mut(&mut self) -> CompactedEntriesMut<'_, V> {
         CompactedEntriesMut { compressed: &self.compressed, values: self.values.iter_mut() }
     }
 
     /// The l bits that represent `key` in this table.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let depths = CompactedMap::<String, u32>::new(12)?;
+    /// let digest = depths.hasher().digest("a state").get();
+    /// assert_eq!(depths.compress("a state"), digest >> 52); // the highest 12 bits
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compress<Q>(&self, key: &Q) -> u64
     where
         K: Borrow<Q>,
@@ -274,6 +408,13 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// l: the number of bits that represent a key.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// assert_eq!(CompactedMap::<String, u32>::new(40)?.compressed_bits(), 40);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn compressed_bits(&self) -> u32 {
         self.compressed.width()
     }
@@ -297,31 +438,80 @@ impl<K, V> CompactedMap<K, V> {
     }
 
     /// The number of entries. Keys that share their bits count once.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut depths = CompactedMap::<String, u32>::new(40)?;
+    /// depths.insert("a state", 7)?;
+    /// assert_eq!(depths.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn len(&self) -> usize {
         self.values.taken_count()
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// assert!(CompactedMap::<String, u32>::new(40)?.is_empty());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The number of slots.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// assert_eq!(CompactedMap::<u64, u32>::with_capacity(40, 7_000)?.slot_count(), 8_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn slot_count(&self) -> usize {
         self.values.slot_count()
     }
 
     /// Entries per slot. 0 if there are no slots yet.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// let mut depths = CompactedMap::<u64, u32>::with_capacity(40, 7_000)?;
+    /// depths.try_extend((0..7_000).map(|key| (key, 0)))?;
+    /// assert_eq!(depths.load(), 0.875);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(&self) -> f64 {
         self.len() as f64 / self.slot_count().max(1) as f64
     }
 
     /// Heap memory in use, including empty slots, excluding what values point to.
+    ///
+    /// ```
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// // 41 bits and a value of 64 bits for each of 8,000 slots.
+    /// let bytes = CompactedMap::<String, u64>::with_capacity(40, 7_000)?.size_in_bytes();
+    /// assert!((105_000..105_200).contains(&bytes));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn size_in_bytes(&self) -> usize {
         self.compressed.size_in_bytes() + self.values.size_in_bytes()
     }
 
     /// The hasher in use.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::CompactedMap;
+    ///
+    /// assert_eq!(CompactedMap::<String, u32>::new(40)?.hasher(), KeyHasher::default());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub const fn hasher(&self) -> KeyHasher {
         self.hasher
     }

@@ -8,6 +8,21 @@ use crivo::{Key, KeyHasher};
 /// The methods of the types themselves also take borrowed forms of a key (`get("ana")` where the
 /// keys are `String`s); the trait keeps to `&K`. Every map also implements `IntoIterator`, by value
 /// and by reference.
+///
+/// ```
+/// use crivo_exact::{CuckooMap, Dictionary, InsertError, LinearMap};
+///
+/// fn squares<D: Dictionary<u64, u64>>(mut map: D) -> Result<D, InsertError> {
+///     for key in 0..100 {
+///         map.insert(key, key * key)?;
+///     }
+///     Ok(map)
+/// }
+///
+/// assert_eq!(squares(LinearMap::new())?.get(&9), Some(&81));
+/// assert_eq!(squares(CuckooMap::new())?.get(&9), Some(&81));
+/// # Ok::<(), crivo_exact::InsertError>(())
+/// ```
 pub trait Dictionary<K: Key, V> {
     /// What the dictionary stores of a key: the key itself, or a compressed form of it.
     type StoredKey<'a>
@@ -160,6 +175,15 @@ macro_rules! complete_exact_map {
         impl<K: ::crivo::Key + Eq, V> $map<K, V> {
             /// Stores every pair, in order; a later value under the same key replaces an earlier
             /// one.
+            ///
+            /// ```
+            #[doc = concat!("use crivo_exact::", stringify!($map), ";")]
+            ///
+            #[doc = concat!("let mut ages = ", stringify!($map), "::new();")]
+            /// ages.try_extend([("ana", 41), ("rui", 7), ("ana", 42)])?;
+            /// assert_eq!((ages.len(), ages.get("ana")), (2, Some(&42)));
+            /// # Ok::<(), crivo_exact::InsertError>(())
+            /// ```
             ///
             /// # Errors
             /// As for [`insert`](Self::insert), at the first pair that could not be stored. Those

@@ -10,6 +10,27 @@ pub(super) fn capacity_error(capacity: usize) -> BuildError {
 }
 
 /// Why an entry could not be stored. The dictionary is as it was before.
+///
+/// ```
+/// use crivo::{Key, KeyHasher};
+/// use crivo_exact::{CuckooMap, InsertError};
+///
+/// /// Keys that differ, and all have the same bytes.
+/// #[derive(PartialEq, Eq)]
+/// struct Same(u32);
+///
+/// impl Key for Same {
+///     fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+///         use_bytes(b"")
+///     }
+/// }
+///
+/// // Two buckets of eight slots, and no more.
+/// let mut map = CuckooMap::with_capacity_and_hasher(100, KeyHasher::default())?;
+/// let inserted = map.try_extend((0..17).map(|number| (Same(number), ())));
+/// assert!(matches!(inserted, Err(InsertError::TooManyCollisions { .. })));
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InsertError {

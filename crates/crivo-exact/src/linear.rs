@@ -57,11 +57,26 @@ pub struct LinearMap<K, V> {
 
 impl<K, V> LinearMap<K, V> {
     /// A map with no room yet.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let ages = LinearMap::<String, u32>::new();
+    /// assert_eq!((ages.len(), ages.slot_count()), (0, 0));
+    /// ```
     pub fn new() -> Self {
         Self::with_hasher(KeyHasher::default())
     }
 
     /// A map with no room yet that hashes with `hasher`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let ages = LinearMap::<String, u32>::with_hasher(KeyHasher::xxh3(7));
+    /// assert_eq!(ages.hasher(), KeyHasher::xxh3(7));
+    /// ```
     pub fn with_hasher(hasher: KeyHasher) -> Self {
         let slots = TaggedSlots::none();
         Self { slots, hasher, entry_limit: 0, max_load: DEFAULT_MAX_LOAD }
@@ -71,6 +86,15 @@ impl<K, V> LinearMap<K, V> {
 impl<K: Key + Eq, V> LinearMap<K, V> {
     /// A map with room for `capacity` entries.
     ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let squares = LinearMap::<u64, u64>::with_capacity(1_000)?;
+    /// assert!(squares.slot_count() >= 1_000);
+    /// assert!(LinearMap::<u64, u64>::with_capacity(0).is_err());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0 or more than can be addressed, or if there is no memory for it.
     pub fn with_capacity(capacity: usize) -> Result<Self, BuildError> {
@@ -78,6 +102,15 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// A map with room for `capacity` entries that hashes with `hasher`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let squares = LinearMap::<u64, u64>::with_capacity_and_hasher(1_000, KeyHasher::xxh3(7))?;
+    /// assert_eq!(squares.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`with_capacity`](Self::with_capacity).
@@ -121,6 +154,16 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// The value of `key`.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert(String::from("ana"), 41)?;
+    /// assert_eq!(ages.get("ana"), Some(&41));
+    /// assert_eq!(ages.get("rui"), None);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -131,6 +174,18 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// The value of `key`, mutable.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert("ana", 41)?;
+    /// if let Some(age) = ages.get_mut("ana") {
+    ///     *age += 1;
+    /// }
+    /// assert_eq!(ages.get("ana"), Some(&42));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     #[inline]
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -142,6 +197,15 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// Whether there is an entry for `key`.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert!(ages.contains_key("ana") && !ages.contains_key("rui"));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     #[inline]
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
@@ -170,6 +234,15 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// Stores `value` under `key` and returns the previous value, if there was one.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// assert_eq!(ages.insert("ana", 41)?, None);
+    /// assert_eq!(ages.insert("ana", 42)?, Some(41));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory to grow. The map is then unchanged.
@@ -217,6 +290,16 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// Removes the entry of `key` and returns its value.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert_eq!(ages.remove("ana"), Some(41));
+    /// assert_eq!(ages.remove("ana"), None);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -245,6 +328,17 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
     }
 
     /// Removes every entry and keeps the memory.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert("ana", 41)?;
+    /// let bytes = ages.size_in_bytes();
+    /// ages.clear();
+    /// assert_eq!((ages.len(), ages.size_in_bytes()), (0, bytes));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.slots.clear();
     }
@@ -257,11 +351,32 @@ fn home_among(slot_count: usize, digest: Digest) -> usize {
 
 impl<K, V> LinearMap<K, V> {
     /// Every entry, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut squares = LinearMap::new();
+    /// squares.try_extend((0..10u64).map(|key| (key, key * key)))?;
+    /// assert_eq!(squares.iter().map(|(_, square)| square).sum::<u64>(), 285);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn iter(&self) -> Entries<'_, K, V> {
         self.slots.entries(&[])
     }
 
     /// Every entry with its value mutable, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert("ana", 41)?;
+    /// for (_, age) in ages.iter_mut() {
+    ///     *age += 1;
+    /// }
+    /// assert_eq!(ages.get("ana"), Some(&42));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn iter_mut(&mut self) -> EntriesMut<'_, K, V> {
         self.slots.entries_mut(&mut [])
     }
@@ -271,31 +386,83 @@ impl<K, V> LinearMap<K, V> {
     }
 
     /// The number of entries.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert_eq!(ages.len(), 1);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.slots.taken_count()
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut ages = LinearMap::new();
+    /// assert!(ages.is_empty());
+    /// ages.insert("ana", 41)?;
+    /// assert!(!ages.is_empty());
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The number of slots.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// // Slots stay empty: long runs of neighbours would be slow.
+    /// assert!(LinearMap::<u64, u64>::with_capacity(1_000)?.slot_count() > 1_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn slot_count(&self) -> usize {
         self.slots.slot_count()
     }
 
     /// Entries per slot.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let mut squares = LinearMap::new();
+    /// assert_eq!(squares.load(), 0.0);
+    /// squares.try_extend((0..10u64).map(|key| (key, key * key)))?;
+    /// assert_eq!(squares.load(), 10.0 / squares.slot_count() as f64);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn load(&self) -> f64 {
         self.len() as f64 / self.slot_count().max(1) as f64
     }
 
     /// Heap memory in use, including empty slots, excluding what keys and values point to.
+    ///
+    /// ```
+    /// use crivo_exact::LinearMap;
+    ///
+    /// let squares = LinearMap::<u64, u64>::with_capacity(1_000)?;
+    /// assert!(squares.size_in_bytes() >= 17 * squares.slot_count());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bytes(&self) -> usize {
         self.slots.size_in_bytes()
     }
 
     /// The hasher in use.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::LinearMap;
+    ///
+    /// assert_eq!(LinearMap::<u64, u64>::new().hasher(), KeyHasher::default());
+    /// ```
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }

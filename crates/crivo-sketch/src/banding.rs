@@ -37,6 +37,15 @@ use crivo_core::check::{check_open_unit, check_range};
 pub(super) const MIN_BAND_BITS: u32 = 8;
 
 /// The number of bands of a signature, and the number of values of each.
+///
+/// ```
+/// use crivo_sketch::Banding;
+///
+/// let banding = Banding::new(20, 5)?;
+/// assert_eq!(banding.value_count(), 100);
+/// assert_eq!(format!("{:.2}", banding.midpoint()), "0.51");
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Banding {
     bands: u32,
@@ -45,6 +54,13 @@ pub struct Banding {
 
 impl Banding {
     /// `bands` bands of `rows` values each.
+    ///
+    /// ```
+    /// use crivo_sketch::Banding;
+    ///
+    /// assert!(Banding::new(20, 5).is_ok());
+    /// assert!(Banding::new(0, 5).is_err());
+    /// ```
     ///
     /// # Errors
     /// If either is 0, or they need more than 4,096 values.
@@ -55,11 +71,26 @@ impl Banding {
     }
 
     /// The number of bands, b.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::Banding::new(20, 5)?.bands(), 20);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn bands(&self) -> u32 {
         self.bands
     }
 
     /// Whether some band of both signatures agrees: what the index looks up, without its tables.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, Sketcher};
+    ///
+    /// let (sketcher, banding) = (Sketcher::classic(100)?, Banding::new(20, 5)?);
+    /// let of = |range| sketcher.sketch_keys::<u32>(range).expect("there are keys");
+    /// assert!(banding.share_a_band(&of(0..1_000), &of(50..1_000)));
+    /// assert!(!banding.share_a_band(&of(0..1_000), &of(1_000..2_000)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn share_a_band(&self, one: &Signature, other: &Signature) -> bool {
         let rows = self.rows() as usize;
         (0..self.bands() as usize).any(|band| {
@@ -68,11 +99,21 @@ impl Banding {
     }
 
     /// The number of values in a band, r.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::Banding::new(20, 5)?.rows(), 5);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
     /// The number of values of a signature that are used: b·r.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::Banding::new(20, 5)?.value_count(), 100);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn value_count(&self) -> u32 {
         self.bands * self.rows
     }
@@ -94,6 +135,12 @@ impl Banding {
     }
 
     /// The probability p at which half of the pairs are candidates.
+    ///
+    /// ```
+    /// let banding = crivo_sketch::Banding::new(20, 5)?;
+    /// assert!((banding.candidate_probability(banding.midpoint()) - 0.5).abs() < 1e-9);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn midpoint(&self) -> f64 {
         let band = -(0.5f64.ln() / f64::from(self.bands)).exp_m1();
         band.powf(1.0 / f64::from(self.rows))
@@ -105,6 +152,16 @@ impl Banding {
 }
 
 /// The requirements on bands.
+///
+/// ```
+/// use crivo_sketch::Goal;
+///
+/// // Of pairs that are 80% similar, find 95%, with at most 64 values.
+/// let plan = Goal { max_values: 64, ..Goal::new(0.8, 0.95) }.plan()?;
+/// assert!(plan.banding.value_count() <= 64);
+/// assert!(plan.banding.candidate_probability(0.8) >= 0.95);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
     /// Pairs with at least this similarity should be found.
@@ -119,6 +176,13 @@ pub struct Goal {
 }
 
 /// Why there are no bands for a [`Goal`].
+///
+/// ```
+/// use crivo_sketch::Goal;
+///
+/// // A single value cannot do it.
+/// assert!(Goal { max_values: 1, ..Goal::new(0.5, 0.99) }.plan().is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GoalError {
@@ -137,6 +201,11 @@ pub enum GoalError {
 
 impl Goal {
     /// Requirements for signatures of up to 256 whole values.
+    ///
+    /// ```
+    /// let goal = crivo_sketch::Goal::new(0.8, 0.95);
+    /// assert_eq!((goal.threshold, goal.recall, goal.max_values), (0.8, 0.95, 256));
+    /// ```
     pub const fn new(threshold: f64, recall: f64) -> Self {
         Self { threshold, recall, max_values: 256, bits: SignatureBits::ALL }
     }
@@ -144,6 +213,13 @@ impl Goal {
     /// The bands that reach the goal with the fewest false candidates. Of equals, the fewest values.
     ///
     /// For every r the minimum b that has the recall is considered.
+    ///
+    /// ```
+    /// let plan = crivo_sketch::Goal::new(0.8, 0.95).plan()?;
+    /// assert!(plan.banding.candidate_probability(0.8) >= 0.95);
+    /// assert!(plan.banding.candidate_probability(0.3) < 0.001);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the threshold is not above 0 and at most 1, the recall is not strictly between 0 and 1,
@@ -207,6 +283,15 @@ impl Goal {
 /// A *mass* is the fraction of all pairs, if pairs of every similarity from 0 to 1 were equally
 /// frequent: an area under the curve. In most collections nearly all pairs are unrelated, so that
 /// the number of false candidates is mainly [`unrelated`](Self::unrelated) times the number of pairs.
+///
+/// ```
+/// use crivo_sketch::{Banding, Goal};
+///
+/// let goal = Goal::new(0.8, 0.95);
+/// let best = goal.plan()?;
+/// assert_eq!(goal.assess(best.banding), best);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct BandingPlan {

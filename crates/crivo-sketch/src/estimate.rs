@@ -49,6 +49,15 @@ impl SimilarityEstimate {
     }
 
     /// The similarity, not clamped to 0 to 1: an unbiased estimate.
+    ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// let sketcher = Sketcher::classic(64)?;
+    /// let keys = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+    /// assert_eq!(keys.estimate(&keys)?.unbiased(), 1.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unbiased(&self) -> f64 {
         unclamped(f64::from(self.agreeing) / f64::from(self.compared), self.chance)
     }

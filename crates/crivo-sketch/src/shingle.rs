@@ -45,6 +45,15 @@ enum Unit {
 impl Shingles {
     /// Runs of `length` words. A word is what stands between white space.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::Shingles;
+    ///
+    /// let text = "to be or not to be"; // "to be" comes twice
+    /// assert_eq!(Shingles::words(2)?.set(text, &KeyHasher::default()).element_count(), 4);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the length is 0.
     pub fn words(length: usize) -> Result<Self, ParameterError> {
@@ -52,6 +61,15 @@ impl Shingles {
     }
 
     /// Runs of `length` characters (Unicode scalar values), spaces included.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::Shingles;
+    ///
+    /// let shingles = Shingles::characters(2)?;
+    /// assert_eq!(shingles.set("banana", &KeyHasher::default()).element_count(), 3); // ba, an, na
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the length is 0.
@@ -66,6 +84,16 @@ impl Shingles {
     }
 
     /// The set of shingles of `text`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::Shingles;
+    ///
+    /// let (shingles, hasher) = (Shingles::characters(3)?, KeyHasher::default());
+    /// let (one, other) = (shingles.set("banana", &hasher), shingles.set("bananas", &hasher));
+    /// assert_eq!(one.common_count(&other), 3); // ban, ana, nan
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn set(&self, text: &str, hasher: &KeyHasher) -> DigestSet {
         self.each(text, |shingle| hasher.digest(shingle)).collect()
     }
@@ -149,26 +177,64 @@ pub struct DigestSet {
 
 impl DigestSet {
     /// The set of the digests of these keys.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::DigestSet;
+    ///
+    /// let set = DigestSet::of_keys(["ana", "rui", "ana"], &KeyHasher::default());
+    /// assert_eq!(set.element_count(), 2);
+    /// ```
     pub fn of_keys<K: Key>(keys: impl IntoIterator<Item = K>, hasher: &KeyHasher) -> Self {
         keys.into_iter().map(|key| hasher.digest(&key)).collect()
     }
 
     /// The digests, in ascending order.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::DigestSet;
+    ///
+    /// let set = DigestSet::of_keys(["ana", "rui", "eva"], &KeyHasher::default());
+    /// assert!(set.digests().is_sorted());
+    /// ```
     pub fn digests(&self) -> &[Digest] {
         &self.sorted
     }
 
     /// The number of digests.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::DigestSet;
+    ///
+    /// assert_eq!(DigestSet::of_keys(0..100u32, &KeyHasher::default()).element_count(), 100);
+    /// ```
     pub fn element_count(&self) -> usize {
         self.sorted.len()
     }
 
     /// Whether there is none.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::DigestSet;
+    ///
+    /// assert!(DigestSet::of_keys::<u32>([], &KeyHasher::default()).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
     /// The number of digests in both sets.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::DigestSet;
+    ///
+    /// let of = |range| DigestSet::of_keys::<u32>(range, &KeyHasher::default());
+    /// assert_eq!(of(0..100).common_count(&of(50..150)), 50);
+    /// ```
     pub fn common_count(&self, other: &Self) -> usize {
         let (mut ours, mut theirs) = (&self.sorted[..], &other.sorted[..]);
         let mut common = 0;
@@ -182,6 +248,14 @@ impl DigestSet {
 
     /// The Jaccard similarity: what both sets have, over what either has. From 0 (nothing in
     /// common) to 1 (the same set); two empty sets are the same.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::DigestSet;
+    ///
+    /// let of = |range| DigestSet::of_keys::<u32>(range, &KeyHasher::default());
+    /// assert_eq!(of(0..100).jaccard(&of(50..150)), 50.0 / 150.0);
+    /// ```
     pub fn jaccard(&self, other: &Self) -> f64 {
         let common = self.common_count(other);
         let all = self.element_count() + other.element_count() - common;

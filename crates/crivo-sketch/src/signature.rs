@@ -24,9 +24,22 @@ pub struct SignatureBits(u32);
 
 impl SignatureBits {
     /// All 64 bits.
+    ///
+    /// ```
+    /// use crivo_sketch::SignatureBits;
+    ///
+    /// assert_eq!(SignatureBits::ALL.get(), 64);
+    /// ```
     pub const ALL: Self = Self(64);
 
     /// The last `bits` of each value.
+    ///
+    /// ```
+    /// use crivo_sketch::SignatureBits;
+    ///
+    /// assert!(SignatureBits::new(8).is_ok());
+    /// assert!(SignatureBits::new(7).is_err());
+    /// ```
     ///
     /// # Errors
     /// If it is not a power of two from 1 to 64.
@@ -40,6 +53,11 @@ impl SignatureBits {
     }
 
     /// The number.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::SignatureBits::new(8)?.get(), 8);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -47,12 +65,24 @@ impl SignatureBits {
     /// The probability 2^-b with which values of different elements agree.
     ///
     /// For 64 bits it is 0: a permutation gives different elements different values.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::SignatureBits::new(8)?.chance_agreement(), 1.0 / 256.0);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn chance_agreement(self) -> f64 {
         if self == Self::ALL { 0.0 } else { 0.5f64.powi(self.0 as i32) }
     }
 
     /// The probability that a place of two signatures agrees, if the sets have this similarity:
     /// s + (1 − s)/2^b.
+    ///
+    /// ```
+    /// // With one bit, half of the places agree by chance.
+    /// assert_eq!(crivo_sketch::SignatureBits::new(1)?.agreement(0.0), 0.5);
+    /// assert_eq!(crivo_sketch::SignatureBits::new(1)?.agreement(0.8), 0.9);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn agreement(self, similarity: f64) -> f64 {
         let chance = self.chance_agreement();
         chance + (1.0 - chance) * similarity
@@ -126,21 +156,58 @@ impl Signature {
     }
 
     /// The sketcher that made it.
+    ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// let sketcher = Sketcher::classic(64)?;
+    /// let signature = sketcher.sketch_keys(0..100u32).expect("there are keys");
+    /// assert_eq!(signature.sketcher(), sketcher);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn sketcher(&self) -> Sketcher {
         self.sketcher
     }
 
     /// The number of bits of each value.
+    ///
+    /// ```
+    /// use crivo_sketch::{SignatureBits, Sketcher};
+    ///
+    /// let signature = Sketcher::classic(64)?.sketch_keys(0..100u32).expect("there are keys");
+    /// assert_eq!(signature.bits(), SignatureBits::ALL);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn bits(&self) -> SignatureBits {
         self.bits
     }
 
     /// The memory of its values: values times bits.
+    ///
+    /// ```
+    /// use crivo_sketch::{SignatureBits, Sketcher};
+    ///
+    /// let signature = Sketcher::classic(64)?.sketch_keys(0..100u32).expect("there are keys");
+    /// assert_eq!(signature.size_in_bits(), 64 * 64);
+    /// assert_eq!(signature.shortened(SignatureBits::new(1)?)?.size_in_bits(), 64);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         u64::from(self.sketcher.length()) * u64::from(self.bits.get())
     }
 
     /// Value `index`.
+    ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// // The least value of a set with more elements is no greater.
+    /// let sketcher = Sketcher::classic(64)?;
+    /// let few = sketcher.sketch_keys(0..10u32).expect("there are keys");
+    /// let many = sketcher.sketch_keys(0..100u32).expect("there are keys");
+    /// assert!((0..64).all(|index| many.value(index) <= few.value(index)));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Panics
     /// If `index` is not below the number of values.
@@ -155,6 +222,16 @@ impl Signature {
     }
 
     /// The same with fewer bits of each value: the b-bit form.
+    ///
+    /// ```
+    /// use crivo_sketch::{SignatureBits, Sketcher};
+    ///
+    /// let signature = Sketcher::classic(64)?.sketch_keys(0..100u32).expect("there are keys");
+    /// let byte = signature.shortened(SignatureBits::new(8)?)?;
+    /// assert_eq!(byte.value(0), signature.value(0) % 256);
+    /// assert!(byte.shortened(SignatureBits::new(16)?).is_err());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the signature has fewer bits.
@@ -172,6 +249,17 @@ impl Signature {
     }
 
     /// The estimated similarity of the sets, with its error.
+    ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// let sketcher = Sketcher::classic(256)?;
+    /// let one = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+    /// let other = sketcher.sketch_keys(200..1_200u32).expect("there are keys");
+    /// // 800 of 1,200 keys are in both.
+    /// assert!((one.estimate(&other)?.jaccard - 0.667).abs() < 0.1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the other signature was made by another sketcher.
@@ -226,6 +314,15 @@ impl Signature {
 }
 
 /// Why two signatures cannot be compared: their sketchers differ.
+///
+/// ```
+/// use crivo_sketch::Sketcher;
+///
+/// let sketch = |length| Sketcher::classic(length).map(|s| s.sketch_keys(0..100u32));
+/// let (short, long) = (sketch(64)?.expect("keys"), sketch(128)?.expect("keys"));
+/// assert!(short.estimate(&long).is_err());
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SketchMismatch {

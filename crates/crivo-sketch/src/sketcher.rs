@@ -12,6 +12,12 @@ use crivo_core::check::check_range;
 pub(super) const MAX_VALUES: u32 = 4_096;
 
 /// How a signature's values are chosen from a set.
+///
+/// ```
+/// use crivo_sketch::Form;
+///
+/// assert_eq!(Form::OnePermutation.to_string(), "one-permutation");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
@@ -25,9 +31,19 @@ pub enum Form {
 
 impl Form {
     /// Every form, in the order of their numbers.
+    ///
+    /// ```
+    /// use crivo_sketch::Form;
+    ///
+    /// assert_eq!(Form::ALL, [Form::Classic, Form::OnePermutation]);
+    /// ```
     pub const ALL: [Self; 2] = [Self::Classic, Self::OnePermutation];
 
     /// The number of this form in files. It never changes.
+    ///
+    /// ```
+    /// assert_ne!(crivo_sketch::Form::Classic.id(), crivo_sketch::Form::OnePermutation.id());
+    /// ```
     pub const fn id(self) -> u8 {
         match self {
             Self::Classic => 1,
@@ -36,11 +52,22 @@ impl Form {
     }
 
     /// The form with this number, if there is one.
+    ///
+    /// ```
+    /// use crivo_sketch::Form;
+    ///
+    /// assert_eq!(Form::from_id(Form::Classic.id()), Some(Form::Classic));
+    /// assert_eq!(Form::from_id(255), None);
+    /// ```
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.id() == id)
     }
 
     /// A short name for people and tables.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::Form::Classic.name(), "classic");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Classic => "classic",
@@ -80,6 +107,13 @@ pub struct Sketcher {
 impl Sketcher {
     /// Classic MinHash of `length` values, by XXH3 with seed 0.
     ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// assert!(Sketcher::classic(4_096).is_ok());
+    /// assert!(Sketcher::classic(4_097).is_err());
+    /// ```
+    ///
     /// # Errors
     /// If the length is not from 1 to 4,096.
     pub fn classic(length: u32) -> Result<Self, ParameterError> {
@@ -87,6 +121,13 @@ impl Sketcher {
     }
 
     /// One-permutation MinHash of `length` values, by XXH3 with seed 0.
+    ///
+    /// ```
+    /// use crivo_sketch::{Form, Sketcher};
+    ///
+    /// assert_eq!(Sketcher::one_permutation(128)?.form(), Form::OnePermutation);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the length is not from 1 to 4,096.
@@ -96,6 +137,15 @@ impl Sketcher {
 
     /// Either form, with another hasher.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::{Form, Sketcher};
+    ///
+    /// let sketcher = Sketcher::with_hasher(Form::Classic, 128, KeyHasher::xxh3(7))?;
+    /// assert_eq!(sketcher.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the length is not from 1 to 4,096.
     pub fn with_hasher(form: Form, length: u32, hasher: KeyHasher) -> Result<Self, ParameterError> {
@@ -104,28 +154,67 @@ impl Sketcher {
     }
 
     /// The form.
+    ///
+    /// ```
+    /// use crivo_sketch::{Form, Sketcher};
+    ///
+    /// assert_eq!(Sketcher::classic(128)?.form(), Form::Classic);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn form(&self) -> Form {
         self.form
     }
 
     /// The number of values of its signatures.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::Sketcher::classic(128)?.length(), 128);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn length(&self) -> u32 {
         self.length
     }
 
     /// The hasher that turns keys into digests.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// assert_eq!(Sketcher::classic(128)?.hasher(), KeyHasher::default());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 
     /// The signature of a set of keys; keys may come repeatedly, and in any order. `None` for the
     /// empty set, which has no least element.
+    ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// let sketcher = Sketcher::classic(128)?;
+    /// let signature = sketcher.sketch_keys(["ana", "rui"]);
+    /// assert_eq!(sketcher.sketch_keys(["rui", "ana", "rui"]), signature);
+    /// assert_eq!(sketcher.sketch_keys::<u32>([]), None);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn sketch_keys<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> Option<Signature> {
         self.sketch(keys.into_iter().map(|key| self.hasher.digest(&key)))
     }
 
     /// The signature of a set of digests, which must come from [`hasher`](Self::hasher). `None` for
     /// the empty set.
+    ///
+    /// ```
+    /// use crivo_sketch::Sketcher;
+    ///
+    /// let sketcher = Sketcher::classic(128)?;
+    /// let digests = ["ana", "rui"].map(|key| sketcher.hasher().digest(key));
+    /// assert_eq!(sketcher.sketch(digests), sketcher.sketch_keys(["ana", "rui"]));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn sketch(&self, digests: impl IntoIterator<Item = Digest>) -> Option<Signature> {
         let mut values = vec![0; self.length as usize];
         self.fill(digests, &mut values)
@@ -188,11 +277,18 @@ fn fill_by_bins(digests: impl IntoIterator<Item = Digest>, values: &mut [u64]) -
 /// The bin whose value an empty bin takes over: the first filled one in a random sequence that
 /// depends on the empty bin alone. Two sets that both lack a bin thus look in the same places.
 ///
-/// At least one bin must be filled, or the function does not return. It takes about k/filled tries.
+/// It takes about k/filled tries.
+///
+/// ```
+/// use crivo_sketch::lender;
+///
+/// assert_eq!(lender(0, &[false, true, false]), 1); // the only one that is filled
+/// ```
 ///
 /// # Panics
-/// If `is_filled` is empty.
+/// If no bin is filled.
 pub fn lender(bin: u64, is_filled: &[bool]) -> usize {
+    assert!(is_filled.contains(&true), "a bin is filled");
     let length = is_filled.len() as u64;
     let start = Digest::new(bin).remix().get();
     let mut attempt = 0;

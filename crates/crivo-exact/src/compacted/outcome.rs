@@ -20,6 +20,13 @@ pub enum Lookup<T> {
 
 impl<T> Lookup<T> {
     /// What was found, for a caller that accepts the probability of error.
+    ///
+    /// ```
+    /// use crivo_exact::Lookup;
+    ///
+    /// assert_eq!(Lookup::Probably(7).probable(), Some(7));
+    /// assert_eq!(Lookup::<u32>::Absent.probable(), None);
+    /// ```
     pub fn probable(self) -> Option<T> {
         match self {
             Self::Absent => None,
@@ -28,6 +35,12 @@ impl<T> Lookup<T> {
     }
 
     /// Whether nothing was found.
+    ///
+    /// ```
+    /// use crivo_exact::Lookup;
+    ///
+    /// assert!(!Lookup::Probably(7).is_absent());
+    /// ```
     pub const fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
@@ -58,6 +71,13 @@ pub enum Inserted<V> {
 
 impl<V> Inserted<V> {
     /// The value that was replaced, if there was one.
+    ///
+    /// ```
+    /// use crivo_exact::Inserted;
+    ///
+    /// assert_eq!(Inserted::ProbablyReplaced(7).replaced(), Some(7));
+    /// assert_eq!(Inserted::<u32>::New.replaced(), None);
+    /// ```
     pub fn replaced(self) -> Option<V> {
         match self {
             Self::New => None,

@@ -56,11 +56,26 @@ enum Place {
 
 impl<K, V> CuckooMap<K, V> {
     /// A map with the default options and no room yet.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let ages = CuckooMap::<String, u32>::new();
+    /// assert_eq!((ages.len(), ages.slot_count()), (0, 0));
+    /// ```
     pub fn new() -> Self {
         Self::with_hasher(KeyHasher::default())
     }
 
     /// A map with the default options, no room yet, and a hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let ages = CuckooMap::<String, u32>::with_hasher(KeyHasher::xxh3(7));
+    /// assert_eq!(ages.hasher(), KeyHasher::xxh3(7));
+    /// ```
     pub fn with_hasher(hasher: KeyHasher) -> Self {
         let options = CuckooOptions { hasher, ..CuckooOptions::default() };
         Self::empty(options, super::options::DEFAULT_MAX_LOAD)
@@ -83,6 +98,15 @@ impl<K, V> CuckooMap<K, V> {
 impl<K: Key + Eq, V> CuckooMap<K, V> {
     /// A map with the default options and room for `capacity` entries.
     ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let squares = CuckooMap::<u64, u64>::with_capacity(1_000)?;
+    /// assert!(squares.slot_count() >= 1_000);
+    /// assert!(CuckooMap::<u64, u64>::with_capacity(0).is_err());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0 or more than can be addressed, or if there is no memory for it.
     pub fn with_capacity(capacity: usize) -> Result<Self, BuildError> {
@@ -90,6 +114,15 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// A map with the default options, room for `capacity` entries and a hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let squares = CuckooMap::<u64, u64>::with_capacity_and_hasher(1_000, KeyHasher::xxh3(7))?;
+    /// assert_eq!(squares.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`with_capacity`](Self::with_capacity).
@@ -101,6 +134,16 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// The value of `key`.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert(String::from("ana"), 41)?;
+    /// assert_eq!(ages.get("ana"), Some(&41));
+    /// assert_eq!(ages.get("rui"), None);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -111,6 +154,18 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// The value of `key`, mutable.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert("ana", 41)?;
+    /// if let Some(age) = ages.get_mut("ana") {
+    ///     *age += 1;
+    /// }
+    /// assert_eq!(ages.get("ana"), Some(&42));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     #[inline]
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
@@ -124,6 +179,15 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// Whether there is an entry for `key`.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert!(ages.contains_key("ana") && !ages.contains_key("rui"));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     #[inline]
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
@@ -184,6 +248,15 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// Stores `value` under `key` and returns the previous value, if there was one.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// assert_eq!(ages.insert("ana", 41)?, None);
+    /// assert_eq!(ages.insert("ana", 42)?, Some(41));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory to grow, or if too many keys share their digests and the stash is full.
@@ -357,6 +430,16 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// Removes the entry of `key` and returns its value.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert_eq!(ages.remove("ana"), Some(41));
+    /// assert_eq!(ages.remove("ana"), None);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -371,6 +454,17 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     }
 
     /// Removes every entry and keeps the memory.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert("ana", 41)?;
+    /// let bytes = ages.size_in_bytes();
+    /// ages.clear();
+    /// assert_eq!((ages.len(), ages.size_in_bytes()), (0, bytes));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn clear(&mut self) {
         // Taken out first, so that both are empty whichever drop panics.
         let mut stash = std::mem::take(&mut self.stash);
@@ -382,11 +476,32 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
 
 impl<K, V> CuckooMap<K, V> {
     /// Every entry, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut squares = CuckooMap::new();
+    /// squares.try_extend((0..10u64).map(|key| (key, key * key)))?;
+    /// assert_eq!(squares.iter().map(|(_, square)| square).sum::<u64>(), 285);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn iter(&self) -> Entries<'_, K, V> {
         self.slots.entries(&self.stash)
     }
 
     /// Every entry with its value mutable, in no particular order.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert("ana", 41)?;
+    /// for (_, age) in ages.iter_mut() {
+    ///     *age += 1;
+    /// }
+    /// assert_eq!(ages.get("ana"), Some(&42));
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn iter_mut(&mut self) -> EntriesMut<'_, K, V> {
         self.slots.entries_mut(&mut self.stash)
     }
@@ -396,47 +511,128 @@ impl<K, V> CuckooMap<K, V> {
     }
 
     /// The number of entries.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// ages.insert("ana", 41)?;
+    /// assert_eq!(ages.len(), 1);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.slots.taken_count() + self.stash.len()
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut ages = CuckooMap::new();
+    /// assert!(ages.is_empty());
+    /// ages.insert("ana", 41)?;
+    /// assert!(!ages.is_empty());
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The number of slots.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// // At most 95% of the slots are taken.
+    /// let slots = CuckooMap::<u64, u64>::with_capacity(9_500)?.slot_count();
+    /// assert!((10_000..10_100).contains(&slots));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn slot_count(&self) -> usize {
         self.slots.slot_count()
     }
 
     /// The number of entries in the stash, outside the table.
+    ///
+    /// ```
+    /// use crivo_exact::{CuckooMap, CuckooOptions};
+    ///
+    /// // Up to 64 entries may lie outside the table, if no place is found for them.
+    /// let options = CuckooOptions { stash: 64, ..CuckooOptions::default() };
+    /// let mut map: CuckooMap<u64, u64> = options.build(1_000)?;
+    /// map.try_extend((0..1_000).map(|key| (key, key * key)))?;
+    /// assert!(map.stash_count() <= 64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stash_count(&self) -> usize {
         self.stash.len()
     }
 
     /// The number of times that an unlucky seed was replaced.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut map = CuckooMap::with_capacity(1_000)?;
+    /// map.try_extend((0..1_000u64).map(|key| (key, ())))?;
+    /// assert_eq!(map.reseed_count(), 0); // as nearly always
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reseed_count(&self) -> u64 {
         self.reseeds
     }
 
     /// Entries per slot.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let mut squares = CuckooMap::new();
+    /// assert_eq!(squares.load(), 0.0);
+    /// squares.try_extend((0..10u64).map(|key| (key, key * key)))?;
+    /// assert_eq!(squares.load(), 10.0 / squares.slot_count() as f64);
+    /// # Ok::<(), crivo_exact::InsertError>(())
+    /// ```
     pub fn load(&self) -> f64 {
         self.len() as f64 / self.slot_count().max(1) as f64
     }
 
     /// Heap memory in use, including empty slots, excluding what keys and values point to.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// let squares = CuckooMap::<u64, u64>::with_capacity(1_000)?;
+    /// assert!(squares.size_in_bytes() >= 17 * squares.slot_count());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bytes(&self) -> usize {
         let stash = self.stash.capacity() * size_of::<(K, V)>();
         self.slots.size_in_bytes() + stash
     }
 
     /// The hasher in use: that of the options, or a reseeded one after a rebuild.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_exact::CuckooMap;
+    ///
+    /// assert_eq!(CuckooMap::<u64, u64>::new().hasher(), KeyHasher::default());
+    /// ```
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 
     /// The options of the map.
+    ///
+    /// ```
+    /// use crivo_exact::CuckooOptions;
+    ///
+    /// let options = CuckooOptions { choices: 3, bucket_size: 4, ..CuckooOptions::default() };
+    /// assert_eq!(options.build::<u64, u64>(1_000)?.options().choices, 3);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn options(&self) -> CuckooOptions {
         self.options
     }
@@ -444,6 +640,17 @@ impl<K, V> CuckooMap<K, V> {
 
 impl CuckooOptions {
     /// A map with these options and room for `capacity` entries.
+    ///
+    /// ```
+    /// use crivo_exact::{CuckooMap, CuckooOptions};
+    ///
+    /// // Three choices of single slots.
+    /// let options = CuckooOptions { choices: 3, bucket_size: 1, ..CuckooOptions::default() };
+    /// let mut map: CuckooMap<u64, u64> = options.build(1_000)?;
+    /// map.try_extend((0..1_000).map(|key| (key, key * key)))?;
+    /// assert_eq!(map.get(&9), Some(&81));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If a parameter is out of range, the capacity is 0 or more than can be addressed, or there

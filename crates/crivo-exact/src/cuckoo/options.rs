@@ -31,11 +31,23 @@ pub enum Eviction {
 
 impl Eviction {
     /// Breadth-first search over at most 1,024 buckets.
+    ///
+    /// ```
+    /// use crivo_exact::Eviction;
+    ///
+    /// assert_eq!(Eviction::breadth_first(), Eviction::BreadthFirst { max_buckets: 1_024 });
+    /// ```
     pub const fn breadth_first() -> Self {
         Self::BreadthFirst { max_buckets: 1024 }
     }
 
     /// A random walk of at most 512 moves.
+    ///
+    /// ```
+    /// use crivo_exact::Eviction;
+    ///
+    /// assert_eq!(Eviction::random_walk(), Eviction::RandomWalk { max_moves: 512 });
+    /// ```
     pub const fn random_walk() -> Self {
         Self::RandomWalk { max_moves: 512 }
     }
@@ -48,6 +60,15 @@ impl Default for Eviction {
 }
 
 /// Whether all choices share one table.
+///
+/// ```
+/// use crivo_exact::{CuckooMap, CuckooOptions, TableLayout};
+///
+/// let options = CuckooOptions { layout: TableLayout::SeparateTables, ..CuckooOptions::default() };
+/// let map: CuckooMap<u64, u64> = options.build(1_000)?;
+/// assert_eq!(map.slot_count() % 2, 0); // two tables of equal size
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TableLayout {

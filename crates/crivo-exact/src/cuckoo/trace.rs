@@ -36,6 +36,16 @@ use crivo::ParameterError;
 use thiserror::Error;
 
 /// A table of places for one key each. Every key comes with its possible places.
+///
+/// ```
+/// use crivo_exact::Eviction;
+/// use crivo_exact::cuckoo::trace::TraceTable;
+///
+/// let mut table = TraceTable::new(3, Eviction::breadth_first())?;
+/// table.insert("A", &[0, 1])?;
+/// assert_eq!(table.to_string(), "0:A 1:· 2:·");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct TraceTable<K> {
     places: Vec<Option<Resident<K>>>,
@@ -50,11 +60,31 @@ struct Resident<K> {
 }
 
 /// The moves of an insertion, in order. The first is that of the new key.
+///
+/// ```
+/// use crivo_exact::Eviction;
+/// use crivo_exact::cuckoo::trace::TraceTable;
+///
+/// let mut table = TraceTable::new(3, Eviction::breadth_first())?;
+/// table.insert("A", &[0, 1])?;
+/// assert_eq!(table.insert("B", &[0])?.to_string(), "B→0, A→1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moves<K>(Vec<(K, usize)>);
 
 impl<K> Moves<K> {
     /// Each key that moved, and the place it went to.
+    ///
+    /// ```
+    /// use crivo_exact::Eviction;
+    /// use crivo_exact::cuckoo::trace::TraceTable;
+    ///
+    /// let mut table = TraceTable::new(3, Eviction::breadth_first())?;
+    /// table.insert("A", &[0, 1])?;
+    /// assert_eq!(table.insert("B", &[0])?.as_slice(), [("B", 0), ("A", 1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn as_slice(&self) -> &[(K, usize)] {
         &self.0
     }
@@ -70,6 +100,16 @@ impl<K: fmt::Display> fmt::Display for Moves<K> {
 }
 
 /// Why a [`TraceTable`] refused a key. The table is unchanged.
+///
+/// ```
+/// use crivo_exact::Eviction;
+/// use crivo_exact::cuckoo::trace::{TraceError, TraceTable};
+///
+/// let mut table = TraceTable::new(3, Eviction::breadth_first())?;
+/// table.insert("A", &[0])?;
+/// assert_eq!(table.insert("B", &[0]), Err(TraceError::NoPlace));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -84,6 +124,14 @@ pub enum TraceError {
 impl<K: Clone> TraceTable<K> {
     /// A table of `places` empty places.
     ///
+    /// ```
+    /// use crivo_exact::Eviction;
+    /// use crivo_exact::cuckoo::trace::TraceTable;
+    ///
+    /// assert!(TraceTable::<&str>::new(9, Eviction::random_walk()).is_ok());
+    /// assert!(TraceTable::<&str>::new(0, Eviction::random_walk()).is_err());
+    /// ```
+    ///
     /// # Errors
     /// If there are no places, or more than a million.
     pub fn new(places: usize, eviction: Eviction) -> Result<Self, ParameterError> {
@@ -95,6 +143,17 @@ impl<K: Clone> TraceTable<K> {
     }
 
     /// Inserts `key`, which may go to any of `places` (one to four), and returns the moves.
+    ///
+    /// ```
+    /// use crivo_exact::Eviction;
+    /// use crivo_exact::cuckoo::trace::TraceTable;
+    ///
+    /// let mut table = TraceTable::new(3, Eviction::breadth_first())?;
+    /// assert_eq!(table.insert("A", &[0, 1])?.to_string(), "A→0");
+    /// assert_eq!(table.insert("B", &[0, 2])?.to_string(), "B→2");
+    /// assert_eq!(table.insert("C", &[0, 2])?.to_string(), "C→0, A→1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If a place does not exist, or if no chain of moves makes room. The table is then unchanged.
@@ -119,6 +178,16 @@ impl<K: Clone> TraceTable<K> {
     }
 
     /// The key at `place`.
+    ///
+    /// ```
+    /// use crivo_exact::Eviction;
+    /// use crivo_exact::cuckoo::trace::TraceTable;
+    ///
+    /// let mut table = TraceTable::new(3, Eviction::breadth_first())?;
+    /// table.insert("A", &[1])?;
+    /// assert_eq!((table.at(0), table.at(1)), (None, Some(&"A")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn at(&self, place: usize) -> Option<&K> {
         self.places.get(place)?.as_ref().map(|resident| &resident.key)
     }

@@ -51,6 +51,15 @@ impl AgeingSketch {
     /// with seed 0: sixteen counters (eight bytes) for each, and halving after ten times as many
     /// requests.
     ///
+    /// ```
+    /// use crivo_sketch::admission::AgeingSketch;
+    ///
+    /// // Eight bytes for each object.
+    /// let sketch = AgeingSketch::new(1_024)?;
+    /// assert_eq!((sketch.size_in_bits(), sketch.sample()), (64 * 1_024, 10_240));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are no objects, or no memory.
     pub fn new(objects: u64) -> Result<Self, BuildError> {
@@ -58,6 +67,18 @@ impl AgeingSketch {
     }
 
     /// [`new`](Self::new) with halving after `sample` requests, and another hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::admission::AgeingSketch;
+    ///
+    /// let mut sketch = AgeingSketch::with_sample(1_024, 8, KeyHasher::xxh3(7))?;
+    /// for _ in 0..8 {
+    ///     sketch.observe("/index.html");
+    /// }
+    /// assert_eq!(sketch.estimate("/index.html"), 4); // halved after eight requests
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there are no objects, the sample is 0, or there is no memory.
@@ -76,11 +97,26 @@ impl AgeingSketch {
 
     /// Counts a request, and returns how often the object was requested recently, this time included:
     /// at most 15.
+    ///
+    /// ```
+    /// let mut sketch = crivo_sketch::admission::AgeingSketch::new(1_024)?;
+    /// assert_eq!(sketch.observe("/index.html"), 1);
+    /// assert_eq!(sketch.observe("/index.html"), 2);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn observe<K: Key + ?Sized>(&mut self, key: &K) -> u8 {
         self.observe_digest(self.hasher.digest(key))
     }
 
     /// [`observe`](Self::observe) by the digest of [`hasher`](Self::hasher).
+    ///
+    /// ```
+    /// let mut sketch = crivo_sketch::admission::AgeingSketch::new(1_024)?;
+    /// let page = sketch.hasher().digest("/index.html");
+    /// assert_eq!(sketch.observe_digest(page), 1);
+    /// assert_eq!(sketch.estimate("/index.html"), 1);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn observe_digest(&mut self, key: Digest) -> u8 {
         let places = self.places(key);
         let least = self.least(&places);
@@ -100,16 +136,43 @@ impl AgeingSketch {
     }
 
     /// How often the object was requested recently. It may be too high, but never too low.
+    ///
+    /// ```
+    /// let mut sketch = crivo_sketch::admission::AgeingSketch::new(1_024)?;
+    /// for _ in 0..100 {
+    ///     sketch.observe("/index.html");
+    /// }
+    /// assert_eq!(sketch.estimate("/index.html"), 15); // counters of four bits
+    /// assert_eq!(sketch.estimate("/never.html"), 0);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimate<K: Key + ?Sized>(&self, key: &K) -> u8 {
         self.estimate_digest(self.hasher.digest(key))
     }
 
     /// [`estimate`](Self::estimate) by the digest of [`hasher`](Self::hasher).
+    ///
+    /// ```
+    /// let mut sketch = crivo_sketch::admission::AgeingSketch::new(1_024)?;
+    /// sketch.observe("/index.html");
+    /// assert_eq!(sketch.estimate_digest(sketch.hasher().digest("/index.html")), 1);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimate_digest(&self, key: Digest) -> u8 {
         self.least(&self.places(key)) as u8
     }
 
     /// Halves all counts.
+    ///
+    /// ```
+    /// let mut sketch = crivo_sketch::admission::AgeingSketch::new(1_024)?;
+    /// for _ in 0..5 {
+    ///     sketch.observe("/index.html");
+    /// }
+    /// sketch.age();
+    /// assert_eq!(sketch.estimate("/index.html"), 2);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn age(&mut self) {
         for word in &mut self.words {
             // What falls out of one counter must not fall into the next.
@@ -119,16 +182,34 @@ impl AgeingSketch {
     }
 
     /// The number of requests after which counts are halved.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::admission::AgeingSketch::new(1_000)?.sample(), 10_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn sample(&self) -> u64 {
         self.sample
     }
 
     /// The memory of the counters, in bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::admission::AgeingSketch::new(1_024)?.size_in_bits(), 64 * 1_024);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         64 * self.words.len() as u64
     }
 
     /// The hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::admission::AgeingSketch;
+    ///
+    /// assert_eq!(AgeingSketch::new(1_024)?.hasher(), KeyHasher::default());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }

@@ -42,6 +42,15 @@ impl SecondRequest {
     /// A doorkeeper that remembers the last `window` different objects, and wrongly admits at most
     /// a fraction `fpr` of the others. It hashes with XXH3, seed 0.
     ///
+    /// ```
+    /// use crivo_sketch::admission::SecondRequest;
+    ///
+    /// let mut doorkeeper = SecondRequest::new(1_000, 0.01)?;
+    /// assert!(!doorkeeper.admit("/index.html"));
+    /// assert!(doorkeeper.admit("/index.html"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the window is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(window: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -49,6 +58,15 @@ impl SecondRequest {
     }
 
     /// [`new`](Self::new) with another hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::admission::SecondRequest;
+    ///
+    /// let doorkeeper = SecondRequest::with_hasher(1_000, 0.01, KeyHasher::xxh3(7))?;
+    /// assert_eq!(doorkeeper.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the window is 0, the FPR is not between 0 and 1, or there is no memory.
@@ -59,12 +77,27 @@ impl SecondRequest {
     }
 
     /// Whether to keep the object: whether it was requested recently. If not, it is remembered.
+    ///
+    /// ```
+    /// let mut doorkeeper = crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?;
+    /// let requests = ["/a", "/b", "/a", "/a"];
+    /// assert_eq!(requests.map(|page| doorkeeper.admit(page)), [false, false, true, true]);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn admit<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         self.admit_digest(self.hasher().digest(key))
     }
 
     /// [`admit`](Self::admit) by the digest of [`hasher`](Self::hasher).
+    ///
+    /// ```
+    /// let mut doorkeeper = crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?;
+    /// let page = doorkeeper.hasher().digest("/index.html");
+    /// assert!(!doorkeeper.admit_digest(page));
+    /// assert!(doorkeeper.admit("/index.html"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn admit_digest(&mut self, key: Digest) -> bool {
         if self.younger.contains_digest(key) {
@@ -77,12 +110,27 @@ impl SecondRequest {
     }
 
     /// Whether the object is remembered. Nothing changes.
+    ///
+    /// ```
+    /// let mut doorkeeper = crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?;
+    /// doorkeeper.admit("/index.html");
+    /// assert!(doorkeeper.remembers("/index.html") && !doorkeeper.remembers("/other.html"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn remembers<K: Key + ?Sized>(&self, key: &K) -> bool {
         let key = self.hasher().digest(key);
         self.younger.contains_digest(key) || self.older.contains_digest(key)
     }
 
     /// Forgets everything.
+    ///
+    /// ```
+    /// let mut doorkeeper = crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?;
+    /// doorkeeper.admit("/index.html");
+    /// doorkeeper.clear()?;
+    /// assert!(!doorkeeper.remembers("/index.html"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory for an empty filter. Nothing has changed.
@@ -94,16 +142,35 @@ impl SecondRequest {
     }
 
     /// The number of different recent objects that are certainly remembered.
+    ///
+    /// ```
+    /// assert_eq!(crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?.window(), 1_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn window(&self) -> u64 {
         self.window
     }
 
     /// The memory of both filters, in bits.
+    ///
+    /// ```
+    /// let doorkeeper = crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?;
+    /// assert!(doorkeeper.size_in_bits() < 30 * 1_000); // two filters, some 11 bits per key each
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         self.younger.size_in_bits() + self.older.size_in_bits()
     }
 
     /// The hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_sketch::admission::SecondRequest;
+    ///
+    /// assert_eq!(SecondRequest::new(1_000, 0.01)?.hasher(), KeyHasher::default());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn hasher(&self) -> KeyHasher {
         self.younger.hasher()

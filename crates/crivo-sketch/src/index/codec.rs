@@ -118,10 +118,27 @@ impl Persist for SimilarityIndex {
 /// Saving and loading: see [`codec`].
 impl SimilarityIndex {
     /// What a file with an index says that it contains.
+    ///
+    /// ```
+    /// use crivo_sketch::SimilarityIndex;
+    ///
+    /// assert_eq!(SimilarityIndex::FILE_KIND.description(), "similarity index");
+    /// ```
     pub const FILE_KIND: FileKind = FileKind::new(8, "similarity", "index");
 
     /// Writes the index to a file, in one step: anybody who reads it meanwhile, and after a failure,
     /// finds the old file or the new one, whole.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("texts.crivo");
+    /// let index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+    /// index.save(&path)?;
+    /// assert_eq!(std::fs::read(&path)?, index.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the file or its directory cannot be written.
@@ -131,6 +148,17 @@ impl SimilarityIndex {
 
     /// Reads an index from a file. [`LoadOptions`] can do so with a secret key.
     ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("texts.crivo");
+    /// let index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+    /// index.save(&path)?;
+    /// assert_eq!(SimilarityIndex::load(&path)?, index);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the file cannot be read, or is not an index, whole and undamaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
@@ -138,12 +166,29 @@ impl SimilarityIndex {
     }
 
     /// The index as bytes: what [`save`](Self::save) writes to a file.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+    /// assert_eq!(index.to_bytes()[..8], *b"\x89crivo\r\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         codec::to_bytes(self)
     }
 
     /// Reads an index from its bytes. At no time that takes more memory than 20 times their length
     /// and 80 KiB.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+    /// assert_eq!(SimilarityIndex::from_bytes(&index.to_bytes())?, index);
+    /// assert!(SimilarityIndex::from_bytes(b"hello").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If they are not an index, whole and undamaged, with nothing behind it, or there is no memory.

@@ -62,6 +62,15 @@ pub struct SimilarityIndex {
 impl SimilarityIndex {
     /// An empty index for signatures of this sketcher, with all their bits.
     ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+    /// assert_eq!(index.entry_count(), 0);
+    /// assert!(SimilarityIndex::new(Sketcher::classic(99)?, Banding::new(20, 5)?).is_err());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the bands need more values than the signatures have.
     pub fn new(sketcher: Sketcher, banding: Banding) -> Result<Self, ParameterError> {
@@ -69,6 +78,16 @@ impl SimilarityIndex {
     }
 
     /// An empty index for signatures that are [shortened](Signature::shortened) to some bits.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SignatureBits, SimilarityIndex, Sketcher};
+    ///
+    /// // Eight bits of a value instead of 64.
+    /// let (sketcher, banding) = (Sketcher::classic(100)?, Banding::new(20, 5)?);
+    /// let index = SimilarityIndex::with_bits(sketcher, SignatureBits::new(8)?, banding)?;
+    /// assert_eq!(index.bits().get(), 8);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the bands need more values than the signatures have, or a band has fewer than 8 bits:
@@ -100,31 +119,88 @@ impl SimilarityIndex {
     }
 
     /// The sketcher of its signatures.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// assert_eq!(SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?.sketcher(), sketcher);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn sketcher(&self) -> Sketcher {
         self.sketcher
     }
 
     /// The number of bits of each value.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SignatureBits, SimilarityIndex, Sketcher};
+    ///
+    /// let index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+    /// assert_eq!(index.bits(), SignatureBits::ALL);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn bits(&self) -> SignatureBits {
         self.bits
     }
 
     /// Its bands.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let banding = Banding::new(20, 5)?;
+    /// assert_eq!(SimilarityIndex::new(Sketcher::classic(100)?, banding)?.banding(), banding);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn banding(&self) -> Banding {
         self.banding
     }
 
     /// The number of entries.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// index.insert(7, &sketcher.sketch_keys(0..1_000u32).expect("there are keys"))?;
+    /// assert_eq!(index.entry_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn entry_count(&self) -> usize {
         self.slots.len()
     }
 
     /// Whether there is an entry with this number.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// index.insert(7, &sketcher.sketch_keys(0..1_000u32).expect("there are keys"))?;
+    /// assert!(index.contains(7) && !index.contains(8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains(&self, id: u64) -> bool {
         self.slots.contains_key(&id)
     }
 
     /// The numbers of all entries, in ascending order.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// let signature = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+    /// for id in [9, 7, 8] {
+    ///     index.insert(id, &signature)?;
+    /// }
+    /// assert!(index.ids().eq([7, 8, 9]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ids(&self) -> impl Iterator<Item = u64> {
         let mut ids: Vec<u64> = self.slots.keys().copied().collect();
         ids.sort_unstable();
@@ -132,12 +208,34 @@ impl SimilarityIndex {
     }
 
     /// The signature with this number.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// let signature = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+    /// index.insert(7, &signature)?;
+    /// assert_eq!((index.get(7), index.get(8)), (Some(signature), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, id: u64) -> Option<Signature> {
         let slot = *self.slots.get(&id)?;
         Some(Signature::from_words(self.sketcher, self.bits, self.words(slot).into()))
     }
 
     /// Adds a signature under a number.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// let signature = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+    /// index.insert(7, &signature)?;
+    /// assert!(index.insert(7, &signature).is_err()); // the number is taken
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is an entry with that number, or the signature was made by another sketcher.
@@ -195,6 +293,18 @@ impl SimilarityIndex {
     }
 
     /// Removes the entry with this number, and returns its signature, if there was one.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// let signature = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+    /// index.insert(7, &signature)?;
+    /// assert_eq!(index.remove(7), Some(signature));
+    /// assert_eq!(index.remove(7), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&mut self, id: u64) -> Option<Signature> {
         let slot = self.slots.remove(&id)?;
         let words: Box<[u64]> = self.words(slot).into();
@@ -207,6 +317,18 @@ impl SimilarityIndex {
 
     /// The numbers of all entries that share a band with the signature, in ascending order.
     ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// let of = |range| sketcher.sketch_keys::<u32>(range).expect("there are keys");
+    /// index.insert(7, &of(0..1_000))?;
+    /// index.insert(8, &of(1_000..2_000))?;
+    /// assert_eq!(index.query(&of(50..1_000))?, [7]); // 95% of it
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the signature was made by another sketcher.
     pub fn query(&self, signature: &Signature) -> Result<Vec<u64>, SketchMismatch> {
@@ -218,6 +340,19 @@ impl SimilarityIndex {
     }
 
     /// The candidates with their estimated similarity, the most similar first.
+    ///
+    /// ```
+    /// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+    ///
+    /// let sketcher = Sketcher::classic(100)?;
+    /// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+    /// let of = |range| sketcher.sketch_keys::<u32>(range).expect("there are keys");
+    /// index.insert(7, &of(0..900))?;
+    /// index.insert(8, &of(0..1_000))?;
+    /// let found = index.query_ranked(&of(0..1_000))?;
+    /// assert_eq!((found[0].id, found[0].estimate.jaccard), (8, 1.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the signature was made by another sketcher.
@@ -336,6 +471,18 @@ impl fmt::Debug for SimilarityIndex {
 }
 
 /// An entry that shares a band with a query.
+///
+/// ```
+/// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+///
+/// let sketcher = Sketcher::classic(100)?;
+/// let mut index = SimilarityIndex::new(sketcher, Banding::new(20, 5)?)?;
+/// let signature = sketcher.sketch_keys(0..1_000u32).expect("there are keys");
+/// index.insert(7, &signature)?;
+/// let similar = index.query_ranked(&signature)?[0];
+/// assert_eq!(similar.id, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Similar {
@@ -346,6 +493,17 @@ pub struct Similar {
 }
 
 /// Why an index refused a signature. The index is unchanged.
+///
+/// ```
+/// use crivo_sketch::{Banding, SimilarityIndex, Sketcher};
+///
+/// // Signatures of another length.
+/// let mut index = SimilarityIndex::new(Sketcher::classic(100)?, Banding::new(20, 5)?)?;
+/// let other = Sketcher::classic(200)?.sketch_keys(0..1_000u32).expect("there are keys");
+/// assert!(index.insert(7, &other).is_err());
+/// assert_eq!(index.entry_count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IndexError {
