@@ -5,9 +5,22 @@ use std::ops::RangeInclusive;
 use crate::ParameterError;
 
 /// The maximum number of probes of a filter.
+///
+/// ```
+/// use crivo_core::check::{MAX_PROBES, check_probes};
+///
+/// assert!(check_probes(MAX_PROBES).is_ok() && check_probes(MAX_PROBES + 1).is_err());
+/// ```
 pub const MAX_PROBES: u32 = 255;
 
 /// A false-positive rate: a number strictly between 0 and 1.
+///
+/// ```
+/// use crivo_core::check::check_fpr;
+///
+/// assert!(check_fpr(0.01).is_ok());
+/// assert_eq!(check_fpr(1.0).unwrap_err().parameter, "fpr");
+/// ```
 ///
 /// # Errors
 /// If the value is out of range.
@@ -17,6 +30,13 @@ pub fn check_fpr(fpr: f64) -> Result<(), ParameterError> {
 
 /// An FPR that a table is sized for. Digests of 64 bits allow no less, and formulas that sum over k
 /// would take long.
+///
+/// ```
+/// use crivo_core::check::check_sized_fpr;
+///
+/// assert!(check_sized_fpr(1e-15).is_ok());
+/// assert!(check_sized_fpr(1e-30).is_err());
+/// ```
 ///
 /// # Errors
 /// If the value is out of range.
@@ -30,6 +50,13 @@ pub fn check_sized_fpr(fpr: f64) -> Result<(), ParameterError> {
 
 /// Anything that must lie strictly between 0 and 1; NaN does not.
 ///
+/// ```
+/// use crivo_core::check::check_open_unit;
+///
+/// assert!(check_open_unit("confidence", 0.95).is_ok());
+/// assert!(check_open_unit("confidence", f64::NAN).is_err());
+/// ```
+///
 /// # Errors
 /// If the value is out of range.
 pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterError> {
@@ -41,6 +68,12 @@ pub fn check_open_unit(name: &'static str, value: f64) -> Result<(), ParameterEr
 }
 
 /// How full a table is: above 0 and at most 1.
+///
+/// ```
+/// use crivo_core::check::check_load;
+///
+/// assert!(check_load(1.0).is_ok() && check_load(0.0).is_err());
+/// ```
 ///
 /// # Errors
 /// If the value is out of range.
@@ -54,6 +87,12 @@ pub fn check_load(load: f64) -> Result<(), ParameterError> {
 
 /// A number of keys to size a filter for.
 ///
+/// ```
+/// use crivo_core::check::check_keys;
+///
+/// assert!(check_keys(1).is_ok() && check_keys(0).is_err());
+/// ```
+///
 /// # Errors
 /// If the value is out of range.
 pub fn check_keys(n: u64) -> Result<(), ParameterError> {
@@ -61,6 +100,13 @@ pub fn check_keys(n: u64) -> Result<(), ParameterError> {
 }
 
 /// A count that must be at least 1.
+///
+/// ```
+/// use crivo_core::check::check_positive;
+///
+/// let error = check_positive("number of blocks", 0).unwrap_err();
+/// assert_eq!(error.to_string(), "number of blocks is 0, but it must be at least 1");
+/// ```
 ///
 /// # Errors
 /// If the value is out of range.
@@ -70,6 +116,12 @@ pub fn check_positive(name: &'static str, value: u64) -> Result<(), ParameterErr
 
 /// A number of probes per key.
 ///
+/// ```
+/// use crivo_core::check::check_probes;
+///
+/// assert!(check_probes(7).is_ok() && check_probes(0).is_err());
+/// ```
+///
 /// # Errors
 /// If the value is out of range.
 pub fn check_probes(k: u32) -> Result<(), ParameterError> {
@@ -77,6 +129,13 @@ pub fn check_probes(k: u32) -> Result<(), ParameterError> {
 }
 
 /// A whole number within a range that `allowed` describes.
+///
+/// ```
+/// use crivo_core::check::check_range;
+///
+/// let error = check_range("width", 33, 1..=32, "from 1 to 32").unwrap_err();
+/// assert_eq!(error.to_string(), "width is 33, but it must be from 1 to 32");
+/// ```
 ///
 /// # Errors
 /// If the value is out of range.
@@ -91,6 +150,13 @@ pub fn check_range(
 
 /// A positive, finite real number, such as a budget in bits per key.
 ///
+/// ```
+/// use crivo_core::check::check_positive_real;
+///
+/// assert!(check_positive_real("bits per key", 9.6).is_ok());
+/// assert!(check_positive_real("bits per key", f64::INFINITY).is_err());
+/// ```
+///
 /// # Errors
 /// If the value is out of range.
 pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), ParameterError> {
@@ -102,6 +168,13 @@ pub fn check_positive_real(name: &'static str, value: f64) -> Result<(), Paramet
 }
 
 /// Rounds a computed size up to a whole number, at least 1, and refuses what does not fit into a `u64`.
+///
+/// ```
+/// use crivo_core::check::size_from;
+///
+/// assert_eq!(size_from("size in bits", 9_585.1), Ok(9_586));
+/// assert!(size_from("size in bits", 1e30).is_err());
+/// ```
 ///
 /// # Errors
 /// If the value is out of range.

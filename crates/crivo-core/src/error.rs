@@ -26,6 +26,13 @@ pub struct ParameterError {
 
 impl ParameterError {
     /// Says that `parameter` was given `value`, which is not `allowed`.
+    ///
+    /// ```
+    /// use crivo_core::ParameterError;
+    ///
+    /// let error = ParameterError::new("width", 33, "from 1 to 32");
+    /// assert_eq!(error.to_string(), "width is 33, but it must be from 1 to 32");
+    /// ```
     pub fn new(parameter: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
         Self { parameter, value: value.to_string(), allowed }
     }
@@ -44,6 +51,12 @@ impl ParameterError {
 }
 
 /// Why a structure could not be made.
+///
+/// ```
+/// use crivo_core::{BuildError, PackedSlots};
+///
+/// assert!(matches!(PackedSlots::try_new(65, 10), Err(BuildError::Parameter(_))));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BuildError {
     /// A parameter is out of range.

@@ -8,6 +8,13 @@ use crate::BuildError;
 
 /// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
 /// is not enough memory.
+///
+/// ```
+/// use crivo_core::memory;
+///
+/// assert!(memory::reserved::<u64>(1_000).is_some_and(|vector| vector.capacity() >= 1_000));
+/// assert!(memory::reserved::<u64>(usize::MAX).is_none());
+/// ```
 pub fn reserved<T>(length: usize) -> Option<Vec<T>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).ok()?;
@@ -34,6 +41,17 @@ pub fn zeroed<T: Copy + Default>(length: usize) -> Result<Vec<T>, BuildError> {
 }
 
 /// Makes the vector longer, by default values.
+///
+/// ```
+/// use crivo_core::memory;
+///
+/// let mut values = vec![7u32];
+/// memory::lengthen(&mut values, 3)?;
+/// assert_eq!(values, [7, 0, 0]);
+/// assert!(memory::lengthen(&mut values, usize::MAX).is_err());
+/// assert_eq!(values.len(), 3);
+/// # Ok::<(), crivo_core::BuildError>(())
+/// ```
 ///
 /// # Errors
 /// If there is no memory. The vector is as it was.

@@ -1,6 +1,13 @@
 //! Two functions on 64 bits that everything else is made of.
 
 /// 2^64 over the golden ratio, made odd: the step of SplitMix64's counter.
+///
+/// ```
+/// use crivo_core::mix::GOLDEN;
+///
+/// let golden_ratio = (1.0 + 5f64.sqrt()) / 2.0;
+/// assert!((GOLDEN as f64 / 2f64.powi(64) - 1.0 / golden_ratio).abs() < 1e-15);
+/// ```
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A bijection of 64 bits whose output looks random: SplitMix64's step and finaliser.

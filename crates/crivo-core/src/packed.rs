@@ -42,6 +42,15 @@ pub struct PackedSlots {
 impl PackedSlots {
     /// `slots` slots of `width` bits, all 0.
     ///
+    /// ```
+    /// use crivo_core::PackedSlots;
+    ///
+    /// let slots = PackedSlots::try_new(12, 1_000)?;
+    /// assert_eq!((slots.get(999), slots.size_in_bits()), (0, 12_000));
+    /// assert!(PackedSlots::try_new(65, 1_000).is_err());
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the width is not from 1 to 64, if there are 2^64 bits or more in all, or if there is no
     /// memory for them.
@@ -61,6 +70,13 @@ impl PackedSlots {
 
     /// The value in slot `index`.
     ///
+    /// ```
+    /// let mut slots = crivo_core::PackedSlots::try_new(12, 10)?;
+    /// slots.set(3, 4_095);
+    /// assert_eq!([2, 3, 4].map(|index| slots.get(index)), [0, 4_095, 0]);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
+    ///
     /// # Panics
     /// If `index` is not below [`slot_count`](Self::slot_count).
     #[inline]
@@ -70,6 +86,14 @@ impl PackedSlots {
     }
 
     /// Puts `value` into slot `index`.
+    ///
+    /// ```
+    /// let mut slots = crivo_core::PackedSlots::try_new(12, 10)?;
+    /// slots.set(3, 17);
+    /// slots.set(3, 18);
+    /// assert_eq!(slots.get(3), 18);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     ///
     /// # Panics
     /// If `index` is not below [`slot_count`](Self::slot_count), or if `value` has more than
@@ -86,23 +110,46 @@ impl PackedSlots {
     }
 
     /// Sets every slot to 0.
+    ///
+    /// ```
+    /// let mut slots = crivo_core::PackedSlots::try_new(12, 10)?;
+    /// slots.set(3, 17);
+    /// slots.clear();
+    /// assert_eq!(slots.get(3), 0);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
 
     /// How many slots there are.
+    ///
+    /// ```
+    /// assert_eq!(crivo_core::PackedSlots::try_new(12, 10)?.slot_count(), 10);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     #[inline]
     pub const fn slot_count(&self) -> usize {
         self.slots
     }
 
     /// How many bits a slot has.
+    ///
+    /// ```
+    /// assert_eq!(crivo_core::PackedSlots::try_new(12, 10)?.width(), 12);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     #[inline]
     pub const fn width(&self) -> u32 {
         self.width
     }
 
     /// The bits of all slots together: slots times width.
+    ///
+    /// ```
+    /// assert_eq!(crivo_core::PackedSlots::try_new(12, 10)?.size_in_bits(), 120);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     pub const fn size_in_bits(&self) -> u64 {
         // No overflow: `try_new` has checked this product.
         self.slots as u64 * self.width as u64
@@ -110,6 +157,12 @@ impl PackedSlots {
 
     /// The memory taken: the bits, rounded up to whole words, and one word more that makes reads
     /// simple.
+    ///
+    /// ```
+    /// // 120 bits are two words, and one more.
+    /// assert_eq!(crivo_core::PackedSlots::try_new(12, 10)?.size_in_bytes(), 24);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     pub const fn size_in_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

@@ -17,11 +17,23 @@ pub struct Random {
 
 impl Random {
     /// The stream of this seed.
+    ///
+    /// ```
+    /// use crivo_core::Random;
+    ///
+    /// assert_eq!(Random::new(7).number(), Random::new(7).number());
+    /// assert_ne!(Random::new(7).number(), Random::new(8).number());
+    /// ```
     pub fn new(seed: u64) -> Self {
         Self { counter: seed }
     }
 
     /// The next 64 bits.
+    ///
+    /// ```
+    /// let mut random = crivo_core::Random::new(7);
+    /// assert_ne!(random.number(), random.number());
+    /// ```
     #[inline]
     pub fn number(&mut self) -> u64 {
         let bits = mix(self.counter);
@@ -30,21 +42,46 @@ impl Random {
     }
 
     /// A number below `n`; 0 if `n` is 0.
+    ///
+    /// ```
+    /// let mut random = crivo_core::Random::new(7);
+    /// assert!((0..100).all(|_| random.below(6) < 6));
+    /// ```
     pub fn below(&mut self, n: u64) -> u64 {
         reduce(self.number(), n)
     }
 
     /// An index of a slice of this length, which must not be empty.
+    ///
+    /// ```
+    /// let mut random = crivo_core::Random::new(7);
+    /// let names = ["ana", "rui", "eva"];
+    /// assert!(names.contains(&names[random.index(names.len())]));
+    /// ```
     pub fn index(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
     /// A real number in 0..1, with 53 random bits.
+    ///
+    /// ```
+    /// let mut random = crivo_core::Random::new(7);
+    /// let mean = (0..10_000).map(|_| random.unit()).sum::<f64>() / 10_000.0;
+    /// assert!((mean - 0.5).abs() < 0.02);
+    /// ```
     pub fn unit(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Brings the items into a random order.
+    ///
+    /// ```
+    /// let mut cards: Vec<u32> = (0..52).collect();
+    /// crivo_core::Random::new(7).shuffle(&mut cards);
+    /// assert!(!cards.is_sorted());
+    /// cards.sort();
+    /// assert!(cards.into_iter().eq(0..52));
+    /// ```
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.index(i + 1));

@@ -3,6 +3,12 @@
 use thiserror::Error;
 
 /// Why bytes could not be read. Each protocol maps it to its own error.
+///
+/// ```
+/// use crivo_core::wire::{Reader, WireError};
+///
+/// assert_eq!(Reader::new(b"").byte(), Err(WireError::Truncated));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WireError {
     /// They end too early.
@@ -36,17 +42,41 @@ pub fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends a number of either sign: 0, −1, 1, −2, … as 0, 1, 2, 3, …
+///
+/// ```
+/// use crivo_core::wire::put_signed;
+///
+/// let mut bytes = Vec::new();
+/// for number in [0, -1, 1, -2] {
+///     put_signed(&mut bytes, number);
+/// }
+/// assert_eq!(bytes, [0, 1, 2, 3]);
+/// ```
 pub fn put_signed(bytes: &mut Vec<u8>, number: i64) {
     put_number(bytes, ((number << 1) ^ (number >> 63)) as u64);
 }
 
 /// Appends the length, then the bytes.
+///
+/// ```
+/// use crivo_core::wire::put_bytes;
+///
+/// let mut bytes = Vec::new();
+/// put_bytes(&mut bytes, b"ana");
+/// assert_eq!(bytes, b"\x03ana");
+/// ```
 pub fn put_bytes(bytes: &mut Vec<u8>, content: &[u8]) {
     put_number(bytes, content.len() as u64);
     bytes.extend(content);
 }
 
 /// How many bytes [`put_number`] takes.
+///
+/// ```
+/// use crivo_core::wire::number_length;
+///
+/// assert_eq!([0, 127, 128, u64::MAX].map(number_length), [1, 1, 2, 10]);
+/// ```
 pub fn number_length(number: u64) -> u64 {
     u64::from(64 - (number | 1).leading_zeros()).div_ceil(7)
 }
@@ -68,11 +98,25 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads these bytes, from the first on.
+    ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// assert_eq!(Reader::new(b"ana").remaining(), 3);
+    /// ```
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
     /// The next `count` bytes.
+    ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// let mut reader = Reader::new(b"ana");
+    /// assert_eq!(reader.take(2), Ok(&b"an"[..]));
+    /// assert!(reader.take(2).is_err());
+    /// ```
     ///
     /// # Errors
     /// If there are fewer.
@@ -84,6 +128,12 @@ impl<'a> Reader<'a> {
 
     /// The next `N` bytes.
     ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// assert_eq!(Reader::new(b"ana").array(), Ok(*b"an"));
+    /// ```
+    ///
     /// # Errors
     /// If there are fewer.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
@@ -94,6 +144,12 @@ impl<'a> Reader<'a> {
 
     /// The next byte.
     ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// assert_eq!(Reader::new(b"ana").byte(), Ok(b'a'));
+    /// ```
+    ///
     /// # Errors
     /// If there is none.
     pub fn byte(&mut self) -> Result<u8, WireError> {
@@ -102,6 +158,12 @@ impl<'a> Reader<'a> {
 
     /// Eight bytes, little-endian.
     ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// assert_eq!(Reader::new(&7u64.to_le_bytes()).fixed(), Ok(7));
+    /// ```
+    ///
     /// # Errors
     /// If there are fewer.
     pub fn fixed(&mut self) -> Result<u64, WireError> {
@@ -109,6 +171,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A number in the one form that [`put_number`] gives it.
+    ///
+    /// ```
+    /// use crivo_core::wire::{Reader, WireError};
+    ///
+    /// assert_eq!(Reader::new(&[0x82, 0x01]).number(), Ok(130));
+    /// assert_eq!(Reader::new(&[0x82, 0x00]).number(), Err(WireError::Number)); // 2 takes one byte
+    /// ```
     ///
     /// # Errors
     /// If the bytes end, the form is not the shortest, or the number has more than 64 bits.
@@ -129,6 +198,12 @@ impl<'a> Reader<'a> {
 
     /// What [`put_signed`] wrote.
     ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// assert_eq!(Reader::new(&[3]).signed(), Ok(-2));
+    /// ```
+    ///
     /// # Errors
     /// Those of [`number`](Self::number).
     pub fn signed(&mut self) -> Result<i64, WireError> {
@@ -137,6 +212,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A byte that is 0 or 1.
+    ///
+    /// ```
+    /// use crivo_core::wire::{Reader, WireError};
+    ///
+    /// assert_eq!(Reader::new(&[1]).flag(), Ok(true));
+    /// assert_eq!(Reader::new(&[2]).flag(), Err(WireError::Flag));
+    /// ```
     ///
     /// # Errors
     /// If there is none, or it is another.
@@ -151,6 +233,14 @@ impl<'a> Reader<'a> {
     /// A number of items that follow, each of at least `bits_each` bits. They must fit into what
     /// remains, so that memory for them may be allocated.
     ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// // Three items of a byte each, and a claim of a hundred.
+    /// assert_eq!(Reader::new(b"\x03ana").count(8), Ok(3));
+    /// assert!(Reader::new(b"\x64ana").count(8).is_err());
+    /// ```
+    ///
     /// # Errors
     /// If they cannot fit, or the number cannot be read.
     pub fn count(&mut self, bits_each: u64) -> Result<usize, WireError> {
@@ -163,6 +253,12 @@ impl<'a> Reader<'a> {
 
     /// What [`put_bytes`] wrote.
     ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// assert_eq!(Reader::new(b"\x03ana").bytes(), Ok(&b"ana"[..]));
+    /// ```
+    ///
     /// # Errors
     /// If there are fewer bytes than the length says, or it cannot be read.
     pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
@@ -171,16 +267,41 @@ impl<'a> Reader<'a> {
     }
 
     /// How many bytes remain.
+    ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// let mut reader = Reader::new(b"ana");
+    /// reader.byte()?;
+    /// assert_eq!(reader.remaining(), 2);
+    /// # Ok::<(), crivo_core::wire::WireError>(())
+    /// ```
     pub fn remaining(&self) -> usize {
         self.bytes.len()
     }
 
     /// All bytes that remain.
+    ///
+    /// ```
+    /// use crivo_core::wire::Reader;
+    ///
+    /// let mut reader = Reader::new(b"ana");
+    /// reader.byte()?;
+    /// assert_eq!(reader.rest(), b"na");
+    /// # Ok::<(), crivo_core::wire::WireError>(())
+    /// ```
     pub fn rest(self) -> &'a [u8] {
         self.bytes
     }
 
     /// An error unless everything was read.
+    ///
+    /// ```
+    /// use crivo_core::wire::{Reader, WireError};
+    ///
+    /// assert_eq!(Reader::new(b"").end(), Ok(()));
+    /// assert_eq!(Reader::new(b"ana").end(), Err(WireError::TrailingBytes));
+    /// ```
     ///
     /// # Errors
     /// If bytes remain.

@@ -52,6 +52,14 @@ unsafe impl Sync for Words {}
 impl Words {
     /// `length` words, all 0, on huge pages if they are many.
     ///
+    /// ```
+    /// use crivo_core::Words;
+    ///
+    /// assert_eq!(Words::zeroed(3)?[..], [0, 0, 0]);
+    /// assert!(Words::zeroed(usize::MAX).is_err());
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no memory for them.
     pub fn zeroed(length: usize) -> Result<Self, BuildError> {
@@ -59,6 +67,13 @@ impl Words {
     }
 
     /// A copy of `words`.
+    ///
+    /// ```
+    /// use crivo_core::Words;
+    ///
+    /// assert_eq!(Words::copied(&[1, 2])?[..], [1, 2]);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory for them.
@@ -94,6 +109,16 @@ impl Words {
     /// Some of the words: borrowed, if they are so themselves and the range begins at a multiple of
     /// 64 bytes, and else copied.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use crivo_core::Words;
+    ///
+    /// let whole = Arc::new(Words::copied(&[1, 2, 3])?);
+    /// assert_eq!(Words::part_of(&whole, 1..3)?[..], [2, 3]);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no memory for a copy.
     ///
@@ -113,6 +138,15 @@ impl Words {
     ///
     /// Without memory for the copy the program ends, as it does when a `Vec` grows; see
     /// [`try_to_mut`](Self::try_to_mut).
+    ///
+    /// ```
+    /// use crivo_core::Words;
+    ///
+    /// let mut words = Words::zeroed(2)?;
+    /// words.to_mut()[1] = 7;
+    /// assert_eq!(words[..], [0, 7]);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     #[inline]
     pub fn to_mut(&mut self) -> &mut [u64] {
         if self.is_lent() {
@@ -122,6 +156,15 @@ impl Words {
     }
 
     /// The words, to be changed; borrowed words are copied first.
+    ///
+    /// ```
+    /// use crivo_core::Words;
+    ///
+    /// let mut words = Words::zeroed(2)?;
+    /// words.try_to_mut()?[1] = 7;
+    /// assert_eq!(words[..], [0, 7]);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory for the copy.
@@ -149,6 +192,13 @@ impl Words {
     }
 
     /// Whether the words have another owner.
+    ///
+    /// ```
+    /// use crivo_core::Words;
+    ///
+    /// assert!(!Words::zeroed(2)?.is_lent());
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     #[inline]
     pub fn is_lent(&self) -> bool {
         matches!(self.owner, Owner::Lent(_))
@@ -166,6 +216,16 @@ impl Words {
     }
 
     /// Asks the processor to fetch the cache line of the word at `index` (any number at all).
+    ///
+    /// ```
+    /// use crivo_core::Words;
+    ///
+    /// let words = Words::zeroed(2)?;
+    /// words.prefetch(1);
+    /// words.prefetch(usize::MAX); // it is only advice
+    /// assert_eq!(words[1], 0);
+    /// # Ok::<(), crivo_core::BuildError>(())
+    /// ```
     #[inline(always)]
     pub fn prefetch(&self, index: usize) {
         prefetch(self.start.wrapping_add(index));

@@ -7,6 +7,14 @@ use crivo_core::wire::WireError;
 use thiserror::Error;
 
 /// Why an exchange failed. Whatever was received so far must not be used.
+///
+/// ```
+/// use crivo_exchange::{ExchangeError, ExchangeKey, IdSet, Strata};
+///
+/// let message = Strata::of(&IdSet::of_items(ExchangeKey::new([1; 16]), ["ana"])).to_bytes();
+/// let error = Strata::from_bytes(&message, ExchangeKey::new([2; 16])).unwrap_err();
+/// assert_eq!(error, ExchangeError::SeedMismatch);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExchangeError {

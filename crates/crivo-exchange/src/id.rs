@@ -8,16 +8,35 @@ use siphasher::sip128::SipHasher24;
 ///
 /// Two of n items share an id with probability n²/2^129: 3e-25 for ten million items a side, where
 /// ids of 64 bits would collide once in 100,000 exchanges.
+///
+/// ```
+/// use crivo_exchange::ExchangeKey;
+///
+/// // Under another key, an item has another id.
+/// let (ours, theirs) = (ExchangeKey::new([1; 16]), ExchangeKey::new([2; 16]));
+/// assert_ne!(ours.id(b"ana"), theirs.id(b"ana"));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub(super) u128);
 
 impl Id {
     /// Wraps 128 bits that came from [`ExchangeKey::id`] earlier.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, Id};
+    ///
+    /// let stored: u128 = ExchangeKey::new([7; 16]).id(b"ana").get();
+    /// assert_eq!(Id::new(stored), ExchangeKey::new([7; 16]).id(b"ana"));
+    /// ```
     pub const fn new(bits: u128) -> Self {
         Self(bits)
     }
 
     /// The 128 bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo_exchange::Id::new(7).get(), 7);
+    /// ```
     pub const fn get(self) -> u128 {
         self.0
     }
@@ -54,17 +73,39 @@ pub struct ExchangeKey([u8; 16]);
 
 impl ExchangeKey {
     /// The key with these 16 bytes.
+    ///
+    /// ```
+    /// use crivo_exchange::ExchangeKey;
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// assert_eq!(format!("{key:?}"), "ExchangeKey(…)"); // never printed
+    /// ```
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
     /// The key derived from both peers' contributions: neither chooses it alone.
+    ///
+    /// ```
+    /// use crivo_exchange::ExchangeKey;
+    ///
+    /// // The order counts: first those of the side that begins.
+    /// assert_ne!(ExchangeKey::agreed([1; 16], [2; 16]), ExchangeKey::agreed([2; 16], [1; 16]));
+    /// ```
     pub fn agreed(initiator: [u8; 16], responder: [u8; 16]) -> Self {
         let mixed = SipHasher24::new_with_key(&initiator).hash(&responder);
         Self(mixed.as_u128().to_le_bytes())
     }
 
     /// The id of an item.
+    ///
+    /// ```
+    /// use crivo_exchange::ExchangeKey;
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// assert_eq!(key.id(b"ana"), key.id(b"ana"));
+    /// assert_ne!(key.id(b"ana"), key.id(b"rui"));
+    /// ```
     #[inline]
     pub fn id(&self, item: &[u8]) -> Id {
         Id(SipHasher24::new_with_key(&self.0).hash(item).as_u128())
@@ -110,6 +151,13 @@ pub struct IdSet {
 
 impl IdSet {
     /// The set of these items. Items may be given more than once.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui", "ana"]);
+    /// assert_eq!(set.item_count(), 2);
+    /// ```
     pub fn of_items<T: AsRef<[u8]>>(key: ExchangeKey, items: impl IntoIterator<Item = T>) -> Self {
         let mut bytes = 0;
         let ids = items.into_iter().map(|item| {
@@ -122,6 +170,14 @@ impl IdSet {
 
     /// The set with these ids, which must come from `key`. `item_bytes` is the length of all their
     /// items together; it only serves to weigh protocols against each other.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let set = IdSet::of_ids(key, vec![key.id(b"ana"), key.id(b"rui")], 6);
+    /// assert_eq!(set, IdSet::of_items(key, ["rui", "ana"]));
+    /// ```
     pub fn of_ids(key: ExchangeKey, mut ids: Vec<Id>, item_bytes: u64) -> Self {
         let given = ids.len() as u64;
         ids.sort_unstable();
@@ -131,26 +187,60 @@ impl IdSet {
     }
 
     /// The number of different items.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// assert_eq!(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "ana"]).item_count(), 1);
+    /// ```
     pub fn item_count(&self) -> u64 {
         self.ids.len() as u64
     }
 
     /// The length of all items together, in bytes. An estimate if items were given more than once.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// assert_eq!(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "maria"]).item_bytes(), 8);
+    /// ```
     pub fn item_bytes(&self) -> u64 {
         self.item_bytes
     }
 
     /// The key that the ids were made with.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// assert_eq!(IdSet::of_items(key, ["ana"]).key(), key);
+    /// ```
     pub fn key(&self) -> ExchangeKey {
         self.key
     }
 
     /// The ids, in order.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui", "eva"]);
+    /// assert!(set.ids().is_sorted());
+    /// ```
     pub fn ids(&self) -> &[Id] {
         &self.ids
     }
 
     /// Whether the id is in the set.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let set = IdSet::of_items(key, ["ana"]);
+    /// assert!(set.contains(key.id(b"ana")) && !set.contains(key.id(b"rui")));
+    /// ```
     pub fn contains(&self, id: Id) -> bool {
         self.position(id).is_some()
     }

@@ -70,6 +70,14 @@ impl Offer {
     /// A filter of `set` with an FPR of 2^−`width`. Rounds of one exchange have unrelated hash
     /// functions.
     ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui"]);
+    /// assert!(Offer::new(&set, 32, 0).is_ok());
+    /// assert!(Offer::new(&set, 33, 0).is_err());
+    /// ```
+    ///
     /// # Errors
     /// If the width is not from 1 to 32.
     pub fn new(set: &IdSet, width: u32, round: u64) -> Result<Self, ParameterError> {
@@ -81,6 +89,17 @@ impl Offer {
     }
 
     /// The next message, until there is none. `set` must be the one that the offer was made for.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), (0..10_000u32).map(u32::to_le_bytes));
+    /// let mut offer = Offer::new(&set, 8, 0)?;
+    /// let message = offer.next_message(&set)?.expect("there is one");
+    /// assert!((10_000..15_000).contains(&message.len())); // little more than a byte per item
+    /// assert_eq!(offer.next_message(&set)?, None);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory for the filter.
@@ -150,6 +169,20 @@ fn hasher(key: ExchangeKey, round: u64) -> KeyHasher {
 }
 
 /// Finds by an [`Offer`] which ids of the own set the peer certainly lacks.
+///
+/// ```
+/// use crivo_exchange::{ExchangeKey, IdSet, Offer, Sieve};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let (theirs, ours) = (IdSet::of_items(key, ["ana"]), IdSet::of_items(key, ["ana", "rui"]));
+/// let mut sieve = Sieve::new(key, 0);
+/// let mut offer = Offer::new(&theirs, 32, 0)?;
+/// while let Some(message) = offer.next_message(&theirs)? {
+///     sieve.receive(&message, &ours)?;
+/// }
+/// assert_eq!(sieve.missing(), [key.id(b"rui")]);
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Sieve {
     hasher: KeyHasher,
@@ -162,12 +195,30 @@ pub struct Sieve {
 
 impl Sieve {
     /// A sieve for the offer of this round, of a peer with this key.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, Sieve};
+    ///
+    /// assert!(!Sieve::new(ExchangeKey::new([7; 16]), 0).is_complete());
+    /// ```
     pub fn new(key: ExchangeKey, round: u64) -> Self {
         let hasher = hasher(key, round);
         Self { hasher, parts: None, received: 0, missing: Vec::new(), expected_missed: 0.0 }
     }
 
     /// Queries the next message of the offer for the ids of `set`, which is the same for all messages.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer, Sieve};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let set = IdSet::of_items(key, ["ana"]);
+    /// let message = Offer::new(&set, 8, 0)?.next_message(&set)?.expect("there is one");
+    /// let mut of_another_round = Sieve::new(key, 1);
+    /// assert!(of_another_round.receive(&message, &set).is_err());
+    /// assert!(Sieve::new(key, 0).receive(&message, &set).is_ok());
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If it is not the next message, not a fuse filter, which answers in the same time whatever it
@@ -217,23 +268,76 @@ impl Sieve {
     }
 
     /// Whether every part of the filter has been received.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer, Sieve};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let set = IdSet::of_items(key, ["ana"]);
+    /// let message = Offer::new(&set, 8, 0)?.next_message(&set)?.expect("there is one");
+    /// let mut sieve = Sieve::new(key, 0);
+    /// assert!(!sieve.is_complete());
+    /// sieve.receive(&message, &set)?;
+    /// assert!(sieve.is_complete());
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn is_complete(&self) -> bool {
         self.parts == Some(self.received)
     }
 
     /// The ids that the peer certainly lacks, in order: the difference, but for those missed.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer, Sieve};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let theirs = IdSet::of_items(key, ["ana"]);
+    /// let ours = IdSet::of_items(key, ["ana", "rui", "eva"]);
+    /// let message = Offer::new(&theirs, 32, 0)?.next_message(&theirs)?.expect("there is one");
+    /// let mut sieve = Sieve::new(key, 0);
+    /// sieve.receive(&message, &ours)?;
+    /// assert_eq!(sieve.missing().len(), 2); // with fingerprints of 32 bits, hardly one is missed
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn missing(&self) -> &[Id] {
         &self.missing
     }
 
     /// The expected number of ids that the peer lacks and that were missed: ε/(1−ε) for each that was
     /// found missing. They are among the [`common`](Self::common) ids.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer, Sieve};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let theirs = IdSet::of_items(key, ["ana"]);
+    /// let ours = IdSet::of_items(key, (0..1_000u32).map(u32::to_le_bytes));
+    /// let message = Offer::new(&theirs, 1, 0)?.next_message(&theirs)?.expect("there is one");
+    /// let mut sieve = Sieve::new(key, 0);
+    /// sieve.receive(&message, &ours)?;
+    /// // Fingerprints of one bit miss as many as they find.
+    /// assert_eq!(sieve.expected_missed(), sieve.missing().len() as f64);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn expected_missed(&self) -> f64 {
         self.expected_missed
     }
 
     /// The ids of `set` that the peer probably has, in order: the intersection, and a few others,
     /// which the peer recognises because it does not have them.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Offer, Sieve};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let theirs = IdSet::of_items(key, ["ana"]);
+    /// let ours = IdSet::of_items(key, ["ana", "rui"]);
+    /// let message = Offer::new(&theirs, 32, 0)?.next_message(&theirs)?.expect("there is one");
+    /// let mut sieve = Sieve::new(key, 0);
+    /// sieve.receive(&message, &ours)?;
+    /// assert!(sieve.common(&ours).eq([key.id(b"ana")]));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn common<'a>(&'a self, set: &'a IdSet) -> impl Iterator<Item = Id> + 'a {
         let mut missing = self.missing.iter().peekable();
         set.ids().iter().copied().filter(move |id| missing.next_if_eq(&id).is_none())

@@ -56,6 +56,14 @@ pub struct Situation {
 }
 
 /// A way to make two sets equal.
+///
+/// ```
+/// use crivo_exchange::{Protocol, Situation};
+///
+/// // Two small sets that have nothing in common.
+/// let sets = Situation { here: 10, there: 10, there_bytes: 50, difference: 20.0 };
+/// assert_eq!(sets.plan().protocol, Protocol::Everything);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -73,6 +81,14 @@ pub enum Protocol {
 }
 
 /// A protocol, and what it is expected to cost.
+///
+/// ```
+/// use crivo_exchange::Situation;
+///
+/// let sets = Situation { here: 1_000, there: 1_000, there_bytes: 40_000, difference: 10.0 };
+/// let plan = sets.plan();
+/// assert_eq!(plan.bytes, sets.cost(plan.protocol));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SyncPlan {
     /// The protocol.
@@ -96,6 +112,13 @@ struct Shares {
 
 impl Situation {
     /// The cheapest protocol.
+    ///
+    /// ```
+    /// use crivo_exchange::{Protocol, Situation};
+    ///
+    /// let sets = Situation { here: 9_000, there: 9_000, there_bytes: 400_000, difference: 10.0 };
+    /// assert_eq!(sets.plan().protocol, Protocol::Rateless);
+    /// ```
     pub fn plan(&self) -> SyncPlan {
         self.priced(Protocol::Rateless)
             .cheaper(self.best_filters())
@@ -103,6 +126,14 @@ impl Situation {
     }
 
     /// The cheapest pair of filters, of which one may be none.
+    ///
+    /// ```
+    /// use crivo_exchange::{Protocol, Situation};
+    ///
+    /// let sets = Situation { here: 9_000, there: 9_000, there_bytes: 400_000, difference: 5e3 };
+    /// let filters = sets.best_filters();
+    /// assert!(filters.bytes < sets.cost(Protocol::Rateless));
+    /// ```
     pub fn best_filters(&self) -> SyncPlan {
         let one_bit = self.priced(Protocol::Filters { here: 1, there: 1 });
         (0..=MAX_WIDTH)
@@ -114,6 +145,14 @@ impl Situation {
 
     /// The bytes that a protocol is expected to send in both directions, without the differing
     /// items themselves. Their lengths, before each of them, are counted.
+    ///
+    /// ```
+    /// use crivo_exchange::{Protocol, Situation};
+    ///
+    /// let sets = Situation { here: 9_000, there: 9_000, there_bytes: 400_000, difference: 99.0 };
+    /// assert!(sets.cost(Protocol::Rateless) < 5_000.0);
+    /// assert!(sets.cost(Protocol::Everything) > 390_000.0);
+    /// ```
     pub fn cost(&self, protocol: Protocol) -> f64 {
         let Shares { only_here, only_there } = self.shares();
         let mean = self.there_bytes / self.there.max(1);

@@ -59,6 +59,14 @@ struct Stratum {
 
 impl Strata {
     /// The strata of a set. It is copied stratum by stratum: half of it at most.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Strata};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let of = |items: [&str; 2]| Strata::of(&IdSet::of_items(key, items));
+    /// assert_eq!(of(["ana", "rui"]), of(["rui", "ana"]));
+    /// ```
     pub fn of(set: &IdSet) -> Self {
         let stratum = |number| {
             let ids = part(set, number);
@@ -78,6 +86,14 @@ impl Strata {
     }
 
     /// The message to send.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Strata};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), (0..10_000u32).map(u32::to_le_bytes));
+    /// let bytes = Strata::of(&set).to_bytes();
+    /// assert!((8_000..12_000).contains(&bytes.len())); // 710 per stratum
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = wire::message(TAG);
         bytes.extend(self.key.check_value().to_le_bytes());
@@ -91,6 +107,16 @@ impl Strata {
     }
 
     /// The strata of a peer with this key.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Strata};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let strata = Strata::of(&IdSet::of_items(key, ["ana", "rui"]));
+    /// assert_eq!(Strata::from_bytes(&strata.to_bytes(), key)?, strata);
+    /// assert!(Strata::from_bytes(&strata.to_bytes(), ExchangeKey::new([8; 16])).is_err());
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are none, or were made with another key.
@@ -112,6 +138,16 @@ impl Strata {
 
     /// How much the peer's set differs from ours. Where both are the same, or nearly, it is exact
     /// and its standard error 0.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Strata};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let theirs = Strata::of(&IdSet::of_items(key, ["ana", "rui"]));
+    /// let estimate = theirs.estimate(&IdSet::of_items(key, ["ana", "eva"]))?;
+    /// assert_eq!(estimate.size, 2.0); // small differences are exact
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If the symbols cannot be those of any set.

@@ -8,6 +8,17 @@ use super::ExchangeError;
 pub(super) const VERSION: u8 = 1;
 
 /// The maximum length of a message in bytes. A longer one is refused before it is read.
+///
+/// ```
+/// use crivo_exchange::{ExchangeKey, IdSet, MAX_MESSAGE, Offer};
+///
+/// let set = IdSet::of_items(ExchangeKey::new([7; 16]), (0..1_000u32).map(u32::to_le_bytes));
+/// let mut offer = Offer::new(&set, 32, 0)?;
+/// while let Some(message) = offer.next_message(&set)? {
+///     assert!(message.len() <= MAX_MESSAGE);
+/// }
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 pub const MAX_MESSAGE: usize = 1 << 20;
 
 /// A new message of the kind with this tag.

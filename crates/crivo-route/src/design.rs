@@ -43,6 +43,15 @@ impl Design {
     /// All filters have the same m and k, so that a parent's is the OR of its children's. They are
     /// large enough for the root: for `capacity` resources in the whole tree, at this FPR.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::Design;
+    ///
+    /// let design = Design::shared(1_000, 0.01, KeyHasher::default())?;
+    /// assert_eq!(design.to_string(), "shared (9600 bits, k = 7)");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or a filter would have more than
     /// 2^32 bits.
@@ -58,6 +67,15 @@ impl Design {
     /// Every filter is as large as its own subtree needs for this FPR. A node keeps the digests of
     /// its subtree, and sends digests to its parent.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::Design;
+    ///
+    /// assert_eq!(Design::sized(0.01, KeyHasher::default())?.to_string(), "sized by subtree (1%)");
+    /// assert!(Design::sized(1.0, KeyHasher::default()).is_err());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the FPR is not between 0 and 1.
     pub fn sized(fpr: f64, hasher: KeyHasher) -> Result<Self, ParameterError> {
@@ -65,11 +83,27 @@ impl Design {
     }
 
     /// The hasher.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::Design;
+    ///
+    /// assert_eq!(Design::sized(0.01, KeyHasher::xxh3(7))?.hasher(), KeyHasher::xxh3(7));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 
     /// A short name for tables.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::Design;
+    ///
+    /// assert_eq!(Design::sized(0.01, KeyHasher::default())?.name(), "sized by subtree");
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn name(&self) -> &'static str {
         match self.shape {
             Shape::Shared { .. } => "shared",
@@ -91,6 +125,16 @@ impl Design {
 
     /// How many numbers there could be, and the bits of a plain list or map of `count` of them:
     /// what compressed messages are compared with.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::Design;
+    ///
+    /// // Ten digests of 64 bits.
+    /// let (_, bits) = Design::sized(0.01, KeyHasher::default())?.plain_bits(10);
+    /// assert_eq!(bits, 640.0);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn plain_bits(&self, count: usize) -> (f64, f64) {
         match self.shape {
             Shape::Shared { bits, .. } => (bits as f64, bits as f64),

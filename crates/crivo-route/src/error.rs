@@ -6,6 +6,15 @@ use crivo::ParameterError;
 use thiserror::Error;
 
 /// Why a node or a network refused a call. Nothing has changed.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Network, NodeId, RouteError};
+///
+/// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+/// assert_eq!(tree.join(NodeId(99)), Err(RouteError::UnknownNode(NodeId(99))));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RouteError {

@@ -15,9 +15,23 @@ use super::wire::{MessageError, Reader, put_bytes, put_number};
 const VERSION: u8 = 1;
 
 /// The maximum length of a resource's name, in bytes.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, MAX_NAME_LENGTH, Node, NodeId};
+///
+/// let mut node = Node::new(NodeId(0), Design::sized(0.01, KeyHasher::default())?);
+/// assert!(node.add(&[b'x'; MAX_NAME_LENGTH]).is_ok());
+/// assert!(node.add(&[b'x'; MAX_NAME_LENGTH + 1]).is_err());
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 pub const MAX_NAME_LENGTH: usize = 1 << 16;
 
 /// A node of a tree, by its number.
+///
+/// ```
+/// assert_eq!(crivo_route::NodeId(7).to_string(), "node 7");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
 
@@ -28,6 +42,21 @@ impl std::fmt::Display for NodeId {
 }
 
 /// Which way a request is going.
+///
+/// ```
+/// use crivo_route::{Direction, Message, NodeId, Request};
+///
+/// let request = Request {
+///     direction: Direction::Down,
+///     hops: 1,
+///     false_forwards: 0,
+///     climbed: 0,
+///     path: vec![NodeId(0)],
+///     resource: b"a song".to_vec(),
+/// };
+/// let bytes = Message::Request(request.clone()).to_bytes();
+/// assert_eq!(Message::from_bytes(&bytes), Ok(Message::Request(request)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From a child: its subtree does not have the resource.
@@ -39,6 +68,19 @@ pub enum Direction {
 }
 
 /// A request under way. It carries all of its state: nodes remember nothing of it.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Direction, Message, Node, NodeAction, NodeId};
+///
+/// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+/// leaf.attach(NodeId(0));
+/// let asked = leaf.request(b"a song")?;
+/// let NodeAction::Send { bytes, .. } = &asked[0] else { panic!("it asks its parent") };
+/// let Message::Request(request) = Message::from_bytes(bytes)? else { panic!("a request") };
+/// assert_eq!((request.direction, request.path), (Direction::Up, vec![NodeId(1)]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// Which way it is going.
@@ -57,6 +99,20 @@ pub struct Request {
 }
 
 /// The result of a request, on its way back to the origin.
+///
+/// ```
+/// use crivo_route::{Answer, Message, NodeId};
+///
+/// let answer = Answer {
+///     holder: Some(NodeId(7)),
+///     hops: 4,
+///     false_forwards: 0,
+///     path: vec![NodeId(0)],
+///     resource: b"a song".to_vec(),
+/// };
+/// let bytes = Message::Answer(answer.clone()).to_bytes();
+/// assert_eq!(Message::from_bytes(&bytes), Ok(Message::Answer(answer)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The node that has the resource, if any.
@@ -72,6 +128,17 @@ pub struct Answer {
 }
 
 /// All that a subtree has, as its filter sees it.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Node, NodeId};
+///
+/// let mut node = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+/// node.add(b"a song")?;
+/// let whole = node.summary();
+/// assert_eq!(whole.numbers.len(), 1); // a digest
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whole {
     /// The number of this summary; the next one has the next number.
@@ -120,6 +187,12 @@ pub enum Message {
 /// Reading and writing.
 impl Message {
     /// The message in bytes.
+    ///
+    /// ```
+    /// use crivo_route::{Message, NodeId};
+    ///
+    /// assert_eq!(Message::Reattach(NodeId(7)).to_bytes().len(), 3); // version, kind, number
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION, self.kind()];
         match self {
@@ -160,6 +233,14 @@ impl Message {
     }
 
     /// Decodes a message.
+    ///
+    /// ```
+    /// use crivo_route::{Message, MessageError, NodeId};
+    ///
+    /// let bytes = Message::Reattach(NodeId(7)).to_bytes();
+    /// assert_eq!(Message::from_bytes(&bytes), Ok(Message::Reattach(NodeId(7))));
+    /// assert_eq!(Message::from_bytes(&bytes[..2]), Err(MessageError::Truncated));
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not a message: cut short, too long, of another version, or contradictory.

@@ -8,6 +8,16 @@ use super::message::{Message, NodeId};
 use super::node::{Node, NodeAction, RequestOutcome};
 
 /// A number of messages and their bytes.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Network};
+///
+/// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+/// tree.join(tree.root())?;
+/// assert_eq!(tree.statistics().wholes.messages, 1); // the summary of the new node
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MessageCount {
     /// The number of messages.
@@ -24,6 +34,18 @@ impl MessageCount {
 }
 
 /// Counts of what happened in a [`Network`] so far.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Network};
+///
+/// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+/// let leaf = tree.join(tree.root())?;
+/// tree.request(leaf, b"a song")?;
+/// let statistics = tree.statistics();
+/// assert_eq!((statistics.not_found, statistics.hops), (1, 1)); // to the root
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -51,6 +73,17 @@ pub struct Statistics {
 }
 
 /// A finished request.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Network};
+///
+/// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+/// let leaf = tree.join_with(tree.root(), [&b"a song"[..]])?;
+/// let delivery = tree.request(tree.root(), b"a song")?;
+/// assert_eq!((delivery.outcome.holder, delivery.shortest_hops), (Some(leaf), 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Its result.
@@ -62,6 +95,16 @@ pub struct Delivery {
 
 impl Delivery {
     /// Hops taken over hops needed; 1 where none were needed and none taken.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join_with(tree.root(), [&b"a song"[..]])?;
+    /// assert_eq!(tree.request(tree.root(), b"a song")?.stretch(), 1.0); // no wrong turn
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stretch(&self) -> f64 {
         match (self.outcome.hops, self.shortest_hops) {
             (0, 0) => 1.0,
@@ -111,6 +154,14 @@ impl Network {
     const ROOT: NodeId = NodeId(0);
 
     /// A tree of one node.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// assert_eq!(Network::new(Design::sized(0.01, KeyHasher::default())?).nodes().count(), 1);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn new(design: Design) -> Self {
         Self {
             design,
@@ -124,26 +175,81 @@ impl Network {
     }
 
     /// The root. It never changes.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// assert_eq!(tree.node(tree.root()).and_then(|root| root.parent()), None);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn root(&self) -> NodeId {
         Self::ROOT
     }
 
     /// The node with this number, if there is one.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join(tree.root())?;
+    /// assert_eq!(tree.node(leaf).and_then(|leaf| leaf.parent()), Some(tree.root()));
+    /// tree.leave(leaf)?;
+    /// assert!(tree.node(leaf).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(&id)
     }
 
     /// All nodes, in the order of their numbers.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join(tree.root())?;
+    /// assert!(tree.nodes().map(|node| node.id()).eq([tree.root(), leaf]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values()
     }
 
     /// The counts so far.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let middle = tree.join(tree.root())?;
+    /// let leaf = tree.join(middle)?;
+    /// tree.reset_statistics();
+    /// tree.add(leaf, b"a song")?;
+    /// assert_eq!(tree.statistics().changes.messages, 2); // one for each step to the root
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }
 
     /// Resets the counts to 0.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network, Statistics};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// tree.join(tree.root())?;
+    /// tree.reset_statistics();
+    /// assert_eq!(tree.statistics(), Statistics::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reset_statistics(&mut self) {
         self.statistics = Statistics::default();
     }
@@ -153,6 +259,17 @@ impl Network {
 impl Network {
     /// A new node below `parent`.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network, NodeId};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join(tree.root())?;
+    /// assert!(tree.node(leaf).is_some());
+    /// assert!(tree.join(NodeId(99)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no such parent.
     pub fn join(&mut self, parent: NodeId) -> Result<NodeId, RouteError> {
@@ -160,6 +277,16 @@ impl Network {
     }
 
     /// A new node below `parent` that has these resources.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join_with(tree.root(), [&b"a song"[..], b"a film"])?;
+    /// assert_eq!(tree.request(tree.root(), b"a film")?.outcome.holder, Some(leaf));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no such parent, or a name is too long. Nothing has changed.
@@ -186,6 +313,19 @@ impl Network {
 
     /// Removes a node with its resources; its children move to its parent.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let middle = tree.join(tree.root())?;
+    /// let leaf = tree.join(middle)?;
+    /// tree.leave(middle)?;
+    /// assert_eq!(tree.node(leaf).and_then(|leaf| leaf.parent()), Some(tree.root()));
+    /// assert!(tree.leave(tree.root()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no such node, or it is the root.
     pub fn leave(&mut self, id: NodeId) -> Result<(), RouteError> {
@@ -199,6 +339,18 @@ impl Network {
     }
 
     /// The node moves to another parent, with its whole subtree.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let (left, right) = (tree.join(tree.root())?, tree.join(tree.root())?);
+    /// tree.reattach(left, right)?;
+    /// assert_eq!(tree.node(left).and_then(|node| node.parent()), Some(right));
+    /// assert!(tree.reattach(right, left).is_err()); // it would be below itself
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no such node, it is the root, or the parent lies within its subtree.
@@ -216,6 +368,17 @@ impl Network {
 
     /// Adds a resource to a node.
     ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join(tree.root())?;
+    /// tree.add(leaf, b"a song")?;
+    /// assert!(tree.node(leaf).is_some_and(|leaf| leaf.has(b"a song")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no such node, or the name is too long.
     pub fn add(&mut self, id: NodeId, resource: &[u8]) -> Result<(), RouteError> {
@@ -225,6 +388,17 @@ impl Network {
     }
 
     /// Removes a resource from a node, if it has it.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join_with(tree.root(), [&b"a song"[..]])?;
+    /// tree.remove(leaf, b"a song")?;
+    /// assert_eq!(tree.request(tree.root(), b"a song")?.outcome.holder, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no such node.
@@ -247,6 +421,18 @@ impl Network {
 /// Requests.
 impl Network {
     /// A request for `resource` from the node `origin`, to its end.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let (left, right) = (tree.join(tree.root())?, tree.join(tree.root())?);
+    /// tree.add(right, b"a song")?;
+    /// let outcome = tree.request(left, b"a song")?.outcome;
+    /// assert_eq!((outcome.holder, outcome.hops), (Some(right), 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no such node, or the name is too long.

@@ -11,6 +11,18 @@ use super::wire::MessageError;
 use crivo::ParameterError;
 
 /// What the caller has to do for a node.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Node, NodeAction, NodeId};
+///
+/// // It has what it asks for.
+/// let mut node = Node::new(NodeId(0), Design::sized(0.01, KeyHasher::default())?);
+/// node.add(b"a song")?;
+/// let actions = node.request(b"a song")?;
+/// assert!(actions.iter().any(|action| matches!(action, NodeAction::Finished(_))));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeAction {
@@ -35,6 +47,17 @@ pub enum NodeAction {
 }
 
 /// The result of a request.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::{Design, Node, NodeAction, NodeId};
+///
+/// let node = Node::new(NodeId(0), Design::sized(0.01, KeyHasher::default())?);
+/// let actions = node.request(b"a song")?;
+/// let [NodeAction::Finished(outcome)] = &actions[..] else { panic!("nobody else is there") };
+/// assert_eq!((outcome.holder, outcome.hops), (None, 0));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestOutcome {
     /// The name of the resource.
@@ -87,6 +110,15 @@ pub struct Node {
 /// Construction and contents.
 impl Node {
     /// A node on its own: the root of a tree of one.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let node = Node::new(NodeId(7), Design::sized(0.01, KeyHasher::default())?);
+    /// assert_eq!((node.id(), node.parent()), (NodeId(7), None));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn new(id: NodeId, design: Design) -> Self {
         Self {
             id,
@@ -102,32 +134,94 @@ impl Node {
     }
 
     /// The number of this node.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let design = Design::sized(0.01, KeyHasher::default())?;
+    /// assert_eq!(Node::new(NodeId(7), design).id(), NodeId(7));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn id(&self) -> NodeId {
         self.id
     }
 
     /// The parent; `None` for the root.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// leaf.attach(NodeId(0));
+    /// assert_eq!(leaf.parent(), Some(NodeId(0)));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn parent(&self) -> Option<NodeId> {
         self.parent
     }
 
     /// The children, in order.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join(tree.root())?;
+    /// assert!(tree.node(tree.root()).is_some_and(|root| root.children().eq([leaf])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn children(&self) -> impl Iterator<Item = NodeId> {
         self.children.keys().copied()
     }
 
     /// The names of the node's own resources, in order.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let mut node = Node::new(NodeId(0), Design::sized(0.01, KeyHasher::default())?);
+    /// node.add(b"a song")?;
+    /// node.add(b"a film")?;
+    /// assert!(node.resources().eq([b"a film", b"a song"]));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn resources(&self) -> impl Iterator<Item = &[u8]> {
         self.resources.iter().map(Vec::as_slice)
     }
 
     /// Whether the node itself has the resource. This is exact.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let mut node = Node::new(NodeId(0), Design::sized(0.01, KeyHasher::default())?);
+    /// node.add(b"a song")?;
+    /// assert!(node.has(b"a song") && !node.has(b"a film"));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn has(&self, resource: &[u8]) -> bool {
         self.resources.contains(resource)
     }
 
     /// Whether the subtree of `child` may have the resource. `false` is certain; for a node that
     /// is not a child it is `false`.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join_with(tree.root(), [&b"a song"[..]])?;
+    /// let root = tree.node(tree.root()).expect("every tree has one");
+    /// assert!(root.accepts(leaf, b"a song"));
+    /// assert!(!root.accepts(leaf, b"a film"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn accepts(&self, child: NodeId, resource: &[u8]) -> bool {
         let numbers = self.numbers_of(resource);
         self.children.get(&child).is_some_and(|view| view.accepts(&numbers))
@@ -135,11 +229,34 @@ impl Node {
 
     /// The false-positive rate of the filter of `child`, by its size and contents; `None` for a node
     /// that is not a child.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// let leaf = tree.join_with(tree.root(), [&b"a song"[..]])?;
+    /// let root = tree.node(tree.root()).expect("every tree has one");
+    /// assert!(root.expected_fpr(leaf).is_some_and(|fpr| fpr <= 0.01));
+    /// assert_eq!(root.expected_fpr(tree.root()), None); // no child of itself
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn expected_fpr(&self, child: NodeId) -> Option<f64> {
         self.children.get(&child).map(|view| view.expected_fpr(&self.design))
     }
 
     /// All resources of this node's subtree, in the form that a new parent receives.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let mut node = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// node.add(b"a song")?;
+    /// let digest = KeyHasher::default().digest(b"a song").get();
+    /// assert!(node.summary().numbers.iter().eq([digest]));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn summary(&self) -> Whole {
         let (complement, numbers) = self.told.sparser();
         let design = self.design.fingerprint();
@@ -147,11 +264,33 @@ impl Node {
     }
 
     /// The bits of the filters that requests query.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// // A shared filter has its full size, however little is below.
+    /// let mut tree = Network::new(Design::shared(1_000, 0.01, KeyHasher::default())?);
+    /// tree.join(tree.root())?;
+    /// assert_eq!(tree.node(tree.root()).map(|root| root.filter_bits()), Some(9_600));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn filter_bits(&self) -> u64 {
         self.children.values().map(|view| view.size_in_bits().0).sum()
     }
 
     /// The bits that filters are rebuilt from: digests, which may be kept in slow storage.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Network};
+    ///
+    /// // Filters that are sized by subtree are rebuilt from digests.
+    /// let mut tree = Network::new(Design::sized(0.01, KeyHasher::default())?);
+    /// tree.join_with(tree.root(), [&b"a song"[..]])?;
+    /// assert!(tree.node(tree.root()).is_some_and(|root| root.storage_bits() >= 64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn storage_bits(&self) -> u64 {
         self.children.values().map(|view| view.size_in_bits().1).sum()
     }
@@ -164,6 +303,17 @@ impl Node {
 /// Changes that start at this node.
 impl Node {
     /// Adds a resource. Nothing changes if it is there already.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// leaf.attach(NodeId(0));
+    /// assert_eq!(leaf.add(b"a song")?.len(), 1); // a message for the parent
+    /// assert_eq!(leaf.add(b"a song")?.len(), 0); // nothing changed
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the name is longer than [`MAX_NAME_LENGTH`].
@@ -180,6 +330,18 @@ impl Node {
     }
 
     /// Removes a resource. Nothing changes if it is not there.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeId};
+    ///
+    /// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// leaf.attach(NodeId(0));
+    /// leaf.add(b"a song")?;
+    /// assert_eq!(leaf.remove(b"a song").len(), 1); // a message for the parent
+    /// assert_eq!(leaf.remove(b"a song").len(), 0); // nothing changed
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn remove(&mut self, resource: &[u8]) -> Vec<NodeAction> {
         if !self.resources.remove(resource) {
             return Vec::new();
@@ -201,6 +363,16 @@ impl Node {
     ///
     /// The parent must not be a node of this node's own subtree, which the node cannot check: a
     /// tree has no cycles.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeAction, NodeId};
+    ///
+    /// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// let actions = leaf.attach(NodeId(0));
+    /// assert!(matches!(&actions[..], [NodeAction::Send { to: NodeId(0), .. }])); // its summary
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn attach(&mut self, parent: NodeId) -> Vec<NodeAction> {
         let old = self.parent.replace(parent);
         // First the new parent learns of it, then the old one: no resource is hidden in between.
@@ -211,6 +383,17 @@ impl Node {
 
     /// Begins to leave. The node's children move to its parent; when they have gone, the node goes
     /// itself and returns [`NodeAction::Left`]. Until then it serves requests as before.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeAction, NodeId};
+    ///
+    /// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// assert!(leaf.leave().is_err()); // it is the root of its own tree
+    /// leaf.attach(NodeId(0));
+    /// assert_eq!(leaf.leave()?.last(), Some(&NodeAction::Left));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the node is the root: a tree has one.
@@ -225,6 +408,17 @@ impl Node {
 
     /// Requests a resource. The result comes as [`NodeAction::Finished`], from here or from a later
     /// [`receive`](Self::receive).
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeAction, NodeId};
+    ///
+    /// let mut leaf = Node::new(NodeId(1), Design::sized(0.01, KeyHasher::default())?);
+    /// leaf.attach(NodeId(0));
+    /// let actions = leaf.request(b"a song")?;
+    /// assert!(matches!(&actions[..], [NodeAction::Send { to: NodeId(0), .. }])); // up
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the name is longer than [`MAX_NAME_LENGTH`].
@@ -250,6 +444,21 @@ impl Node {
     ///
     /// Meanwhile it takes at most 6 times the memory of a shared filter, or, for a summary by digests, 40
     /// times the message.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::{Design, Node, NodeAction, NodeId, RouteError};
+    ///
+    /// let design = Design::sized(0.01, KeyHasher::default())?;
+    /// let (mut root, mut leaf) = (Node::new(NodeId(0), design), Node::new(NodeId(1), design));
+    /// for action in leaf.attach(NodeId(0)) {
+    ///     let NodeAction::Send { bytes, .. } = action else { continue };
+    ///     root.receive(NodeId(1), &bytes)?;
+    /// }
+    /// assert!(root.children().eq([NodeId(1)]));
+    /// assert!(matches!(root.receive(NodeId(1), b"noise"), Err(RouteError::Message(_))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not a message, or not one that this neighbour may send. Nothing has changed.

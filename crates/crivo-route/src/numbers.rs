@@ -40,6 +40,13 @@ pub struct SortedNumbers {
 impl SortedNumbers {
     /// The list of these numbers, in the shortest form.
     ///
+    /// ```
+    /// use crivo_route::SortedNumbers;
+    ///
+    /// let squares = SortedNumbers::from_sorted((0..10).map(|number| number * number));
+    /// assert_eq!(squares.last(), Some(81));
+    /// ```
+    ///
     /// # Panics
     /// If they do not ascend strictly.
     pub fn from_sorted<I>(numbers: I) -> Self
@@ -93,21 +100,42 @@ impl SortedNumbers {
     }
 
     /// How many numbers there are.
+    ///
+    /// ```
+    /// assert_eq!(crivo_route::SortedNumbers::from_sorted([3, 4, 9]).len(), 3);
+    /// ```
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there are none.
+    ///
+    /// ```
+    /// assert!(crivo_route::SortedNumbers::default().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// The greatest number.
+    ///
+    /// ```
+    /// use crivo_route::SortedNumbers;
+    ///
+    /// assert_eq!(SortedNumbers::from_sorted([3, 4, 9]).last(), Some(9));
+    /// assert_eq!(SortedNumbers::default().last(), None);
+    /// ```
     pub fn last(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.last)
     }
 
     /// The numbers, in ascending order.
+    ///
+    /// ```
+    /// use crivo_route::SortedNumbers;
+    ///
+    /// assert!(SortedNumbers::from_sorted([3, 4, 9]).iter().eq([3, 4, 9]));
+    /// ```
     pub fn iter(&self) -> SortedNumbersIter<'_> {
         SortedNumbersIter {
             bits: BitReader { bytes: &self.bits, position: 0 },

@@ -29,6 +29,16 @@ use crivo::ParameterError;
 use crivo_core::check::check_range;
 
 /// How the false positives of filters above and below each other depend on each other.
+///
+/// ```
+/// use crivo_route::theory::{CompleteTree, Mistakes};
+///
+/// // Two levels at 10%: what errs below has erred above, in nested filters.
+/// let tree = CompleteTree::new(10, 2)?;
+/// let turns = |mistakes| tree.expect(&[0.0, 0.1, 0.1], mistakes).map(|cost| cost.false_forwards);
+/// assert!(turns(Mistakes::Nested)? > turns(Mistakes::Independent)?);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistakes {
     /// Each filter errs on its own: [`Design::sized`](super::Design::sized).
@@ -39,6 +49,13 @@ pub enum Mistakes {
 }
 
 /// A tree in which every node down to the last level has the same number of children.
+///
+/// ```
+/// use crivo_route::theory::CompleteTree;
+///
+/// assert_eq!(CompleteTree::new(2, 3)?.node_count(), 15);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompleteTree {
     arity: u32,
@@ -46,6 +63,15 @@ pub struct CompleteTree {
 }
 
 /// The expected cost of requests, on average over all origins and targets.
+///
+/// ```
+/// use crivo_route::theory::{CompleteTree, Mistakes};
+///
+/// // Filters that never err.
+/// let perfect = CompleteTree::new(10, 2)?.expect(&[0.0; 3], Mistakes::Independent)?;
+/// assert_eq!((perfect.false_forwards, perfect.stretch), (0.0, 1.0));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ExpectedCost {
@@ -59,6 +85,13 @@ pub struct ExpectedCost {
 
 impl CompleteTree {
     /// The tree with `arity` children a node, and leaves `depth` steps below the root.
+    ///
+    /// ```
+    /// use crivo_route::theory::CompleteTree;
+    ///
+    /// assert!(CompleteTree::new(2, 30).is_ok());
+    /// assert!(CompleteTree::new(3, 30).is_err()); // 2·10^14 leaves
+    /// ```
     ///
     /// # Errors
     /// If the arity is not from 1 to 1,000, the depth not from 1 to 30, or there would be more
@@ -74,11 +107,22 @@ impl CompleteTree {
     }
 
     /// The number of nodes.
+    ///
+    /// ```
+    /// assert_eq!(crivo_route::theory::CompleteTree::new(10, 2)?.node_count(), 111);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn node_count(&self) -> u64 {
         (0..=self.depth).map(|level| u64::from(self.arity).pow(level)).sum()
     }
 
     /// The number of nodes in the subtree of a node at this level.
+    ///
+    /// ```
+    /// let tree = crivo_route::theory::CompleteTree::new(10, 2)?;
+    /// assert_eq!([0, 1, 2].map(|level| tree.subtree_node_count(level)), [111, 11, 1]);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn subtree_node_count(&self, level: u32) -> u64 {
         (0..=self.depth.saturating_sub(level)).map(|below| u64::from(self.arity).pow(below)).sum()
     }
@@ -87,6 +131,16 @@ impl CompleteTree {
     /// `fprs[0]` is not used.
     ///
     /// Origins are uniform over all nodes, and targets over all others.
+    ///
+    /// ```
+    /// use crivo_route::theory::{CompleteTree, Mistakes};
+    ///
+    /// let tree = CompleteTree::new(10, 2)?;
+    /// let cost = tree.expect(&[0.0, 0.01, 0.01], Mistakes::Independent)?;
+    /// assert!((1.0..1.2).contains(&cost.stretch));
+    /// assert!(tree.expect(&[0.01], Mistakes::Independent).is_err());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is not an FPR for each level from 0 to the depth.

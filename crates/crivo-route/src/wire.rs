@@ -5,6 +5,12 @@ pub(super) use crivo_core::wire::{Reader, put_bytes, put_number};
 use thiserror::Error;
 
 /// Why bytes are not a message.
+///
+/// ```
+/// use crivo_route::{Message, MessageError};
+///
+/// assert_eq!(Message::from_bytes(&[9, 1]), Err(MessageError::UnknownVersion(9)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageError {

@@ -36,6 +36,20 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> 
 
 /// [`replace`], with these permissions instead of those of the old file.
 ///
+/// ```
+/// use std::io::Write;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("seen.crivo");
+/// std::fs::write(&path, "old")?;
+/// let mut permissions = std::fs::metadata(&path)?.permissions();
+/// permissions.set_readonly(true);
+/// crivo_core::file::replace_with_permissions(&path, permissions, |file| file.write_all(b"new"))?;
+/// assert_eq!(std::fs::read(&path)?, b"new");
+/// assert!(std::fs::metadata(&path)?.permissions().readonly());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// # Errors
 /// Those of `write` and of the system. The old file is still there.
 pub fn replace_with_permissions(

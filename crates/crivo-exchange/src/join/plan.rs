@@ -28,6 +28,14 @@ pub struct JoinSituation {
 }
 
 /// Whether to send a filter.
+///
+/// ```
+/// use crivo_exchange::join::{JoinPlan, JoinSituation};
+///
+/// // Every row has a partner: a filter would save nothing.
+/// let join = JoinSituation { keys: 1_000, rows: 1_000, row_bytes: 50_000, matching: 1.0 };
+/// assert_eq!(join.plan(), JoinPlan { fpr: None, bytes: 50_000.0 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JoinPlan {
     /// The false-positive rate of the filter; `None` if sending all rows is cheaper.
@@ -43,6 +51,15 @@ const HEADER: f64 = 132.0;
 
 impl JoinSituation {
     /// The cheapest plan.
+    ///
+    /// ```
+    /// use crivo_exchange::join::JoinSituation;
+    ///
+    /// let join = JoinSituation { keys: 100, rows: 100_000, row_bytes: 9_000_000, matching: 0.01 };
+    /// let plan = join.plan();
+    /// assert!(plan.fpr.is_some_and(|fpr| fpr < 0.001));
+    /// assert!(plan.bytes < 0.011 * join.everything());
+    /// ```
     pub fn plan(&self) -> JoinPlan {
         let everything = JoinPlan { fpr: None, bytes: self.everything() };
         HALF_BITS
@@ -52,11 +69,27 @@ impl JoinSituation {
     }
 
     /// The bytes of all rows.
+    ///
+    /// ```
+    /// use crivo_exchange::join::JoinSituation;
+    ///
+    /// let join = JoinSituation { keys: 1_000, rows: 1_000, row_bytes: 50_000, matching: 0.5 };
+    /// assert_eq!(join.everything(), 50_000.0);
+    /// ```
     pub fn everything(&self) -> f64 {
         self.row_bytes as f64
     }
 
     /// The bytes of a filter with this FPR and of the rows that it lets through.
+    ///
+    /// ```
+    /// use crivo_exchange::join::JoinSituation;
+    ///
+    /// // A lower FPR makes a larger filter, and fewer rows.
+    /// let join = JoinSituation { keys: 100, rows: 100_000, row_bytes: 9_000_000, matching: 0.0 };
+    /// assert!(join.cost(0.01) > join.cost(0.001));
+    /// assert!(join.cost(0.001) > join.cost(0.000_1));
+    /// ```
     pub fn cost(&self, fpr: f64) -> f64 {
         let spec = BloomSpec::for_fpr(self.keys.max(1), fpr);
         let bits = spec.map_or(f64::INFINITY, |spec| spec.size_in_bits() as f64);

@@ -16,6 +16,13 @@ const SAMPLE_SHARE: u64 = 50;
 
 /// What a join has cost, beside the cost of the alternatives. Rows and keys are counted with their
 /// lengths, as they are sent.
+///
+/// ```
+/// use crivo_exchange::join::Asker;
+///
+/// let report = Asker::new(7).report();
+/// assert_eq!((report.rows, report.bytes), (0, 0)); // nothing was sent yet
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinReport {
@@ -39,6 +46,15 @@ pub struct JoinReport {
 ///
 /// It keeps 8 bytes for each different key. See [the module](super) for what it does, and
 /// [`Answerer`] for both sides at work.
+///
+/// ```
+/// use crivo_exchange::Action;
+/// use crivo_exchange::join::Asker;
+///
+/// let mut asker = Asker::new(7);
+/// asker.insert(b"ana");
+/// assert_eq!(asker.action(), Action::Receive); // the other side begins
+/// ```
 #[derive(Debug)]
 pub struct Asker {
     hasher: KeyHasher,
@@ -62,6 +78,12 @@ enum Asking {
 impl Asker {
     /// The side with no keys yet. Both sides must have the same seed; choose it at random if someone
     /// else chooses the keys.
+    ///
+    /// ```
+    /// use crivo_exchange::join::Asker;
+    ///
+    /// assert_eq!(Asker::new(7).plan(), None);
+    /// ```
     pub fn new(seed: u64) -> Self {
         Self {
             hasher: KeyHasher::xxh3(seed),
@@ -76,6 +98,21 @@ impl Asker {
     }
 
     /// Inserts a key. All of them must be there before the first [`action`](Self::action).
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::{Answerer, Asker};
+    ///
+    /// let (mut asker, mut answerer) = (Asker::new(7), Answerer::new(7));
+    /// asker.insert(b"ana");
+    /// asker.insert(b"ana");
+    /// answerer.survey(b"ana", 10);
+    /// let Action::Send(survey) = answerer.action() else { unreachable!("it begins") };
+    /// asker.receive(&survey, |_| false)?;
+    /// // An exact semi-join would send the key once, and its length.
+    /// assert!(asker.report().semi_join_bytes <= 4 + 11);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn insert(&mut self, key: &[u8]) {
         if self.keys.insert(self.hasher.digest(key)) {
             self.key_bytes += ItemWriter::length_of(key.len());
@@ -83,6 +120,13 @@ impl Asker {
     }
 
     /// What to do next; never [`Action::Provide`].
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::Asker;
+    ///
+    /// assert_eq!(Asker::new(7).action(), Action::Receive);
+    /// ```
     pub fn action(&mut self) -> Action {
         match self.outbox.pop_front() {
             Some(message) => {
@@ -96,6 +140,12 @@ impl Asker {
 
     /// Processes a message of the other side. Each row goes to `on_row`, which returns whether it has a
     /// partner: only the caller can compare keys by their bytes instead of their digests.
+    ///
+    /// ```
+    /// use crivo_exchange::join::Asker;
+    ///
+    /// assert!(Asker::new(7).receive(b"no message", |_| true).is_err());
+    /// ```
     ///
     /// # Errors
     /// If the message is not what the other side would send now. The join has then failed.
@@ -184,11 +234,33 @@ impl Asker {
     }
 
     /// The plan, once the survey was received.
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::{Answerer, Asker};
+    ///
+    /// let (mut asker, mut answerer) = (Asker::new(7), Answerer::new(7));
+    /// asker.insert(b"ana");
+    /// answerer.survey(b"ana", 10);
+    /// let Action::Send(survey) = answerer.action() else { unreachable!("it begins") };
+    /// asker.receive(&survey, |_| false)?;
+    /// // For one row of ten bytes no filter pays.
+    /// assert_eq!(asker.plan().map(|plan| plan.fpr), Some(None));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn plan(&self) -> Option<JoinPlan> {
         self.plan
     }
 
     /// The cost; complete once the join is finished.
+    ///
+    /// ```
+    /// use crivo_exchange::join::Asker;
+    ///
+    /// let mut asker = Asker::new(7);
+    /// asker.insert(b"ana");
+    /// assert_eq!(asker.report().filter_bytes, 0);
+    /// ```
     pub fn report(&self) -> JoinReport {
         self.report
     }
@@ -256,6 +328,13 @@ enum Answering {
 
 impl Answerer {
     /// The side with no rows yet, and the seed of the [`Asker`].
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::Answerer;
+    ///
+    /// assert!(matches!(Answerer::new(7).action(), Action::Send(_))); // the survey
+    /// ```
     pub fn new(seed: u64) -> Self {
         Self {
             hasher: KeyHasher::xxh3(seed),
@@ -271,6 +350,18 @@ impl Answerer {
 
     /// Counts a row with this key and length. All of them must be counted before the first
     /// [`action`](Self::action).
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::Answerer;
+    ///
+    /// let mut answerer = Answerer::new(7);
+    /// for number in 0..1_000u32 {
+    ///     answerer.survey(&number.to_le_bytes(), 100);
+    /// }
+    /// let Action::Send(survey) = answerer.action() else { unreachable!("it begins") };
+    /// assert!(survey.len() < 2_100); // at most a fiftieth of the rows
+    /// ```
     pub fn survey(&mut self, key: &[u8], row_length: usize) {
         self.rows += 1;
         self.row_bytes += ItemWriter::length_of(row_length);
@@ -288,6 +379,15 @@ impl Answerer {
     }
 
     /// What to do next. At [`Action::Provide`] give all rows to [`provide`](Self::provide).
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::Answerer;
+    ///
+    /// let mut answerer = Answerer::new(7);
+    /// assert!(matches!(answerer.action(), Action::Send(_)));
+    /// assert_eq!(answerer.action(), Action::Receive);
+    /// ```
     pub fn action(&mut self) -> Action {
         if let Answering::Surveying = self.state {
             self.sample.truncate((self.row_bytes / (8 * SAMPLE_SHARE)) as usize);
@@ -307,11 +407,25 @@ impl Answerer {
     }
 
     /// A message that is ready to be sent while rows are provided.
+    ///
+    /// ```
+    /// use crivo_exchange::join::Answerer;
+    ///
+    /// let mut answerer = Answerer::new(7);
+    /// answerer.survey(b"ana", 10);
+    /// assert_eq!(answerer.ready(), None); // no rows were asked for yet
+    /// ```
     pub fn ready(&mut self) -> Option<Vec<u8>> {
         self.outbox.pop_front()
     }
 
     /// Processes a message of the side that asks.
+    ///
+    /// ```
+    /// use crivo_exchange::join::Answerer;
+    ///
+    /// assert!(Answerer::new(7).receive(b"no message").is_err());
+    /// ```
     ///
     /// # Errors
     /// If the message is not what that side would send now, the filter cannot be read, or it was
@@ -353,6 +467,27 @@ impl Answerer {
     }
 
     /// Sends a row if its key may have a partner.
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::{Answerer, Asker};
+    ///
+    /// let (mut asker, mut answerer) = (Asker::new(7), Answerer::new(7));
+    /// asker.insert(b"ana");
+    /// answerer.survey(b"ana", 10);
+    /// # let Action::Send(survey) = answerer.action() else { unreachable!("it begins") };
+    /// # asker.receive(&survey, |_| false)?;
+    /// # let Action::Send(request) = asker.action() else { unreachable!("it asks") };
+    /// # answerer.receive(&request)?;
+    /// // After the survey and its answer:
+    /// assert_eq!(answerer.action(), Action::Provide);
+    /// answerer.provide("ana", b"ana Lisboa");
+    /// answerer.provided();
+    /// let Action::Send(rows) = answerer.action() else { unreachable!("there is a row") };
+    /// asker.receive(&rows, |row| row == b"ana Lisboa")?;
+    /// assert_eq!(asker.report().rows_matched, 1);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn provide<K: Key + ?Sized>(&mut self, key: &K, row: &[u8]) {
         if let Answering::Provides(filter) = &self.state
             && filter.as_ref().is_none_or(|filter| filter.may_contain(key))
@@ -363,6 +498,24 @@ impl Answerer {
     }
 
     /// Ends the rows.
+    ///
+    /// ```
+    /// use crivo_exchange::Action;
+    /// use crivo_exchange::join::{Answerer, Asker};
+    ///
+    /// let (mut asker, mut answerer) = (Asker::new(7), Answerer::new(7));
+    /// # let Action::Send(survey) = answerer.action() else { unreachable!("it begins") };
+    /// # asker.receive(&survey, |_| false)?;
+    /// # let Action::Send(request) = asker.action() else { unreachable!("it asks") };
+    /// # answerer.receive(&request)?;
+    /// // After the survey and its answer, with no rows at all:
+    /// assert_eq!(answerer.action(), Action::Provide);
+    /// answerer.provided();
+    /// let Action::Send(end) = answerer.action() else { unreachable!("the end is a message") };
+    /// asker.receive(&end, |_| false)?;
+    /// assert_eq!((asker.action(), answerer.action()), (Action::Finished, Action::Finished));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn provided(&mut self) {
         if let Answering::Provides(_) = self.state {
             let message = |piece: &[u8]| JoinMessage::Rows { piece }.to_bytes();

@@ -36,11 +36,29 @@ pub struct Encoder {
 impl Encoder {
     /// An encoder of this set. The two sides must name the same `round`: another round of the same
     /// exchange has other symbols.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::Encoder;
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui"]);
+    /// let (mut first, mut second) = (Encoder::new(set.clone(), 0), Encoder::new(set, 1));
+    /// assert_eq!(first.symbols(0..1)[0].sum, second.symbols(0..1)[0].sum); // all ids
+    /// assert_ne!(first.symbols(0..8), second.symbols(0..8));
+    /// ```
     pub fn new(set: IdSet, round: u64) -> Self {
         Self { table: Table::new(set.key(), round), set }
     }
 
     /// The coded symbols with these numbers; they are made if they are not there yet.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::Encoder;
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui", "eva"]);
+    /// assert_eq!(Encoder::new(set, 0).symbols(0..1)[0].count, 3); // the first takes in every id
+    /// ```
     ///
     /// # Panics
     /// If the range goes backwards, or there is no memory for that many.
@@ -50,17 +68,44 @@ impl Encoder {
     }
 
     /// The set.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::Encoder;
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui"]);
+    /// assert_eq!(Encoder::new(set.clone(), 0).set(), &set);
+    /// ```
     pub fn set(&self) -> &IdSet {
         &self.set
     }
 
     /// Returns the set.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::Encoder;
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui"]);
+    /// assert_eq!(Encoder::new(set.clone(), 0).into_set(), set);
+    /// ```
     pub fn into_set(self) -> IdSet {
         self.set
     }
 }
 
 /// Whether a decoder needs more symbols.
+///
+/// ```
+/// use crivo_exchange::rateless::{Decoder, DecoderStatus, Encoder};
+/// use crivo_exchange::{ExchangeKey, IdSet};
+///
+/// // Equal sets: one symbol is enough.
+/// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui"]);
+/// let (mut encoder, mut decoder) = (Encoder::new(set.clone(), 0), Decoder::new(set, 0));
+/// assert_eq!(decoder.receive(encoder.symbols(0..1))?, DecoderStatus::Decoded);
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecoderStatus {
     /// It needs more symbols.
@@ -70,6 +115,20 @@ pub enum DecoderStatus {
 }
 
 /// The difference of two sets, in no particular order.
+///
+/// ```
+/// use crivo_exchange::rateless::{Decoder, Encoder};
+/// use crivo_exchange::{ExchangeKey, IdSet};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "eva"]), 0);
+/// let mut decoder = Decoder::new(IdSet::of_items(key, ["ana"]), 0);
+/// decoder.receive(encoder.symbols(0..16))?;
+/// let difference = decoder.difference().expect("one id takes one symbol");
+/// assert!(difference.only_here.is_empty());
+/// assert_eq!(difference.only_there, [key.id(b"eva")]);
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
     /// Ids in the decoder's set and not in the encoder's.
@@ -80,6 +139,15 @@ pub struct Difference {
 
 impl Difference {
     /// The number of ids on both sides together.
+    ///
+    /// ```
+    /// use crivo_exchange::ExchangeKey;
+    /// use crivo_exchange::rateless::Difference;
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let (only_here, only_there) = (vec![key.id(b"ana")], vec![key.id(b"rui"), key.id(b"eva")]);
+    /// assert_eq!(Difference { only_here, only_there }.size(), 3);
+    /// ```
     pub fn size(&self) -> u64 {
         (self.only_here.len() + self.only_there.len()) as u64
     }
@@ -88,6 +156,19 @@ impl Difference {
 /// Decodes the difference between its own set and the peer's from coded symbols of the latter.
 ///
 /// Memory and time are those of an [`Encoder`] of its own set, and little more.
+///
+/// ```
+/// use crivo_exchange::rateless::{Decoder, Encoder};
+/// use crivo_exchange::{ExchangeKey, IdSet};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let set = |items: std::ops::Range<u32>| IdSet::of_items(key, items.map(u32::to_le_bytes));
+/// let (mut encoder, mut decoder) =
+///     (Encoder::new(set(0..1_000), 0), Decoder::new(set(5..1_005), 0));
+/// decoder.receive(encoder.symbols(0..64))?;
+/// assert_eq!(decoder.difference().map(|difference| difference.size()), Some(10));
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Decoder {
     set: IdSet,
@@ -102,12 +183,31 @@ pub struct Decoder {
 
 impl Decoder {
     /// A decoder whose own set is this one; see [`Encoder::new`] for the round.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::Decoder;
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]);
+    /// assert_eq!(Decoder::new(set, 0).received(), 0);
+    /// ```
     pub fn new(set: IdSet, round: u64) -> Self {
         let table = Table::new(set.key(), round);
         Self { set, table, received: 0, filled: 0, found: Difference::default() }
     }
 
     /// Processes the next symbols of the peer, from the number [`received`](Self::received) on.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::{Decoder, DecoderStatus, Encoder};
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "eva"]), 0);
+    /// let mut decoder = Decoder::new(IdSet::of_items(key, ["ana"]), 0);
+    /// assert_eq!(decoder.receive(encoder.symbols(0..1))?, DecoderStatus::Decoded);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If the symbols cannot be those of any set: there are more ids in them than symbols. The decoder
@@ -156,17 +256,55 @@ impl Decoder {
     }
 
     /// The number of symbols received.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::{Decoder, Encoder};
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]);
+    /// let (mut encoder, mut decoder) = (Encoder::new(set.clone(), 0), Decoder::new(set, 0));
+    /// decoder.receive(encoder.symbols(0..16))?;
+    /// assert_eq!(decoder.received(), 16);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn received(&self) -> u64 {
         self.received as u64
     }
 
     /// The difference, if it is known: nothing is left in any symbol.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::{Decoder, Encoder};
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "eva", "rui"]), 0);
+    /// let mut decoder = Decoder::new(IdSet::of_items(key, ["ana"]), 0);
+    /// assert_eq!(decoder.difference(), None);
+    /// decoder.receive(encoder.symbols(0..16))?;
+    /// assert_eq!(decoder.difference().map(|difference| difference.size()), Some(2));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn difference(&self) -> Option<&Difference> {
         (self.received > 0 && self.filled == 0).then_some(&self.found)
     }
 
     /// The estimated size of the difference, from the counts of the symbols received; `None` before
     /// there are two. It comes with the symbols, and costs no bytes of its own.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::{Decoder, Encoder};
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let set = |items: std::ops::Range<u32>| IdSet::of_items(key, items.map(u32::to_le_bytes));
+    /// let (mut encoder, mut decoder) =
+    ///     (Encoder::new(set(0..2_000), 0), Decoder::new(set(500..2_500), 0));
+    /// decoder.receive(encoder.symbols(0..256))?; // too few to find 1,000 ids
+    /// let estimate = decoder.estimate().expect("there are symbols");
+    /// assert!((estimate.size - 1_000.0).abs() < 4.0 * estimate.standard_error);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn estimate(&self) -> Option<DifferenceEstimate> {
         let counts = self.table.symbols()[..self.received].iter().map(|symbol| symbol.count);
         let rest = estimate_difference(counts)?;
@@ -174,11 +312,32 @@ impl Decoder {
     }
 
     /// The decoder's own set.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::Decoder;
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]);
+    /// assert_eq!(Decoder::new(set.clone(), 0).set(), &set);
+    /// ```
     pub fn set(&self) -> &IdSet {
         &self.set
     }
 
     /// Returns the decoder's own set, and the difference found so far.
+    ///
+    /// ```
+    /// use crivo_exchange::rateless::{Decoder, Encoder};
+    /// use crivo_exchange::{ExchangeKey, IdSet};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "eva"]), 0);
+    /// let mut decoder = Decoder::new(IdSet::of_items(key, ["ana"]), 0);
+    /// decoder.receive(encoder.symbols(0..16))?;
+    /// let (set, difference) = decoder.into_parts();
+    /// assert_eq!((set.item_count(), difference.size()), (1, 1));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn into_parts(self) -> (IdSet, Difference) {
         (self.set, self.found)
     }

@@ -14,6 +14,15 @@
 use super::mapping::density;
 
 /// An estimate of the size of a difference.
+///
+/// ```
+/// use crivo_exchange::{ExchangeKey, IdSet, Strata};
+///
+/// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana", "rui"]);
+/// let none = Strata::of(&set).estimate(&set)?;
+/// assert_eq!((none.size, none.standard_error), (0.0, 0.0));
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DifferenceEstimate {
     /// The estimated number of ids that are in one set only.

@@ -7,6 +7,16 @@ use crate::{ExchangeKey, Id};
 ///
 /// The difference of two symbols with the same number is the symbol of the sets' difference: what
 /// both sets have cancels out.
+///
+/// ```
+/// use crivo_exchange::rateless::Encoder;
+/// use crivo_exchange::{ExchangeKey, IdSet};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let mut encoder = Encoder::new(IdSet::of_items(key, ["ana", "rui"]), 0);
+/// let first = encoder.symbols(0..1)[0];
+/// assert_eq!((first.sum, first.count), (key.id(b"ana").get() ^ key.id(b"rui").get(), 2));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CodedSymbol {
     /// The xor of the ids.

@@ -42,6 +42,14 @@ const FIRST_ROUND: u64 = 0;
 const SECOND_ROUND: u64 = 1;
 
 /// How an initiator chooses its protocol.
+///
+/// ```
+/// use crivo_exchange::{ExchangeKey, IdSet, Protocol, Session, SyncPolicy};
+///
+/// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]);
+/// let session = Session::initiator_with(set, SyncPolicy::Fixed(Protocol::Everything));
+/// assert_eq!(session.plan(), None); // there is nothing to choose
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncPolicy {
@@ -54,6 +62,14 @@ pub enum SyncPolicy {
 }
 
 /// What to do next.
+///
+/// ```
+/// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+///
+/// let mut session = Session::responder(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+/// assert_eq!(session.action()?, Action::Receive); // the other side begins
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Send this message to the peer.
@@ -68,6 +84,16 @@ pub enum Action {
 }
 
 /// The cost of an exchange so far.
+///
+/// ```
+/// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+///
+/// let mut session = Session::initiator(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+/// let Action::Send(summary) = session.action()? else { unreachable!("an initiator begins") };
+/// assert_eq!(session.traffic().sent, summary.len() as u64);
+/// assert_eq!(session.traffic().received, 0);
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
@@ -98,6 +124,29 @@ pub struct Traffic {
 /// many bytes as it received. It makes at most one filter of its set, sends each item at most once, and
 /// at most 4 coded symbols per item and 512 more, which take at most 256 bytes of memory per item and
 /// 32 KiB. A request beyond that is an error, and ends the session.
+///
+/// ```
+/// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+///
+/// let key = ExchangeKey::new([7; 16]);
+/// let set = IdSet::of_items(key, ["ana", "rui"]);
+/// let mut peers = [Session::initiator(set.clone()), Session::responder(set)];
+/// let mut turn = 0;
+/// loop {
+///     match peers[turn].action()? {
+///         Action::Send(message) => peers[1 - turn].receive(&message, |_| {})?,
+///         Action::Provide => {
+///             ["ana", "rui"].map(|item| peers[turn].provide(item.as_bytes()));
+///             peers[turn].provided()?;
+///         }
+///         Action::Receive => turn = 1 - turn,
+///         Action::Finished if turn == 0 => break,
+///         Action::Finished => turn = 0,
+///     }
+/// }
+/// assert_eq!(peers[0].traffic().items_received, 0); // the sets were the same
+/// # Ok::<(), crivo_exchange::ExchangeError>(())
+/// ```
 #[derive(Debug)]
 pub struct Session {
     stage: Stage,
@@ -115,16 +164,41 @@ enum Stage {
 
 impl Session {
     /// The side that starts, and chooses the cheapest protocol.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+    ///
+    /// let mut session = Session::initiator(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+    /// assert!(matches!(session.action()?, Action::Send(_)));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn initiator(set: IdSet) -> Self {
         Self::initiator_with(set, SyncPolicy::Cheapest)
     }
 
     /// The side that starts, with a protocol of your choice.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeKey, IdSet, Protocol, Session, SyncPolicy};
+    ///
+    /// let set = IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]);
+    /// let mut session = Session::initiator_with(set, SyncPolicy::Fixed(Protocol::Rateless));
+    /// assert!(matches!(session.action()?, Action::Send(_)));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn initiator_with(set: IdSet, policy: SyncPolicy) -> Self {
         Self::new(Stage::Initiator(Box::new(Initiator::new(set, policy))))
     }
 
     /// The side that answers.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+    ///
+    /// let mut session = Session::responder(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+    /// assert_eq!(session.action()?, Action::Receive);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn responder(set: IdSet) -> Self {
         Self::new(Stage::Responder(Box::new(Responder::new(set))))
     }
@@ -134,6 +208,15 @@ impl Session {
     }
 
     /// What to do next.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+    ///
+    /// let mut session = Session::initiator(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+    /// assert!(matches!(session.action()?, Action::Send(_)));
+    /// assert_eq!(session.action()?, Action::Receive);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no memory for a filter, or the exchange has failed before.
@@ -166,6 +249,15 @@ impl Session {
     /// A message that is ready to be sent, if there is one. While items are provided this keeps
     /// memory small; otherwise [`action`](Self::action) is all that is needed.
     ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Session};
+    ///
+    /// let mut session = Session::initiator(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+    /// assert!(session.ready()?.is_some());
+    /// assert!(session.ready()?.is_none());
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no memory for a filter.
     pub fn ready(&mut self) -> Result<Option<Vec<u8>>, ExchangeError> {
@@ -182,6 +274,18 @@ impl Session {
     /// Processes a message of the peer, and passes each new item to `on_new`.
     ///
     /// Until [`Action::Finished`] those items are not verified: keep them separate.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeError, ExchangeKey, IdSet, Session};
+    ///
+    /// let set = |key| IdSet::of_items(ExchangeKey::new(key), ["ana"]);
+    /// let mut here = Session::initiator(set([1; 16]));
+    /// let mut there = Session::responder(set([2; 16]));
+    /// let Action::Send(summary) = here.action()? else { unreachable!("an initiator begins") };
+    /// assert_eq!(there.receive(&summary, |_| {}), Err(ExchangeError::SeedMismatch));
+    /// assert_eq!(there.action(), Err(ExchangeError::Failed));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If the message is not what an honest peer would send now. The session has then failed.
@@ -204,6 +308,33 @@ impl Session {
     }
 
     /// Offers an item of the set. If the peer needs it, it becomes part of a message.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+    ///
+    /// let set = |items: &[&str]| IdSet::of_items(ExchangeKey::new([7; 16]), items);
+    /// let (here, there) = (set(&["ana"]), set(&["ana", "rui"]));
+    /// let mut peers = [Session::initiator(here), Session::responder(there)];
+    /// let (mut turn, mut learnt) = (0, Vec::new());
+    /// loop {
+    ///     match peers[turn].action()? {
+    ///         Action::Send(message) => {
+    ///             peers[1 - turn].receive(&message, |item| learnt.push(item.to_vec()))?;
+    ///         }
+    ///         Action::Provide => {
+    ///             for item in ["ana", "rui"] {
+    ///                 peers[turn].provide(item.as_bytes()); // it takes what the other lacks
+    ///             }
+    ///             peers[turn].provided()?;
+    ///         }
+    ///         Action::Receive => turn = 1 - turn,
+    ///         Action::Finished if turn == 0 => break,
+    ///         Action::Finished => turn = 0,
+    ///     }
+    /// }
+    /// assert_eq!(learnt, [b"rui"]);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn provide(&mut self, item: &[u8]) {
         if let Stage::Transfer(side) = &mut self.stage {
             side.provide(item, &mut self.traffic);
@@ -211,6 +342,26 @@ impl Session {
     }
 
     /// Ends the items.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeError, ExchangeKey, IdSet, Session};
+    ///
+    /// let set = |items: &[&str]| IdSet::of_items(ExchangeKey::new([7; 16]), items);
+    /// let (here, there) = (set(&["ana"]), set(&["ana", "rui"]));
+    /// let mut peers = [Session::initiator(here), Session::responder(there)];
+    /// let mut turn = 0;
+    /// loop {
+    ///     match peers[turn].action()? {
+    ///         Action::Send(message) => peers[1 - turn].receive(&message, |_| {})?,
+    ///         Action::Provide if turn == 1 => break,
+    ///         Action::Provide => peers[turn].provided()?,
+    ///         Action::Receive | Action::Finished => turn = 1 - turn,
+    ///     }
+    /// }
+    /// // The other side lacks "rui", which is not provided.
+    /// assert_eq!(peers[1].provided(), Err(ExchangeError::ItemsChanged));
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     ///
     /// # Errors
     /// If an item is still missing: the set has changed since its ids were taken.
@@ -222,6 +373,30 @@ impl Session {
     }
 
     /// The ids that the peer lacked, once the session is finished.
+    ///
+    /// ```
+    /// use crivo_exchange::{Action, ExchangeKey, IdSet, Session};
+    ///
+    /// let key = ExchangeKey::new([7; 16]);
+    /// let set = |items: &[&str]| IdSet::of_items(key, items);
+    /// let (here, there) = (set(&["ana", "rui"]), set(&["ana"]));
+    /// let mut peers = [Session::initiator(here), Session::responder(there)];
+    /// let mut turn = 0;
+    /// loop {
+    ///     match peers[turn].action()? {
+    ///         Action::Send(message) => peers[1 - turn].receive(&message, |_| {})?,
+    ///         Action::Provide => {
+    ///             ["ana", "rui"].map(|item| peers[turn].provide(item.as_bytes()));
+    ///             peers[turn].provided()?;
+    ///         }
+    ///         Action::Receive => turn = 1 - turn,
+    ///         Action::Finished if turn == 0 => break,
+    ///         Action::Finished => turn = 0,
+    ///     }
+    /// }
+    /// assert_eq!(peers[0].lacked_there(), [key.id(b"rui")]);
+    /// # Ok::<(), crivo_exchange::ExchangeError>(())
+    /// ```
     pub fn lacked_there(&self) -> &[Id] {
         match &self.stage {
             Stage::Transfer(side) if side.is_finished() => side.lacked_there(),
@@ -230,12 +405,26 @@ impl Session {
     }
 
     /// The cost so far.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Session, Traffic};
+    ///
+    /// let session = Session::responder(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+    /// assert_eq!(session.traffic(), Traffic::default());
+    /// ```
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
 
     /// The chosen protocol, and its expected cost from there on. Only an initiator
     /// that chooses the cheapest knows, and only if the first symbols were not enough.
+    ///
+    /// ```
+    /// use crivo_exchange::{ExchangeKey, IdSet, Session};
+    ///
+    /// let session = Session::initiator(IdSet::of_items(ExchangeKey::new([7; 16]), ["ana"]));
+    /// assert_eq!(session.plan(), None); // nothing is known yet
+    /// ```
     pub fn plan(&self) -> Option<SyncPlan> {
         match &self.stage {
             Stage::Initiator(side) => side.plan(),

@@ -12,10 +12,29 @@ use crivo::{Digest, KeyHasher, ParameterError};
 use crivo_core::check::check_range;
 
 /// A device of an [`Area`].
+///
+/// ```
+/// use crivo_route::geographic::Area;
+///
+/// let mut area = Area::new(4, 0.01, 7)?;
+/// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.1, 0.1)?);
+/// assert_ne!(ana, rui);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(usize);
 
 /// Counts of what happened in an [`Area`] so far.
+///
+/// ```
+/// use crivo_route::geographic::Area;
+///
+/// let mut area = Area::new(4, 0.01, 7)?;
+/// let ana = area.enter(0.1, 0.1)?;
+/// area.move_to(ana, 0.9, 0.9)?;
+/// assert_eq!(area.statistics().moves, 1);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct AreaStatistics {
@@ -28,6 +47,21 @@ pub struct AreaStatistics {
 }
 
 /// A packet from one device to another, and the squares it has visited.
+///
+/// ```
+/// use crivo_route::geographic::Area;
+///
+/// let mut area = Area::new(4, 0.01, 7)?;
+/// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+/// let mut flight = area.launch(ana, rui)?;
+/// let route = loop {
+///     if let Some(route) = area.advance(&mut flight) {
+///         break route;
+///     }
+/// };
+/// assert!(route.delivered);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Flight {
     packet: Packet,
@@ -36,6 +70,17 @@ pub struct Flight {
 }
 
 /// The path of a packet that has arrived, or whose device does not exist.
+///
+/// ```
+/// use crivo_route::geographic::Area;
+///
+/// let mut area = Area::new(4, 0.01, 7)?;
+/// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+/// let route = area.send(ana, rui)?;
+/// assert!(route.delivered);
+/// assert_eq!(route.squares.last().copied(), area.square_of(rui));
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
@@ -51,11 +96,30 @@ pub struct Route {
 
 impl Route {
     /// The hops it has taken.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Area;
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.1, 0.1)?);
+    /// assert_eq!(area.send(ana, rui)?.hops(), 0); // both in one square
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn hops(&self) -> u64 {
         self.squares.len() as u64 - 1
     }
 
     /// The minimum number of hops from its first square to its last.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Area;
+    ///
+    /// // Up to a quarter of the area, over to another, and down to a smallest square.
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// assert_eq!(area.send(ana, rui)?.shortest_hops(), 3 + 1 + 3);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn shortest_hops(&self) -> u64 {
         match (self.squares.first(), self.squares.last()) {
             (Some(&first), Some(&last)) => first.distance(last),
@@ -65,6 +129,16 @@ impl Route {
 
     /// Hops taken over hops needed, to where the device was found in the end; 1 where none were
     /// needed and none taken.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Area;
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// let route = area.send(ana, rui)?;
+    /// assert_eq!(route.stretch(), route.hops() as f64 / route.shortest_hops() as f64);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn stretch(&self) -> f64 {
         match (self.hops(), self.shortest_hops()) {
             (0, _) => 1.0,
@@ -75,6 +149,16 @@ impl Route {
     }
 
     /// The centres of its squares, in an area whose sides are from 0 to 1: the line of a picture.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Area;
+    ///
+    /// // Of four squares: from the north-west to the south-east.
+    /// let mut area = Area::new(1, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// assert_eq!(area.send(ana, rui)?.line(), [(0.25, 0.25), (0.75, 0.75)]);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn line(&self) -> Vec<(f64, f64)> {
         self.squares.iter().map(|square| square.rectangle().centre()).collect()
     }
@@ -101,6 +185,16 @@ struct Device {
 /// A square area with devices in it. See [the module](super).
 ///
 /// Messages between squares arrive at once.
+///
+/// ```
+/// use crivo_route::geographic::Area;
+///
+/// let mut area = Area::new(6, 0.01, 7)?; // 4,096 smallest squares
+/// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+/// area.move_to(rui, 0.2, 0.9)?;
+/// assert!(area.send(ana, rui)?.delivered);
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Area {
     depth: u8,
@@ -114,6 +208,13 @@ pub struct Area {
 /// Devices.
 impl Area {
     /// An area that is divided `depth` times, with filters of this false-positive rate.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Area;
+    ///
+    /// assert!(Area::new(28, 0.01, 7).is_ok());
+    /// assert!(Area::new(29, 0.01, 7).is_err());
+    /// ```
     ///
     /// # Errors
     /// If the depth is not from 1 to [`Square::MAX_LEVEL`], or the FPR not between 0 and 1.
@@ -130,11 +231,26 @@ impl Area {
     }
 
     /// The level of the smallest squares.
+    ///
+    /// ```
+    /// assert_eq!(crivo_route::geographic::Area::new(4, 0.01, 7)?.depth(), 4);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn depth(&self) -> u8 {
         self.depth
     }
 
     /// A new device, at a place with coordinates from 0 to 1.
+    ///
+    /// ```
+    /// use crivo_route::geographic::{Area, Square};
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// let ana = area.enter(0.3, 0.7)?;
+    /// assert_eq!(area.square_of(ana), Some(Square::at(4, 0.3, 0.7)));
+    /// assert!(area.enter(1.3, 0.7).is_err());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     ///
     /// # Errors
     /// If the place is not in the area.
@@ -149,6 +265,16 @@ impl Area {
 
     /// Moves a device. If the new place is in another smallest square, neighbours are notified.
     ///
+    /// ```
+    /// use crivo_route::geographic::{Area, Square};
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// let ana = area.enter(0.3, 0.7)?;
+    /// area.move_to(ana, 0.9, 0.9)?;
+    /// assert_eq!(area.square_of(ana), Some(Square::at(4, 0.9, 0.9)));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the place is not in the area, or the device is not of this area. Nothing has changed.
     pub fn move_to(&mut self, device: DeviceId, x: f64, y: f64) -> Result<(), ParameterError> {
@@ -160,6 +286,14 @@ impl Area {
 
     /// The device leaves the area.
     ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// let ana = area.enter(0.3, 0.7)?;
+    /// area.leave(ana)?;
+    /// assert_eq!(area.square_of(ana), None);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the device is not of this area.
     pub fn leave(&mut self, device: DeviceId) -> Result<(), ParameterError> {
@@ -169,12 +303,31 @@ impl Area {
     }
 
     /// The smallest square in which the device is; `None` if it has left, or never was here.
+    ///
+    /// ```
+    /// use crivo_route::geographic::{Area, Square};
+    ///
+    /// let mut area = Area::new(1, 0.01, 7)?;
+    /// let ana = area.enter(0.9, 0.1)?;
+    /// assert_eq!(area.square_of(ana), Some(Square::new(1, 1, 0)?));
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn square_of(&self, device: DeviceId) -> Option<Square> {
         self.devices.get(device.0)?.square
     }
 
     /// Whether the filter of a square, which its parent and its siblings hold, accepts a device.
     /// `false` is certain.
+    ///
+    /// ```
+    /// use crivo_route::geographic::{Area, Square};
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// let ana = area.enter(0.1, 0.1)?;
+    /// assert!(area.accepts(Square::at(1, 0.1, 0.1), ana));
+    /// assert!(!area.accepts(Square::at(1, 0.9, 0.9), ana)); // nobody is there
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn accepts(&self, square: Square, device: DeviceId) -> bool {
         self.devices.get(device.0).is_some_and(|known| self.filter_accepts(square, known.digest))
     }
@@ -184,26 +337,71 @@ impl Area {
     }
 
     /// The false-positive rate of that filter, by its size and the devices in the square.
+    ///
+    /// ```
+    /// use crivo_route::geographic::{Area, Square};
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// for _ in 0..100 {
+    ///     area.enter(0.1, 0.1)?;
+    /// }
+    /// assert!(area.expected_fpr(Square::at(1, 0.1, 0.1)) <= 0.01);
+    /// assert_eq!(area.expected_fpr(Square::at(1, 0.9, 0.9)), 0.0);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn expected_fpr(&self, square: Square) -> f64 {
         self.occupied.get(&square).map_or(0.0, |occupied| occupied.filter.expected_fpr())
     }
 
     /// The number of squares with devices in them, of all levels but the whole area.
+    ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// area.enter(0.1, 0.1)?;
+    /// assert_eq!(area.occupied_count(), 4); // one of each level
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn occupied_count(&self) -> u64 {
         self.occupied.len() as u64
     }
 
     /// The bytes of all filters, at the parents and siblings that hold them.
+    ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// assert_eq!(area.filter_bytes(), 0);
+    /// area.enter(0.1, 0.1)?;
+    /// assert!(area.filter_bytes() > 0);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn filter_bytes(&self) -> u64 {
         self.occupied.values().map(|square| 4 * square.filter.size_in_bits()).sum::<u64>() / 8
     }
 
     /// The counts so far.
+    ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// let route = area.send(ana, rui)?;
+    /// assert_eq!(area.statistics().packets.messages, route.hops());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn statistics(&self) -> AreaStatistics {
         self.statistics
     }
 
     /// Resets the counts to 0.
+    ///
+    /// ```
+    /// use crivo_route::geographic::{Area, AreaStatistics};
+    ///
+    /// let mut area = Area::new(4, 0.01, 7)?;
+    /// area.enter(0.1, 0.1)?;
+    /// area.reset_statistics();
+    /// assert_eq!(area.statistics(), AreaStatistics::default());
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn reset_statistics(&mut self) {
         self.statistics = AreaStatistics::default();
     }
@@ -280,6 +478,15 @@ impl Area {
 impl Area {
     /// Sends a packet from one device to another, while no device moves.
     ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// assert!(area.send(ana, rui)?.delivered);
+    /// area.leave(rui)?;
+    /// assert!(!area.send(ana, rui)?.delivered);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If a device is not of this area, or the sender has left it.
     pub fn send(&mut self, from: DeviceId, to: DeviceId) -> Result<Route, ParameterError> {
@@ -293,6 +500,14 @@ impl Area {
 
     /// A packet from one device to another, at its first square.
     ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// let mut flight = area.launch(ana, rui)?;
+    /// assert!(area.advance(&mut flight).is_none()); // one hop is not enough
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
     /// # Errors
     /// If a device is not of this area, or the sender has left it.
     pub fn launch(&self, from: DeviceId, to: DeviceId) -> Result<Flight, ParameterError> {
@@ -304,6 +519,21 @@ impl Area {
     }
 
     /// Lets a packet take one hop. Returns its route once it has ended.
+    ///
+    /// ```
+    /// let mut area = crivo_route::geographic::Area::new(4, 0.01, 7)?;
+    /// let (ana, rui) = (area.enter(0.1, 0.1)?, area.enter(0.9, 0.9)?);
+    /// let mut flight = area.launch(ana, rui)?;
+    /// area.advance(&mut flight);
+    /// area.move_to(rui, 0.1, 0.9)?; // while the packet is on its way
+    /// let route = loop {
+    ///     if let Some(route) = area.advance(&mut flight) {
+    ///         break route;
+    ///     }
+    /// };
+    /// assert!(route.delivered);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn advance(&mut self, flight: &mut Flight) -> Option<Route> {
         let here = flight.packet.here();
         let square = self.square_of(flight.to);

@@ -8,6 +8,16 @@ use crivo::Digest;
 const VERSION: u8 = 1;
 
 /// What to do with a [`Packet`] next.
+///
+/// ```
+/// use crivo::KeyHasher;
+/// use crivo_route::geographic::{Hop, Packet, Square};
+///
+/// // No filter accepts the device: it is sought at the root, and is not there.
+/// let mut packet = Packet::new(KeyHasher::default().digest("ana"), Square::at(1, 0.1, 0.1));
+/// assert_eq!(packet.step(false, |_| false), Hop::To(Square::WHOLE));
+/// assert_eq!(packet.step(false, |_| false), Hop::Unknown);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
     /// The device is here.
@@ -67,6 +77,15 @@ pub struct Packet {
 
 impl Packet {
     /// A packet for the device with this digest, from a smallest square.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let origin = Square::at(4, 0.1, 0.1);
+    /// let packet = Packet::new(KeyHasher::default().digest("ana"), origin);
+    /// assert_eq!((packet.here(), packet.hops()), (origin, 0));
+    /// ```
     pub fn new(device: Digest, origin: Square) -> Self {
         Self {
             device,
@@ -81,11 +100,29 @@ impl Packet {
     }
 
     /// The digest of the device.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let ana = KeyHasher::default().digest("ana");
+    /// assert_eq!(Packet::new(ana, Square::at(4, 0.1, 0.1)).device(), ana);
+    /// ```
     pub fn device(&self) -> Digest {
         self.device
     }
 
     /// The square where it is.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let origin = Square::at(4, 0.1, 0.1);
+    /// let mut packet = Packet::new(KeyHasher::default().digest("ana"), origin);
+    /// packet.step(false, |_| false); // up
+    /// assert_eq!(Some(packet.here()), origin.parent());
+    /// ```
     pub fn here(&self) -> Square {
         let enter = |square: Option<Square>, &(quarter, _): &(u8, u8)| {
             let family = square.map_or_else(|| self.first_family(), Square::children);
@@ -95,16 +132,44 @@ impl Packet {
     }
 
     /// The hops it has taken.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let mut packet = Packet::new(KeyHasher::default().digest("ana"), Square::at(4, 0.1, 0.1));
+    /// packet.step(false, |_| false);
+    /// assert_eq!(packet.hops(), 1);
+    /// ```
     pub fn hops(&self) -> u64 {
         self.hops
     }
 
     /// How often it went back from a square without the device.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// // A sibling accepts by mistake.
+    /// let mut packet = Packet::new(KeyHasher::default().digest("ana"), Square::at(1, 0.1, 0.1));
+    /// packet.step(false, |square| square == Square::at(1, 0.9, 0.1));
+    /// packet.step(false, |_| false); // and back
+    /// assert_eq!(packet.false_forwards(), 1);
+    /// ```
     pub fn false_forwards(&self) -> u64 {
         self.false_forwards
     }
 
     /// How often it started to search from the root.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let packet = Packet::new(KeyHasher::default().digest("ana"), Square::at(1, 0.1, 0.1));
+    /// assert_eq!(packet.searches(), 0);
+    /// ```
     pub fn searches(&self) -> u32 {
         self.searches
     }
@@ -120,6 +185,17 @@ impl Packet {
     /// `holds`: the device is in this square. It must be exact, and is only used in a smallest
     /// square and at the root; elsewhere it may be `false`. `accepts`: whether the square's filter of
     /// a child or sibling accepts the device.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Hop, Packet, Square};
+    ///
+    /// let origin = Square::at(2, 0.1, 0.1);
+    /// let mut packet = Packet::new(KeyHasher::default().digest("ana"), origin);
+    /// assert_eq!(packet.step(false, |_| false), Hop::To(Square::at(1, 0.1, 0.1)));
+    /// let sibling = Square::at(1, 0.9, 0.1);
+    /// assert_eq!(packet.step(false, |square| square == sibling), Hop::To(sibling));
+    /// ```
     pub fn step(&mut self, holds: bool, accepts: impl Fn(Square) -> bool) -> Hop {
         let here = self.here();
         if here.level() == self.depth && holds {
@@ -195,6 +271,14 @@ impl Packet {
 /// Reading and writing.
 impl Packet {
     /// The packet in bytes, without its content.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let packet = Packet::new(KeyHasher::default().digest("ana"), Square::at(10, 0.1, 0.1));
+    /// assert!(packet.to_bytes().len() < 32);
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend(self.device.get().to_le_bytes());
@@ -211,6 +295,17 @@ impl Packet {
     }
 
     /// Decodes a packet.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo_route::geographic::{Packet, Square};
+    ///
+    /// let packet = Packet::new(KeyHasher::default().digest("ana"), Square::at(10, 0.1, 0.1));
+    /// let bytes = packet.to_bytes();
+    /// assert_eq!(Packet::from_bytes(&bytes)?, packet);
+    /// assert!(Packet::from_bytes(&bytes[1..]).is_err());
+    /// # Ok::<(), crivo_route::MessageError>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not a packet: cut short, too long, of another version, or contradictory.

@@ -24,6 +24,13 @@ pub struct Square {
 }
 
 /// Where a square lies, in an area whose sides are from 0 to 1.
+///
+/// ```
+/// use crivo_route::geographic::{Rectangle, Square};
+///
+/// let quarter = Square::at(1, 0.9, 0.1).rectangle();
+/// assert_eq!(quarter, Rectangle { x: 0.5, y: 0.0, side: 0.5 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rectangle {
     /// The west side.
@@ -36,6 +43,12 @@ pub struct Rectangle {
 
 impl Rectangle {
     /// The middle.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// assert_eq!(Square::WHOLE.rectangle().centre(), (0.5, 0.5));
+    /// ```
     pub fn centre(&self) -> (f64, f64) {
         (self.x + self.side / 2.0, self.y + self.side / 2.0)
     }
@@ -43,13 +56,33 @@ impl Rectangle {
 
 impl Square {
     /// The whole area.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// assert_eq!(Square::WHOLE, Square::at(0, 0.3, 0.7));
+    /// ```
     pub const WHOLE: Self = Self { level: 0, column: 0, row: 0 };
 
     /// The maximum level.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// assert!(Square::new(Square::MAX_LEVEL, 0, 0).is_ok());
+    /// assert!(Square::new(Square::MAX_LEVEL + 1, 0, 0).is_err());
+    /// ```
     pub const MAX_LEVEL: u8 = 28;
 
     /// The square of this level, at most [`MAX_LEVEL`](Self::MAX_LEVEL), that contains a place. Places
     /// outside of the area count as on its border.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// let square = Square::at(3, 0.99, 0.0); // of 8 by 8
+    /// assert_eq!((square.column(), square.row()), (7, 0));
+    /// ```
     pub fn at(level: u8, x: f64, y: f64) -> Self {
         let level = level.min(Self::MAX_LEVEL);
         let side = (1u32 << level) as f64;
@@ -59,6 +92,13 @@ impl Square {
     }
 
     /// The square with these numbers.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// assert!(Square::new(3, 7, 7).is_ok());
+    /// assert!(Square::new(3, 8, 7).is_err());
+    /// ```
     ///
     /// # Errors
     /// If there is none: the level is above [`MAX_LEVEL`](Self::MAX_LEVEL), or the column or row is not
@@ -74,27 +114,58 @@ impl Square {
     }
 
     /// The level: 0 for the whole area.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// assert_eq!(Square::at(3, 0.1, 0.1).level(), 3);
+    /// ```
     pub fn level(self) -> u8 {
         self.level
     }
 
     /// The column, from the west.
+    ///
+    /// ```
+    /// assert_eq!(crivo_route::geographic::Square::new(3, 5, 6)?.column(), 5);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn column(self) -> u32 {
         self.column
     }
 
     /// The row, from the north.
+    ///
+    /// ```
+    /// assert_eq!(crivo_route::geographic::Square::new(3, 5, 6)?.row(), 6);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn row(self) -> u32 {
         self.row
     }
 
     /// The square of which this one is a quarter; `None` for the whole area.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// assert_eq!(Square::new(3, 5, 6)?.parent(), Some(Square::new(2, 2, 3)?));
+    /// assert_eq!(Square::WHOLE.parent(), None);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn parent(self) -> Option<Self> {
         let level = self.level.checked_sub(1)?;
         Some(Self { level, column: self.column / 2, row: self.row / 2 })
     }
 
     /// The quarters, also of a smallest square, which has them only in theory.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// let quarters = Square::WHOLE.children();
+    /// assert!(quarters.iter().all(|quarter| quarter.parent() == Some(Square::WHOLE)));
+    /// ```
     pub fn children(self) -> [Self; 4] {
         [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(east, south)| Self {
             level: self.level + 1,
@@ -104,12 +175,28 @@ impl Square {
     }
 
     /// The other three quarters of the parent; none for the whole area.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// let square = Square::new(3, 5, 6)?;
+    /// assert!(square.siblings().all(|sibling| sibling.parent() == square.parent()));
+    /// assert_eq!(Square::WHOLE.siblings().count(), 0);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
     pub fn siblings(self) -> impl Iterator<Item = Self> {
         let family = self.parent().map(Self::children);
         family.into_iter().flatten().filter(move |&square| square != self)
     }
 
     /// The smallest square that contains both; one of them, if it contains the other.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// let (ana, rui) = (Square::at(5, 0.1, 0.1), Square::at(5, 0.4, 0.4));
+    /// assert_eq!(ana.common_ancestor(rui), Square::at(1, 0.1, 0.1));
+    /// ```
     pub fn common_ancestor(self, other: Self) -> Self {
         let level = self.level.min(other.level);
         let (mut a, mut b) = (self.ancestor(level), other.ancestor(level));
@@ -126,6 +213,13 @@ impl Square {
     }
 
     /// This square, its parent, and so on, up to and not including `end`, which contains it.
+    ///
+    /// ```
+    /// use crivo_route::geographic::Square;
+    ///
+    /// let levels = Square::at(3, 0.1, 0.1).up_to(Square::WHOLE).map(Square::level);
+    /// assert!(levels.eq([3, 2, 1]));
+    /// ```
     pub fn up_to(self, end: Self) -> impl Iterator<Item = Self> {
         std::iter::successors(Some(self), |square| square.parent())
             .take_while(move |&square| square != end)
