@@ -121,7 +121,7 @@ impl KeyTypeArgs {
         match self.key_type {
             None => Ok(()),
             Some(_) => Err(Error::new(
-                "--key-type is for filters of other systems: keys of crivo's own are bytes",
+                "--key-type is for filters of other systems: crivo's own record the type of their keys",
             )),
         }
     }

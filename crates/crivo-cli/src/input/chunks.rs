@@ -246,7 +246,7 @@ impl Chunks {
 
     /// The check of the keys of all chunks.
     pub(super) fn key_check(&self) -> KeyCheck {
-        KeyCheck::new(self.format.lacked())
+        KeyCheck::new(self.format.lacked(), self.format.advice.clone())
     }
 
     /// The total length of the files in bytes. Pipes count as 0, and compressed files by their
@@ -379,7 +379,9 @@ impl Chunks {
         chunk.header = header_length(chunk.bytes(), delimiter);
         let columns = header_fields(&chunk.bytes()[..chunk.header], delimiter);
         if let KeySource::Columns(names) = &self.format.key {
-            let indices = names.iter().map(|name| find_column(name, &columns, &source.name()));
+            let advice = &self.format.advice;
+            let find = |name: &String| find_column(name, &columns, &source.name(), advice);
+            let indices = names.iter().map(find);
             let parts = KeyParts::Fields(indices.collect::<Result<_, _>>()?);
             layout.key = KeyPlan::new(parts, &self.format.changes);
         }
@@ -402,11 +404,11 @@ impl Chunks {
 }
 
 /// The number of the column with this name, counted from 0.
-fn find_column(name: &str, columns: &[Vec<u8>], file: &str) -> Result<usize, Error> {
+fn find_column(name: &str, columns: &[Vec<u8>], file: &str, advice: &str) -> Result<usize, Error> {
     let mut found = columns.iter().enumerate().filter(|(_, column)| *column == name.as_bytes());
     let Some((index, _)) = found.next() else {
         return Err(Error::new(format_args!(
-            "{file} has no column {name:?}; its columns are: {}",
+            "{file} has no column {name:?}; its columns are: {}{advice}",
             listed(columns)
         )));
     };

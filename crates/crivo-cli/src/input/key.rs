@@ -267,14 +267,16 @@ const MAX_LEADING: u64 = 1000;
 pub(super) struct KeyCheck {
     /// What records lack; `None` if they may.
     lacked: Option<String>,
+    /// The end of a message.
+    advice: String,
     total: Tally,
     /// How many records of the present file were before.
     in_file: u64,
 }
 
 impl KeyCheck {
-    pub(super) fn new(lacked: Option<String>) -> Self {
-        Self { lacked, total: Tally::default(), in_file: 0 }
+    pub(super) fn new(lacked: Option<String>, advice: String) -> Self {
+        Self { lacked, advice, total: Tally::default(), in_file: 0 }
     }
 
     /// Adds the next chunk. `begins` is the number of records, or lines of a header, that a file begins
@@ -287,7 +289,8 @@ impl KeyCheck {
     ) -> Result<(), Error> {
         self.in_file = begins.unwrap_or(self.in_file) + tally.records;
         if let Some(failure) = tally.failure {
-            return Err(Error::new(format_args!("{}: {failure}", place(self.in_file + 1))));
+            let place = place(self.in_file + 1);
+            return Err(Error::new(format_args!("{place}: {failure}{}", self.advice)));
         }
         let total = &mut self.total;
         if total.leading == total.records {
@@ -308,9 +311,10 @@ impl KeyCheck {
         let Tally { records, missing, .. } = self.total;
         let lack = if missing == 1 { "lacks" } else { "lack" };
         Err(Error::new(format_args!(
-            "{} of {} {lack} {lacked} With --allow-missing, what is missing is taken to be empty",
+            "{} of {} {lack} {lacked} With --allow-missing, what is missing is taken to be empty{}",
             human::count(missing),
             human::counted(records, "record"),
+            self.advice,
         )))
     }
 }
@@ -365,7 +369,7 @@ mod tests {
         ) {
             let lacks: Vec<bool> = runs.iter().flat_map(|&(lacks, length)| (0..length).map(move |_| lacks)).collect();
             let audit = |chunks: &[&[bool]]| {
-                let mut check = KeyCheck::new(Some("a field".to_owned()));
+                let mut check = KeyCheck::new(Some("a field".to_owned()), String::new());
                 for chunk in chunks {
                     let mut tally = Tally::default();
                     for lacks in *chunk {

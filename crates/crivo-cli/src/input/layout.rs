@@ -21,6 +21,8 @@ pub(crate) struct RecordFormat {
     pub(super) changes: KeyChanges,
     /// Whether most records may lack a part of their key.
     pub(super) may_lack_parts: bool,
+    /// The end of a message about a record or file that has no such key.
+    pub(super) advice: String,
 }
 
 /// What a record is.

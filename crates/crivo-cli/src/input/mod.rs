@@ -142,6 +142,10 @@ pub(crate) struct FormatArgs {
     /// The type as which keys are read: what the file of a filter records.
     #[arg(skip)]
     encoding: Option<KeyEncoding>,
+
+    /// The options about the place of keys that come from the file of a filter, for messages.
+    #[arg(skip)]
+    recorded: Option<String>,
 }
 
 impl InputArgs {
@@ -258,7 +262,14 @@ impl FormatArgs {
             ignores_case: self.ignore_case,
             types: types.map_or(Vec::new(), |encoding| encoding.parts().to_vec()),
         };
-        Ok(RecordFormat { records, key, changes, may_lack_parts: self.allow_missing })
+        let recorded = self.recorded.as_ref().map(|options| {
+            format!(
+                "; the filter's own keys were taken with {options}, and --as-given takes others as the \
+                 options say"
+            )
+        });
+        let advice = recorded.unwrap_or_default();
+        Ok(RecordFormat { records, key, changes, may_lack_parts: self.allow_missing, advice })
     }
 }
 

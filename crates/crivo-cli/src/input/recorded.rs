@@ -176,6 +176,7 @@ impl FormatArgs {
                     return Err(RecordedError::Place { recorded: options_of(&recorded), given });
                 }
                 args.take_place(&recorded)?;
+                args.recorded = Some(options_of(&recorded));
             }
         }
 

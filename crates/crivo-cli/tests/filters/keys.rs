@@ -184,6 +184,8 @@ fn recorded_keys_are_used_by_default_and_contradictions_are_errors() {
     assert_eq!(dir.read("f"), before);
     // Elsewhere, on request.
     dir.write("lines", "eva\nana\n");
+    let advice = "taken with --csv --column mail --delimiter ,, and --as-given";
+    dir.fails("query f lines", &["lines has no column \"mail\"", advice]);
     assert_eq!(dir.ok("query --as-given f lines").out, "ana\n");
     dir.ok("insert f b.csv");
     assert!(dir.load("f").contains("eva") && !dir.load("f").contains("eva,8"));
