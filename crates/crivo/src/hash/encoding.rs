@@ -82,6 +82,14 @@ pub enum KeyEncoding {
 }
 
 /// The unit of a [timestamp](KeyEncoding::Timestamp).
+///
+/// ```
+/// use crivo::hash::{KeyEncoding, TimeUnit};
+///
+/// let encoding: KeyEncoding = "timestamp(ms)".parse()?;
+/// assert_eq!(encoding, KeyEncoding::Timestamp(TimeUnit::Millisecond));
+/// # Ok::<(), crivo::hash::UnknownEncoding>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeUnit {
     /// A second.
@@ -98,6 +106,10 @@ impl TimeUnit {
     const ALL: [Self; 4] = [Self::Second, Self::Millisecond, Self::Microsecond, Self::Nanosecond];
 
     /// Its name in a file: `s`, `ms`, `us` or `ns`.
+    ///
+    /// ```
+    /// assert_eq!(crivo::hash::TimeUnit::Microsecond.name(), "us");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Second => "s",
@@ -167,6 +179,15 @@ impl KeyEncoding {
     pub const MAX_SCALE: u8 = 38;
 
     /// The encodings of the parts of a key; of a key that is not composite, its own.
+    ///
+    /// ```
+    /// use crivo::hash::KeyEncoding;
+    ///
+    /// let encoding: KeyEncoding = "(utf8,i64)".parse()?;
+    /// assert_eq!(encoding.parts(), [KeyEncoding::Utf8, KeyEncoding::I64]);
+    /// assert_eq!(KeyEncoding::Date.parts(), [KeyEncoding::Date]);
+    /// # Ok::<(), crivo::hash::UnknownEncoding>(())
+    /// ```
     pub fn parts(&self) -> &[Self] {
         match self {
             Self::Composite(parts) => parts,
@@ -175,6 +196,14 @@ impl KeyEncoding {
     }
 
     /// The key whose parts have these texts: one for each of [`parts`](Self::parts).
+    ///
+    /// ```
+    /// use crivo::hash::KeyEncoding;
+    ///
+    /// let day = KeyEncoding::Date.key_of_text(&["1970-01-02"])?;
+    /// assert_eq!(day.as_bytes(), 1i32.to_le_bytes());
+    /// # Ok::<(), crivo::hash::KeyTextError>(())
+    /// ```
     ///
     /// # Errors
     /// If a text is none of its part, or there are more or fewer texts than parts.
@@ -200,6 +229,17 @@ impl KeyEncoding {
     /// | `date` | `2026-01-31` |
     /// | timestamps | `2026-01-31T12:30:00.25Z`; a space instead of the T, `+01:00` instead of the Z; without one it is UTC |
     /// | `decimal(2)` | `12.5`, `12.50`, `12.500`; not `12.505`, which has no such key |
+    ///
+    /// ```
+    /// use crivo::hash::{CompositeKey, KeyEncoding};
+    ///
+    /// let mut row = CompositeKey::new();
+    /// KeyEncoding::Utf8.push_text(b"ana", &mut row)?;
+    /// KeyEncoding::Decimal(2).push_text(b"12.5", &mut row)?;
+    /// let mut expected = CompositeKey::new();
+    /// assert_eq!(&row, expected.push("ana").push(&1250i128));
+    /// # Ok::<(), crivo::hash::KeyTextError>(())
+    /// ```
     ///
     /// # Errors
     /// If the text is none of such a part. The key is unchanged.
@@ -340,6 +380,13 @@ impl FromStr for KeyEncoding {
 }
 
 /// The name of an encoding that this version of the library does not know.
+///
+/// ```
+/// use crivo::hash::KeyEncoding;
+///
+/// let error = "geometry".parse::<KeyEncoding>().unwrap_err();
+/// assert_eq!(error.name, "geometry");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{name:?} is not an encoding of keys that this version knows")]
 #[non_exhaustive]
@@ -349,6 +396,13 @@ pub struct UnknownEncoding {
 }
 
 /// Why a text is no key.
+///
+/// ```
+/// use crivo::hash::KeyEncoding;
+///
+/// let error = KeyEncoding::I64.key_of_text(&["five"]).unwrap_err();
+/// assert_eq!(error.to_string(), "\"five\" is not a key of type i64");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KeyTextError {
