@@ -107,6 +107,33 @@ fn languages_minima_and_exceptions_are_respected() {
 }
 
 #[test]
+fn files_of_patterns_bring_their_exceptions_and_minima() {
+    let dir = TestDir::new();
+    dir.write("hyph-xx.tex", b"\\patterns{1ta 1te}\n");
+    let text = b"% hyphenmins:\n%     typesetting:\n%         left: 1\n%         right: 2\n\\
+        \\input hyph-xx.tex\n\\hyphenation{tate}\n";
+    let tex = dir.write("hyph-yy.tex", text);
+    let own = ["hyphenate", "-s", "-", "--patterns", &tex, "atate", "tate"];
+    assert_eq!(printed(&own, b""), b"a-ta-te tate\n");
+    // With a language, only text in that language is theirs.
+    let page = b"<p lang=yy>atate <i lang=en>hyphenation</i>";
+    let html = ["hyphenate", "-s", "-", "--html", "--patterns", &tex];
+    assert_eq!(printed(&html, page), b"<p lang=yy>a-ta-te <i lang=en>hyphenation</i>");
+    let named = [&html[..], &["--lang", "yy"]].concat();
+    assert_eq!(printed(&named, page), b"<p lang=yy>a-ta-te <i lang=en>hy-phen-a-tion</i>");
+}
+
+#[test]
+fn dictionaries_of_libreoffice_change_the_spelling_where_it_shows() {
+    let dir = TestDir::new();
+    let dictionary = dir.write("hyph_hu.dic", b"UTF-8\n1to\ns3sz/sz=,1,1\nn3ny/ny=,1,1\n");
+    let own = ["hyphenate", "--patterns", &dictionary, "asszonnyal", "asszonyto"];
+    assert_eq!(printed(&own, b""), "asszonnyal asszony\u{ad}to\n".as_bytes());
+    let visible = [&own[..], &["-s", "-"]].concat();
+    assert_eq!(printed(&visible, b""), b"asz-szony-nyal asz-szony-to\n");
+}
+
+#[test]
 fn pages_keep_their_tags() {
     let page = b"<p class=\"hyphenation\">Hyphenation <code>hyphenation</code> \
                  <i lang=\"xx\">hyphenation</i> &amp;</p>";
@@ -187,6 +214,35 @@ fn lines_of_a_pipe_are_hyphenated_as_they_come() {
     }
     drop(stdin);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn markdown_keeps_code_and_links() {
+    let text =
+        b"---\ntitle: hyphenation\n---\n# Hyphenation of `hyphenation`\n\n    hyphenation\n\n\
+        A [writing](hyphenation.md) {{ hyphenation }}\n";
+    let found = printed(&["hyphenate", "--markdown", "-s", "-"], text);
+    assert_eq!(
+        String::from_utf8(found).unwrap(),
+        "---\ntitle: hyphenation\n---\n# Hy-phen-a-tion of `hyphenation`\n\n    hyphenation\n\n\
+         A [writ-ing](hyphenation.md) {{ hyphenation }}\n"
+    );
+}
+
+#[test]
+fn soft_hyphens_are_removed_on_request() {
+    let text = "Hyphenation of\r\nwords\n".as_bytes();
+    let soft = printed(&["hyphenate"], text);
+    assert_ne!(soft, text);
+    assert_eq!(printed(&["hyphenate", "--remove"], &soft), text);
+    let page = b"<p title='a&shy;b'>a&shy;b</p>";
+    assert_eq!(printed(&["hyphenate", "--html", "--remove"], page), b"<p title='a&shy;b'>ab</p>");
+}
+
+#[test]
+fn capitalised_words_are_skipped_on_request() {
+    let arguments = ["hyphenate", "-s", "-", "--skip-capitalised", "Hyphenation hyphenation"];
+    assert_eq!(printed(&arguments, b""), b"Hyphenation hy-phen-a-tion\n");
 }
 
 #[test]

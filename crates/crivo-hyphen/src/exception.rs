@@ -65,7 +65,7 @@ impl Exception {
     /// # Errors
     /// If the file cannot be read, is not UTF-8, or an entry is malformed.
     pub fn read_list(path: impl AsRef<Path>) -> Result<Vec<Self>, ReadError> {
-        tex::read(path.as_ref(), Self::parse_list)
+        Ok(tex::read(path.as_ref(), Self::parse_list)?.into_iter().flatten().collect())
     }
 
     fn from_entry(entry: &tex::Entry<'_>) -> Result<Self, ParseError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::fold::{Folded, fold};
 use crate::limits::Limits;
-use crate::{Automaton, Breaks, Patterns};
+use crate::{Automaton, BreakPoint, Breaks, Dictionary, Patterns};
 
 /// Words with listed breaks, which take precedence over the patterns: a map, or a store on disk.
 pub trait Exceptions: Send + Sync {
@@ -30,6 +30,11 @@ pub trait Exceptions: Send + Sync {
 pub struct Hyphenator {
     automaton: Arc<Automaton>,
     exceptions: Vec<Arc<dyn Exceptions>>,
+    /// Instead of the automaton, which is empty then.
+    dictionary: Option<Arc<Dictionary>>,
+    /// Whether the automaton decides alone.
+    is_plain: bool,
+    skips_capitalised: bool,
     limits: Limits,
 }
 
@@ -41,9 +46,7 @@ impl Hyphenator {
     #[cfg(feature = "languages")]
     pub fn new(language: crate::Language) -> Self {
         let (left, right) = language.minima();
-        let mut hyphenator = Self::from_automaton(language.automaton());
-        hyphenator.limits = Limits { left, right, ..hyphenator.limits };
-        hyphenator
+        Self::from_automaton(language.automaton()).with_default_minima(left, right)
     }
 
     /// A hyphenator with your own patterns and no exceptions. The minima are 2 letters before a break
@@ -56,7 +59,29 @@ impl Hyphenator {
     /// [`from_patterns`](Self::from_patterns).
     pub fn from_automaton(automaton: impl Into<Arc<Automaton>>) -> Self {
         let limits = Limits { left: 2, right: 3, min_word_length: 0, clip_exceptions: false };
-        Self { automaton: automaton.into(), exceptions: Vec::new(), limits }
+        Self {
+            automaton: automaton.into(),
+            exceptions: Vec::new(),
+            dictionary: None,
+            is_plain: true,
+            skips_capitalised: false,
+            limits,
+        }
+    }
+
+    /// A hyphenator with a dictionary of LibreOffice and its minima.
+    pub fn from_dictionary(dictionary: impl Into<Arc<Dictionary>>) -> Self {
+        let dictionary = dictionary.into();
+        let (left, right) = dictionary.minima();
+        let mut hyphenator = Self::from_patterns(&Patterns::default());
+        hyphenator = hyphenator.with_default_minima(left, right);
+        Self { dictionary: Some(dictionary), is_plain: false, ..hyphenator }
+    }
+
+    /// Minima that do not apply to exceptions.
+    pub(crate) fn with_default_minima(mut self, left: usize, right: usize) -> Self {
+        self.limits = Limits { left: left.max(1), right: right.max(1), ..self.limits };
+        self
     }
 
     /// Requires at least `left` letters before a break and `right` letters after it, also in
@@ -80,8 +105,27 @@ impl Hyphenator {
         self
     }
 
+    /// Does not divide words of running text that begin with a capital letter, such as names.
+    ///
+    /// ```
+    /// use crivo_hyphen::{Hyphenator, Language};
+    ///
+    /// let english = Hyphenator::new(Language::EnglishUs).skipping_capitalised();
+    /// assert_eq!(english.hyphenate_text("Massachusetts hyphenation", "-"),
+    ///     "Massachusetts hy-phen-a-tion");
+    /// ```
+    pub fn skipping_capitalised(mut self) -> Self {
+        self.skips_capitalised = true;
+        self
+    }
+
+    #[inline]
+    pub(crate) fn skips_capitalised(&self) -> bool {
+        self.skips_capitalised
+    }
+
     /// Applies the minima of the language to exceptions, as TeX does. By default exceptions are used
-    /// exactly as listed, unless you [set minima](Self::with_minima).
+    /// exactly as listed, as LuaTeX does, unless you [set minima](Self::with_minima).
     pub fn with_clipped_exceptions(mut self) -> Self {
         self.limits.clip_exceptions = true;
         self
@@ -90,6 +134,7 @@ impl Hyphenator {
     /// Adds exceptions, which override those that were added or folded in before.
     pub fn with_exceptions(mut self, exceptions: impl Exceptions + 'static) -> Self {
         self.exceptions.push(Arc::new(exceptions));
+        self.is_plain = false;
         self
     }
 
@@ -98,30 +143,117 @@ impl Hyphenator {
         (self.limits.left, self.limits.right)
     }
 
-    /// Where `word` may be divided.
+    /// Where `word` may be divided without a change of its spelling.
     ///
     /// The word is not split further: the functions for [text](crate::text) split at hyphens, and at
     /// apostrophes unless they [join](Self::joins_apostrophes). A string without letters has no
     /// breaks.
     #[inline]
     pub fn breaks(&self, word: &str) -> Breaks {
-        if !self.exceptions.is_empty()
-            && let Some(listed) = self.added(word)
-        {
-            return listed;
+        match self.is_plain {
+            true => self.automaton.breaks_within(word, &self.limits),
+            false => self.breaks_of_all(word),
         }
-        self.automaton.breaks_within(word, &self.limits)
     }
 
-    /// The word with `separator` at every break.
+    /// The breaks by added exceptions, a dictionary, or the automaton.
+    #[inline(never)]
+    fn breaks_of_all(&self, word: &str) -> Breaks {
+        if let Some(listed) = self.added(word) {
+            return listed;
+        }
+        if self.dictionary.is_none() {
+            return self.automaton.breaks_within(word, &self.limits);
+        }
+        let points = self.dictionary_points(word);
+        points.iter().filter(|point| point.change.is_none()).map(|point| point.offset).collect()
+    }
+
+    /// Where `word` may be divided, and how its spelling changes there. Only dictionaries of
+    /// LibreOffice change it.
+    ///
+    /// ```
+    /// use crivo_hyphen::{Dictionary, Hyphenator};
+    ///
+    /// let dictionary = Dictionary::parse(b"UTF-8\nc3k/k=,1,1\n")?;
+    /// let german = Hyphenator::from_dictionary(dictionary);
+    /// let points = german.break_points("Zucker");
+    /// assert_eq!(points[0].offset, 3);
+    /// let change = points[0].change.as_ref().expect("c becomes k");
+    /// assert_eq!((change.replaced.clone(), &*change.before, &*change.after), (2..3, "k", ""));
+    /// assert_eq!(german.hyphenate("Zucker", "-"), "Zuk-ker");
+    /// # Ok::<(), crivo_hyphen::ParseError>(())
+    /// ```
+    pub fn break_points(&self, word: &str) -> Vec<BreakPoint> {
+        if self.dictionary.is_some() && self.added(word).is_none() {
+            return self.dictionary_points(word);
+        }
+        let breaks = self.breaks(word);
+        breaks.inside(word).map(BreakPoint::plain).collect()
+    }
+
+    /// The breaks of the dictionary that the limits allow.
+    fn dictionary_points(&self, word: &str) -> Vec<BreakPoint> {
+        let Some(dictionary) = &self.dictionary else { return Vec::new() };
+        let mut points = dictionary.break_points(word);
+        let count = |text: &str| fold(text).chars().count();
+        if self.limits.clip_exceptions {
+            points.retain(|point| {
+                let (before, after) = match &point.change {
+                    None => (count(&word[..point.offset]), count(&word[point.offset..])),
+                    Some(change) => (
+                        count(&word[..change.replaced.start]) + count(&change.before),
+                        count(&change.after) + count(&word[change.replaced.end..]),
+                    ),
+                };
+                self.limits.left <= before && self.limits.right <= after
+            });
+        }
+        if count(word) < self.limits.min_word_length {
+            points.clear();
+        }
+        points
+    }
+
+    /// The breaks of a word that are written with this separator: all of them, unless some change the
+    /// spelling, which a soft hyphen cannot express.
+    #[inline]
+    pub(crate) fn for_each_point(
+        &self,
+        word: &str,
+        separator: &[u8],
+        mut found: impl FnMut(BreakPoint),
+    ) {
+        if self.dictionary.is_some() && !is_soft(separator) {
+            return self.break_points(word).into_iter().for_each(found);
+        }
+        let breaks = self.breaks(word);
+        breaks.inside(word).for_each(|offset| found(BreakPoint::plain(offset)));
+    }
+
+    /// The word with `separator` at every break. A break that changes the spelling is written in that
+    /// spelling, or left out if the separator is a soft hyphen (U+00AD or `&shy;`).
     pub fn hyphenate(&self, word: &str, separator: &str) -> String {
-        self.breaks(word).join(word, separator)
+        let mut text = String::new();
+        self.hyphenate_into(word, separator, &mut text);
+        text
     }
 
     /// Appends the word to `text`, with `separator` at every break: [`hyphenate`](Self::hyphenate)
     /// without a new string.
     pub fn hyphenate_into(&self, word: &str, separator: &str, text: &mut String) {
-        self.breaks(word).join_into(word, separator, text);
+        if self.dictionary.is_none() || is_soft(separator.as_bytes()) {
+            return self.breaks(word).join_into(word, separator, text);
+        }
+        let mut copied = 0;
+        for point in self.break_points(word) {
+            let (range, before, after) = point.parts();
+            if range.start >= copied {
+                text.extend([&word[copied..range.start], before, separator, after]);
+                copied = range.end;
+            }
+        }
+        text.push_str(&word[copied..]);
     }
 
     /// Whether words with apostrophes inside are matched as one word, because the patterns contain
@@ -135,7 +267,7 @@ impl Hyphenator {
     /// assert_eq!(italian.hyphenate_text("dell’amore", "-"), "del-l’a-mo-re");
     /// ```
     pub fn joins_apostrophes(&self) -> bool {
-        self.automaton.has_apostrophes()
+        self.automaton.has_apostrophes() || self.dictionary.is_some()
     }
 
     /// The breaks of a word that is an exception.
@@ -159,6 +291,11 @@ impl Hyphenator {
         let origins = breaks.iter().filter_map(origin).collect();
         Some(self.automaton.letters(word).allowed(&origins, &self.limits))
     }
+}
+
+/// Whether a separator is invisible where the word is not divided, also in other encodings.
+fn is_soft(separator: &[u8]) -> bool {
+    matches!(separator, b"\xc2\xad" | b"\xad" | b"&shy;" | b"&#173;" | b"&#xad;" | b"&#xAD;")
 }
 
 impl fmt::Debug for Hyphenator {

@@ -12,7 +12,9 @@
 //! |---|---|
 //! | [`Hyphenator`] | words to breaks: a language, minima, exceptions |
 //! | [`Language`] | the languages that come with the library, and their licences |
-//! | [`Patterns`], [`Exception`] | files of TeX patterns and exceptions, read at run time |
+//! | [`Patterns`], [`Exception`], [`PatternFile`] | files of TeX patterns and exceptions, read at run time |
+//! | [`Dictionary`] | dictionaries of LibreOffice, with breaks that change the spelling |
+//! | [`SystemPatterns`] | patterns that TeX or LibreOffice have installed |
 //! | [`Automaton`] | patterns and folded exceptions, compiled for matching |
 //! | [`Breaks`] | the result: a small set of offsets |
 //! | [`text`] | running text, HTML pages, streams: only the words are changed |
@@ -78,8 +80,9 @@
 //!
 //! # When not to use it
 //!
-//! Patterns know spelling, not meaning: they cannot distinguish *re-cord* from *rec-ord*. They do not
-//! change the spelling at a break, as Hungarian and the older German rules require.
+//! Patterns know spelling, not meaning: they cannot distinguish *re-cord* from *rec-ord*. TeX's patterns
+//! do not change the spelling at a break, as Hungarian and the older German rules require; a
+//! [`Dictionary`] can.
 //!
 //! # References
 //!
@@ -90,6 +93,7 @@
 
 mod automaton;
 mod breaks;
+mod dictionary;
 mod error;
 mod exception;
 mod fold;
@@ -97,7 +101,9 @@ mod hyphenator;
 #[cfg(feature = "languages")]
 mod language;
 mod limits;
+mod pattern_file;
 mod patterns;
+mod system;
 mod tex;
 
 pub mod exceptions;
@@ -105,13 +111,16 @@ pub mod text;
 
 pub use automaton::Automaton;
 pub use breaks::Breaks;
+pub use dictionary::{BreakPoint, Dictionary, SpellingChange};
 pub use error::{ParseError, ReadError};
 pub use exception::Exception;
 pub use fold::fold;
 pub use hyphenator::{Exceptions, Hyphenator};
 #[cfg(feature = "languages")]
 pub use language::{Language, UnknownLanguage};
+pub use pattern_file::PatternFile;
 pub use patterns::Patterns;
+pub use system::{SystemPatterns, UnincludedLanguage};
 
 /// The examples of the README, compiled and run.
 #[cfg(doctest)]

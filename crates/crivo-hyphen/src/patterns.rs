@@ -50,24 +50,50 @@ impl Patterns {
     /// If a pattern is malformed: the error has its line and column and what was expected. If there
     /// are no patterns, or none has a level: then the text is something else.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let entries = tex::entries(text, "\\patterns")?;
-        let mut patterns = Self::default();
-        for entry in &entries {
-            patterns.push(entry)?;
-        }
-        if patterns.levels.iter().all(|&level| level == 0) {
+        let patterns = Self::parse_some(text)?;
+        if patterns.has_no_level() {
+            let entries = tex::entries(text, "\\patterns")?;
             let nothing = tex::Entry::alone("");
-            return Err(entries.first().unwrap_or(&nothing).error(0, "TeX patterns such as hy3ph"));
+            return Err(entries.first().unwrap_or(&nothing).error(0, EXPECTED));
         }
         Ok(patterns)
     }
 
-    /// Reads a file of patterns.
+    /// The same for a text that may have no patterns.
+    pub(crate) fn parse_some(text: &str) -> Result<Self, ParseError> {
+        let mut patterns = Self::default();
+        for entry in &tex::entries(text, "\\patterns")? {
+            patterns.push(entry)?;
+        }
+        Ok(patterns)
+    }
+
+    fn has_no_level(&self) -> bool {
+        self.levels.iter().all(|&level| level == 0)
+    }
+
+    /// All patterns of several files, of which `path` includes the others.
+    pub(crate) fn of_files(parts: Vec<Self>, path: &Path) -> Result<Self, ReadError> {
+        let mut patterns = Self::default();
+        for part in parts {
+            let before = patterns.letters.len();
+            patterns.letters.extend(part.letters);
+            patterns.levels.extend(part.levels);
+            patterns.ends.extend(part.ends.into_iter().map(|end| before + end));
+        }
+        match patterns.has_no_level() {
+            true => Err(ParseError::new(1, 1, "", EXPECTED).in_file(path).into()),
+            false => Ok(patterns),
+        }
+    }
+
+    /// Reads a file of patterns, and those that it includes. [`PatternFile`](crate::PatternFile) also
+    /// reads its exceptions and minima.
     ///
     /// # Errors
     /// If the file cannot be read, is not UTF-8, or a pattern is malformed.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        tex::read(path.as_ref(), Self::parse)
+        Self::of_files(tex::read(path.as_ref(), Self::parse_some)?, path.as_ref())
     }
 
     /// The number of patterns.
@@ -115,7 +141,7 @@ impl Patterns {
         let mut after_end = false;
         // Words are composed before matching, so patterns must be as well; most files already are.
         let composed: Option<String> = (!entry.text.is_ascii()).then(|| entry.text.nfc().collect());
-        for (index, c) in composed.as_deref().unwrap_or(entry.text).chars().enumerate() {
+        for (index, c) in composed.as_deref().unwrap_or(&entry.text).chars().enumerate() {
             if let Some(digit) = c.to_digit(10) {
                 if level.replace(digit as u8).is_some() {
                     return Err(entry.error(index, "a letter between two digits"));
@@ -168,6 +194,7 @@ impl Patterns {
     }
 }
 
+const EXPECTED: &str = "TeX patterns such as hy3ph";
 const DOT: &str = "a dot only at an end of the pattern";
 
 #[cfg(test)]

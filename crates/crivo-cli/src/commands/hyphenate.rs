@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use crivo_hyphen::exceptions::MemoryExceptions;
-use crivo_hyphen::text::{Encoding, EncodingError, Html};
-use crivo_hyphen::{Exception, Hyphenator, Language, Patterns};
+use crivo_hyphen::text::{self, Encoding, EncodingError, Html};
+use crivo_hyphen::{Exception, Hyphenator, Language, SystemPatterns, UnincludedLanguage};
 
 use crate::error::Error;
 use crate::input::{InputBytes, InputProgress};
@@ -17,6 +17,9 @@ use crate::status::Status;
 ///
 /// Only words are changed: without the separators, the output is the input. URLs, words with digits,
 /// and words that already contain soft hyphens are left unchanged.
+///
+/// A break that changes the spelling, by a dictionary of LibreOffice, is written in that spelling if the
+/// separator is visible, and left out if it is a soft hyphen.
 ///
 /// Exceptions are used exactly as listed, even where a part is shorter than the language's minima;
 /// --left and --right apply to them as well.
@@ -31,8 +34,8 @@ pub(crate) struct HyphenateArgs {
     #[arg(short, long = "file", value_name = "FILE", value_hint = ValueHint::FilePath, num_args = 1..)]
     files: Vec<PathBuf>,
 
-    /// The language: a code that `crivo languages` lists, or a tag such as en, de-AT or pt-BR
-    /// [default: en-us]
+    /// The language: a code that `crivo languages` lists, or a tag such as en, de-AT or pt-BR. Others
+    /// are found where TeX or LibreOffice have them installed [default: en-us]
     #[arg(short, long = "lang", value_name = "CODE")]
     language: Option<String>,
 
@@ -58,6 +61,18 @@ pub(crate) struct HyphenateArgs {
     #[arg(long)]
     html: bool,
 
+    /// The text is Markdown: leave code, front matter, tags and addresses unchanged
+    #[arg(long, conflicts_with = "html")]
+    markdown: bool,
+
+    /// Take all soft hyphens out instead; in HTML those of the text, also as `&shy;`
+    #[arg(long, conflicts_with_all = ["language", "separator", "left", "right", "exceptions", "patterns"])]
+    remove: bool,
+
+    /// Do not divide words that begin with a capital letter, such as names
+    #[arg(long)]
+    skip_capitalised: bool,
+
     /// The encoding of the text, such as latin1 or koi8-r; invalid bytes are left unchanged
     /// [default: the one that an HTML page names, or UTF-8]
     #[arg(long, value_name = "NAME", value_parser = Encoding::from_label)]
@@ -72,7 +87,8 @@ pub(crate) struct HyphenateArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     exceptions: Vec<PathBuf>,
 
-    /// Use the TeX patterns in this file instead of the language's; with --lang, that is their language
+    /// Use the patterns, exceptions and minima in this file instead of the language's: a file of TeX
+    /// patterns, or a dictionary of LibreOffice (.dic). With --lang, that is their language
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     patterns: Option<PathBuf>,
 }
@@ -82,6 +98,7 @@ Examples:
   crivo hyphenate --separator - \"the hyphenation of words\"
   crivo hyphenate --lang de --file brief.txt > getrennt.txt
   crivo hyphenate --html --separator '&shy;' < page.html > soft.html
+  crivo hyphenate --markdown --file README.md > soft.md
   crivo hyphenate --left 3 --right 4 --exceptions house-style.txt --file book.txt
 ";
 
@@ -106,10 +123,8 @@ impl HyphenateArgs {
 
     fn hyphenator(&self) -> Result<Hyphenator, Error> {
         let mut hyphenator = match &self.patterns {
-            Some(file) => Hyphenator::from_patterns(&Patterns::read(file).map_err(Error::new)?),
-            None => Hyphenator::new(Language::from_code(self.language()).map_err(|error| {
-                Error::new(format_args!("{error}; `crivo languages` lists them all"))
-            })?),
+            Some(file) => Hyphenator::from_file(file).map_err(Error::new)?,
+            None => find_language(self.language())?,
         };
         for file in &self.exceptions {
             let list = Exception::read_list(file).map_err(Error::new)?;
@@ -129,6 +144,9 @@ impl HyphenateArgs {
             hyphenator =
                 hyphenator.with_minima(self.left.unwrap_or(left), self.right.unwrap_or(right));
         }
+        if self.skip_capitalised {
+            hyphenator = hyphenator.skipping_capitalised();
+        }
         hyphenator.with_min_word_length(self.min_word_length)
     }
 
@@ -139,10 +157,10 @@ impl HyphenateArgs {
         text: impl Read,
         out: &mut impl Write,
     ) -> Result<(), Error> {
-        if self.html {
-            return self.copy_page(hyphenator, file, text, out);
+        if self.html || self.markdown || self.remove {
+            return self.copy_whole(hyphenator, file, text, out);
         }
-        let separator = self.separator.as_deref().unwrap_or("\u{ad}");
+        let separator = self.separator.as_deref().unwrap_or(SOFT_HYPHEN);
         hyphenator.hyphenate_stream(text, out, separator, self.encoding).map_err(
             |error| match error.get_ref().and_then(|cause| cause.downcast_ref()) {
                 Some(cause) => encoding_error(file, cause),
@@ -151,24 +169,43 @@ impl HyphenateArgs {
         )
     }
 
-    fn copy_page(
+    /// Copies what must be read as a whole, because the meaning of a place may depend on everything
+    /// before it.
+    fn copy_whole(
         &self,
         hyphenator: &Hyphenator,
         file: Option<&Path>,
         mut text: impl Read,
         out: &mut impl Write,
     ) -> Result<(), Error> {
-        // The meaning of a tag may depend on everything before it, so that a page is read as a whole.
-        let mut page = Vec::new();
-        text.read_to_end(&mut page).map_err(Error::output)?;
-        let fail = |error| encoding_error(file, &error);
+        let mut whole = Vec::new();
+        text.read_to_end(&mut whole).map_err(Error::output)?;
+        let copied = match (self.remove, self.html) {
+            (true, true) => text::remove_soft_hyphens_from_html(&whole, self.encoding),
+            (true, false) => text::remove_soft_hyphens_from_bytes(&whole, self.encoding),
+            (false, true) => self.hyphenate_page(hyphenator, file, &whole),
+            (false, false) => {
+                let separator = self.separator.as_deref().unwrap_or(SOFT_HYPHEN);
+                hyphenator.hyphenate_markdown_bytes(&whole, separator, self.encoding)
+            }
+        };
+        let copied = copied.map_err(|error| encoding_error(file, &error))?;
+        out.write_all(&copied).map_err(Error::output)
+    }
+
+    fn hyphenate_page(
+        &self,
+        hyphenator: &Hyphenator,
+        file: Option<&Path>,
+        page: &[u8],
+    ) -> Result<Vec<u8>, EncodingError> {
         let encoding = match self.encoding {
             Some(encoding) => Some(encoding),
-            None => Encoding::of_html(&page).map_err(fail)?,
+            None => Encoding::of_html(page)?,
         };
         let is_utf8 = encoding.is_none_or(|encoding| encoding == Encoding::UTF_8);
-        let soft_hyphen = if is_utf8 { "\u{ad}" } else { "&shy;" };
-        let find = |tag: &str| Some(self.limit(Hyphenator::new(Language::from_code(tag).ok()?)));
+        let soft_hyphen = if is_utf8 { SOFT_HYPHEN } else { "&shy;" };
+        let find = |tag: &str| find_language(tag).ok().map(|found| self.limit(found));
         // Patterns of an unknown language apply to every text.
         let language =
             (self.patterns.is_none() || self.language.is_some()).then(|| self.language());
@@ -180,7 +217,7 @@ impl HyphenateArgs {
             ignored_classes: &classes,
             encoding,
         };
-        let hyphenated = hyphenator.hyphenate_html_bytes(&page, &options).map_err(fail)?;
+        let hyphenated = hyphenator.hyphenate_html_bytes(page, &options)?;
         if hyphenated.bytes == page && !hyphenated.skipped_languages.is_empty() {
             output::print_note(format_args!(
                 "{}nothing was hyphenated: there are no patterns for lang={:?}",
@@ -188,8 +225,28 @@ impl HyphenateArgs {
                 hyphenated.skipped_languages.join(", ")
             ));
         }
-        out.write_all(&hyphenated.bytes).map_err(Error::output)
+        Ok(hyphenated.bytes)
     }
+}
+
+const SOFT_HYPHEN: &str = "\u{ad}";
+
+/// A hyphenator for a language that is included, or that the system has.
+fn find_language(tag: &str) -> Result<Hyphenator, Error> {
+    let error = match Language::from_code(tag) {
+        Ok(language) => return Ok(Hyphenator::new(language)),
+        Err(error) => error,
+    };
+    if let Some(found) = SystemPatterns::default().hyphenator(tag) {
+        return found.map_err(Error::new);
+    }
+    Err(match UnincludedLanguage::find(tag) {
+        Some(UnincludedLanguage { name, package, .. }) => Error::new(format_args!(
+            "the patterns for {name} cannot be included, because of their licence; on Debian and Ubuntu, \
+             the package {package} has them, and --patterns names a file"
+        )),
+        None => Error::new(format_args!("{error}; `crivo languages` lists them all")),
+    })
 }
 
 fn encoding_error(file: Option<&Path>, error: &EncodingError) -> Error {

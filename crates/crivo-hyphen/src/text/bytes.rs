@@ -76,7 +76,15 @@ pub(super) fn hyphenate_bytes(
     out: &mut Vec<u8>,
 ) -> Result<(), EncodingError> {
     let decoded = encoding.decode(bytes)?;
-    insert_into_bytes(bytes, &decoded.text, decoded.origins(), separator, |_| hyphenator, out);
+    insert_into_bytes(
+        bytes,
+        &decoded.text,
+        decoded.origins(),
+        separator,
+        |text| encoding.encode(text).ok(),
+        |_| hyphenator,
+        out,
+    );
     Ok(())
 }
 

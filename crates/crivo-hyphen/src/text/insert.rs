@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::words::Words;
-use crate::{Breaks, Hyphenator};
+use crate::{BreakPoint, Hyphenator};
 
 /// The text with `separator` at the breaks of its words that `mask` shows.
 ///
@@ -16,66 +16,83 @@ pub(super) fn insert_into_text<'h>(
 ) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut copied = 0;
-    for_each_break(mask, hyphenator_at, |offset| {
-        out.push_str(&text[copied..offset]);
-        out.push_str(separator);
-        copied = offset;
+    for_each_point(mask, separator.as_bytes(), hyphenator_at, |start, point| {
+        let (range, before, after) = point.parts();
+        if let Some(kept) = text.get(copied..start + range.start) {
+            out.push_str(kept);
+            out.push_str(before);
+            out.push_str(separator);
+            out.push_str(after);
+            copied = start + range.end;
+        }
     });
     out.push_str(&text[copied..]);
     out
 }
 
-/// The same for bytes, appended to `out`; `origin` gives the offset in `bytes` for one in the mask.
+/// The same for bytes, appended to `out`; `origin` gives the offset in `bytes` for one in the mask, and
+/// `encode` writes text in the encoding of the bytes.
 pub(super) fn insert_into_bytes<'h>(
     bytes: &[u8],
     mask: &str,
     mut origin: impl FnMut(usize) -> usize,
     separator: &[u8],
+    encode: impl Fn(&str) -> Option<Vec<u8>>,
     hyphenator_at: impl FnMut(usize) -> &'h Hyphenator,
     out: &mut Vec<u8>,
 ) {
     out.reserve(bytes.len() + bytes.len() / 4);
     let mut copied = 0;
-    for_each_break(mask, hyphenator_at, |offset| {
-        let offset = origin(offset);
-        out.extend_from_slice(&bytes[copied..offset]);
-        out.extend_from_slice(separator);
-        copied = offset;
+    for_each_point(mask, separator, hyphenator_at, |start, point| {
+        let (range, before, after) = point.parts();
+        let (first, last) = (origin(start + range.start), origin(start + range.end));
+        let Some(kept) = bytes.get(copied..first) else { return };
+        if point.change.is_none() {
+            out.extend_from_slice(kept);
+            out.extend_from_slice(separator);
+            copied = last;
+        } else if let Some((before, after)) = encode(before).zip(encode(after)) {
+            out.extend([kept, &before, separator, &after].into_iter().flatten());
+            copied = last;
+        }
     });
     out.extend_from_slice(&bytes[copied..]);
 }
 
-/// Calls `found` for every break of a text, in order; `hyphenator_at` gives the hyphenator of the word
-/// at an offset.
-pub(super) fn for_each_break<'h>(
+/// Calls `found` for every break of a text that is written with this separator, in order, with the
+/// offset of its word; `hyphenator_at` gives the hyphenator of the word at an offset.
+pub(super) fn for_each_point<'h>(
     text: &str,
+    separator: &[u8],
     mut hyphenator_at: impl FnMut(usize) -> &'h Hyphenator,
-    mut found: impl FnMut(usize),
+    mut found: impl FnMut(usize, BreakPoint),
 ) {
-    let mut report = |word: Range<usize>, breaks: Breaks| {
-        breaks.inside(&text[word.clone()]).for_each(|offset| found(word.start + offset));
-    };
     let mut words = Words::new(text);
     // Up to here, words joined by apostrophes are known not to be listed as one word.
     let mut tried = 0;
     while let Some(word) = words.next() {
         let hyphenator = hyphenator_at(word.start);
+        if hyphenator.skips_capitalised() && text[word.start..].starts_with(char::is_uppercase) {
+            continue;
+        }
         if word.start >= tried
             && let Some((whole, after)) = joined(text, &word, &words)
         {
             tried = whole.end;
-            let breaks = match hyphenator.joins_apostrophes() {
-                true => Some(hyphenator.breaks(&text[whole.clone()])),
-                false => hyphenator.listed(&text[whole.clone()]),
-            };
-            if let Some(breaks) = breaks {
-                report(whole, breaks);
+            if hyphenator.joins_apostrophes() {
+                let report = |point| found(whole.start, point);
+                hyphenator.for_each_point(&text[whole.clone()], separator, report);
+                words = after;
+                continue;
+            }
+            if let Some(breaks) = hyphenator.listed(&text[whole.clone()]) {
+                let offsets = breaks.inside(&text[whole.clone()]);
+                offsets.for_each(|offset| found(whole.start, BreakPoint::plain(offset)));
                 words = after;
                 continue;
             }
         }
-        let breaks = hyphenator.breaks(&text[word.clone()]);
-        report(word, breaks);
+        hyphenator.for_each_point(&text[word.clone()], separator, |point| found(word.start, point));
     }
 }
 

@@ -62,7 +62,9 @@ mod encoding;
 mod html;
 mod insert;
 mod languages;
+mod markdown;
 mod prose;
+mod template;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "textwrap")]
@@ -72,6 +74,7 @@ mod words;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::iter::FusedIterator;
+use std::ops::Range;
 
 pub use self::encoding::{Encoding, EncodingError};
 #[cfg(feature = "textwrap")]
@@ -136,6 +139,82 @@ impl FusedIterator for WordsAndGaps<'_> {}
 
 /// Finds the hyphenator of a language by its tag: see [`Html::languages`].
 pub type FindLanguage<'o> = dyn Fn(&str) -> Option<Hyphenator> + 'o;
+
+/// A text without soft hyphens (U+00AD).
+///
+/// ```
+/// use crivo_hyphen::text::remove_soft_hyphens;
+///
+/// assert_eq!(remove_soft_hyphens("hy\u{ad}phen"), "hyphen");
+/// ```
+pub fn remove_soft_hyphens(text: &str) -> String {
+    text.replace('\u{ad}', "")
+}
+
+/// Bytes in an encoding without soft hyphens; without an encoding they must be UTF-8.
+///
+/// # Errors
+/// If no encoding is given and the bytes are not UTF-8.
+pub fn remove_soft_hyphens_from_bytes(
+    bytes: &[u8],
+    encoding: Option<Encoding>,
+) -> Result<Vec<u8>, EncodingError> {
+    if encoding.is_none() {
+        bytes::check_utf8(bytes, 0)?;
+    }
+    let decoded = encoding.unwrap_or(Encoding::UTF_8).decode(bytes)?;
+    let found = decoded.text.match_indices('\u{ad}').map(|(at, text)| at..at + text.len());
+    Ok(without(bytes, &decoded, found))
+}
+
+/// An HTML page without the soft hyphens of its text, also those written as entities (`&shy;`). Scripts,
+/// tags and comments are not changed. The encoding is that of [`Html::encoding`].
+///
+/// ```
+/// use crivo_hyphen::text::remove_soft_hyphens_from_html;
+///
+/// let page = b"<p title='a&shy;b'>a&shy;b";
+/// assert_eq!(remove_soft_hyphens_from_html(page, None)?, b"<p title='a&shy;b'>ab");
+/// # Ok::<(), crivo_hyphen::text::EncodingError>(())
+/// ```
+///
+/// # Errors
+/// As [`Hyphenator::hyphenate_html_bytes`].
+pub fn remove_soft_hyphens_from_html(
+    page: &[u8],
+    encoding: Option<Encoding>,
+) -> Result<Vec<u8>, EncodingError> {
+    let decoded = html_encoding(page, encoding)?.decode(page)?;
+    Ok(without(page, &decoded, html::soft_hyphens(&decoded.text).into_iter()))
+}
+
+/// Bytes without ranges of their decoded text, which ascend.
+fn without(
+    bytes: &[u8],
+    decoded: &encoding::Decoded<'_>,
+    removed: impl Iterator<Item = Range<usize>>,
+) -> Vec<u8> {
+    let mut origin = decoded.origins();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut copied = 0;
+    for range in removed {
+        out.extend_from_slice(&bytes[copied..origin(range.start)]);
+        copied = origin(range.end);
+    }
+    out.extend_from_slice(&bytes[copied..]);
+    out
+}
+
+/// The encoding of a page: the given one, the one that it names, or UTF-8 if it is valid.
+fn html_encoding(page: &[u8], given: Option<Encoding>) -> Result<Encoding, EncodingError> {
+    match given {
+        Some(encoding) => Ok(encoding),
+        None => match Encoding::of_html(page)? {
+            Some(encoding) => Ok(encoding),
+            None => bytes::check_utf8(page, 0).map(|()| Encoding::UTF_8),
+        },
+    }
+}
 
 /// Options for HTML: see [`Hyphenator::hyphenate_html`].
 #[derive(Clone, Copy)]
@@ -261,13 +340,61 @@ impl Hyphenator {
         bytes::hyphenate_stream(reader, writer, separator, encoding, self)
     }
 
+    /// Hyphenates the prose of a Markdown text. Code, front matter, HTML tags, addresses and names of
+    /// links, and markers of templates (as in [`hyphenate_html`](Self::hyphenate_html)) are unchanged.
+    ///
+    /// ```
+    /// use crivo_hyphen::{Hyphenator, Language};
+    ///
+    /// let english = Hyphenator::new(Language::EnglishUs);
+    /// assert_eq!(
+    ///     english.hyphenate_markdown("*Hyphenation*, `hyphenation`, [writing](hyphenation.md)", "-"),
+    ///     "*Hy-phen-a-tion*, `hyphenation`, [writ-ing](hyphenation.md)"
+    /// );
+    /// ```
+    pub fn hyphenate_markdown(&self, text: &str, separator: &str) -> String {
+        insert::insert_into_text(text, &markdown::mask(text), separator, |_| self)
+    }
+
+    /// [`hyphenate_markdown`](Self::hyphenate_markdown) for bytes in an encoding; without an encoding
+    /// they must be UTF-8.
+    ///
+    /// # Errors
+    /// If no encoding is given and the bytes are not UTF-8, or the encoding lacks the separator.
+    pub fn hyphenate_markdown_bytes(
+        &self,
+        bytes: &[u8],
+        separator: &str,
+        encoding: Option<Encoding>,
+    ) -> Result<Vec<u8>, EncodingError> {
+        if encoding.is_none() {
+            bytes::check_utf8(bytes, 0)?;
+        }
+        let encoding = encoding.unwrap_or(Encoding::UTF_8);
+        let separator = encoding.encode(separator)?;
+        let decoded = encoding.decode(bytes)?;
+        let mask = markdown::mask(&decoded.text);
+        let mut out = Vec::new();
+        insert::insert_into_bytes(
+            bytes,
+            &mask,
+            decoded.origins(),
+            &separator,
+            |text| encoding.encode(text).ok(),
+            |_| self,
+            &mut out,
+        );
+        Ok(out)
+    }
+
     /// Hyphenates the text of an HTML page. Everything else is unchanged: tags and attributes,
     /// comments, declarations, entities, addresses, and the text in
     ///
     /// - `code`, `pre`, `kbd`, `samp`, `var`, `tt`, `option`, `math`, `svg`,
     /// - `script`, `style`, `textarea`, `title` and other elements that hold no HTML,
     /// - elements with `translate="no"` or with the class `nohyphen`,
-    /// - elements in another language than [`Html::language`], unless [`Html::languages`] finds it.
+    /// - elements in another language than [`Html::language`], unless [`Html::languages`] finds it,
+    /// - markers of templates: `{{ … }}`, `{% … %}`, `<% … %>`, `${ … }`.
     ///
     /// Which elements a text is in is decided by the rules of the HTML standard, also in pages with
     /// errors. A word with a letter written as an entity (`caf&eacute;`) or with a tag inside
@@ -321,13 +448,7 @@ impl Hyphenator {
         page: &[u8],
         options: &Html<'_>,
     ) -> Result<HtmlPage, EncodingError> {
-        let encoding = match options.encoding {
-            Some(encoding) => encoding,
-            None => match Encoding::of_html(page)? {
-                Some(encoding) => encoding,
-                None => bytes::check_utf8(page, 0).map(|()| Encoding::UTF_8)?,
-            },
-        };
+        let encoding = html_encoding(page, options.encoding)?;
         let separator = encoding.encode(options.separator)?;
         let decoded = encoding.decode(page)?;
         let mut choice = Choice::new(self, options);
@@ -339,6 +460,7 @@ impl Hyphenator {
             &mask.text,
             decoded.origins(),
             &separator,
+            |text| encoding.encode(text).ok(),
             hyphenator_at,
             &mut bytes,
         );

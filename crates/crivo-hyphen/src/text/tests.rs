@@ -372,9 +372,38 @@ fn words_with_entities_are_not_changed() {
 }
 
 #[test]
+fn templates_are_not_changed() {
+    divides_html("a\u{b7}b {{ ab }} {% if ab %}<p>a\u{b7}b{% endif %} <% ab %> ${ab} a\u{b7}b");
+    divides_html(
+        "<a href='{{ \"ab>\" }}'>a\u{b7}b</a> ab{{ x }}ab {{ '<code>' }} a\u{b7}b {{ a\u{b7}b",
+    );
+    divides_html("<table>{% for ab %}<tr lang=fr><td>ab</tr>{% end %}</table>");
+}
+
+#[test]
+fn soft_hyphens_are_removed_from_text_alone() {
+    let page = "<p title='a&shy;\u{ad}b'>a&shy;b\u{ad}c&#173;d&#xAD;e<!-- \u{ad} --><script>\u{ad}</script>";
+    let expected = "<p title='a&shy;\u{ad}b'>abcde<!-- \u{ad} --><script>\u{ad}</script>";
+    let found = remove_soft_hyphens_from_html(page.as_bytes(), None).unwrap();
+    assert_eq!(String::from_utf8(found).unwrap(), expected);
+    let latin1 = Some(Encoding::from_label("latin1").unwrap());
+    assert_eq!(remove_soft_hyphens_from_bytes(b"a\xadb\xe9", latin1).unwrap(), b"ab\xe9");
+    // What was inserted is removed again.
+    let text = "Hyphenation of hyphenation.";
+    assert_eq!(remove_soft_hyphens(&ENGLISH.hyphenate_text(text, "\u{ad}")), text);
+}
+
+#[test]
 fn hostile_pages_take_linear_time() {
     let page = "<b>".repeat(50_000) + &"</i>".repeat(50_000) + "ab";
     assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).ends_with("</i>a&shy;b"));
+    // Elements that are opened again in every paragraph, and end tags that close nothing: from some
+    // place on, such a page is not changed.
+    let many: String = (0..2000).map(|number| format!("<b id={number}>")).collect();
+    let page = format!("<p>{many}{}ab", "<p>x".repeat(100_000));
+    assert_eq!(EVERYWHERE.hyphenate_html(&page, &Html::default()), page);
+    let page = format!("<i><div>{}{}ab", "<span>".repeat(50_000), "</i>".repeat(50_000));
+    assert!(EVERYWHERE.hyphenate_html(&page, &Html::default()).starts_with("<i><div><span>"));
     // Raw elements without an end tag: it is searched once, not at every tag.
     for tag in ["<script/></a>", "<title/></a>"] {
         let page = tag.repeat(200_000) + "ab";

@@ -2,7 +2,7 @@
 
 use ::textwrap::WordSplitter;
 
-use super::insert::for_each_break;
+use super::insert::for_each_point;
 use crate::Hyphenator;
 
 /// The source of the hyphenator of a [`word_splitter`].
@@ -42,7 +42,15 @@ pub fn word_splitter<S: Splitter>() -> WordSplitter {
 
 fn split_points(hyphenator: &Hyphenator, token: &str) -> Vec<usize> {
     let mut points = WordSplitter::HyphenSplitter.split_points(token);
-    for_each_break(token, |_| hyphenator, |offset| points.push(offset));
+    // Lines cannot be respelled here, so that only breaks for a soft hyphen are used.
+    for_each_point(
+        token,
+        b"&shy;",
+        |_| hyphenator,
+        |start, point| {
+            points.push(start + point.offset);
+        },
+    );
     points.sort_unstable();
     points
 }

@@ -27,8 +27,10 @@ mod stack;
 mod table;
 mod tree;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
+use super::template;
 use super::words::joins;
 use build::{Builder, Content};
 use entity::Entity;
@@ -52,7 +54,9 @@ pub(super) fn mask(
     ignored_classes: &[&str],
     mut choose: impl FnMut(Option<&str>) -> Option<usize>,
 ) -> Mask {
-    let page = Page::read(html, ignored_classes);
+    let markers = template::markers(html.as_bytes());
+    let plain = without(html, &markers);
+    let page = Page::read(&plain, ignored_classes);
     let views = page.views();
     let mut masker = Masker {
         mask: html.as_bytes().to_vec(),
@@ -75,9 +79,45 @@ pub(super) fn mask(
         }
     }
     masker.end_markup(html.len());
+    markers.into_iter().for_each(|(range, fill)| masker.mask[range].fill(fill));
     // Markup and text begin and end at character boundaries.
     let text = String::from_utf8(masker.mask).unwrap_or_else(|_| " ".repeat(html.len()));
     Mask { text, languages: masker.languages }
+}
+
+/// The page with spaces instead of markers of templates, which may contain anything.
+fn without<'h>(html: &'h str, markers: &[(Range<usize>, u8)]) -> Cow<'h, str> {
+    if markers.is_empty() {
+        return html.into();
+    }
+    let mut plain = html.as_bytes().to_vec();
+    markers.iter().for_each(|(range, _)| plain[range.clone()].fill(b' '));
+    // Markers begin and end with ASCII characters.
+    String::from_utf8(plain).map_or(html.into(), Cow::Owned)
+}
+
+/// Where the soft hyphens of a page are: those of its text, not of its scripts, tags and comments.
+pub(super) fn soft_hyphens(html: &str) -> Vec<Range<usize>> {
+    const ENTITIES: [&str; 4] = ["&shy;", "&shy", "&#173;", "&#xad;"];
+    let page = Page::read(html, &[]);
+    let mut removed = Vec::new();
+    for item in &page.items {
+        let text = &html[item.range.clone()];
+        match item.kind {
+            Kind::Markup(_) => {}
+            Kind::Text { fill: Some(_), .. } => {
+                if ENTITIES.iter().any(|entity| text.eq_ignore_ascii_case(entity)) {
+                    removed.push(item.range.clone());
+                }
+            }
+            Kind::Text { fill: None, .. } => {
+                let start = item.range.start;
+                let found = text.match_indices('\u{ad}');
+                removed.extend(found.map(|(at, found)| start + at..start + at + found.len()));
+            }
+        }
+    }
+    removed
 }
 
 /// A part of the page.

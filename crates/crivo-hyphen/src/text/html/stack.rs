@@ -25,6 +25,9 @@ pub(super) enum Scope {
     Table,
 }
 
+/// What a copy of an element counts for in [`Stack::steps`].
+const STEPS_PER_COPY: usize = 64;
+
 /// The open elements of a page, and the tree that they are in.
 #[derive(Debug)]
 pub(super) struct Stack {
@@ -241,6 +244,8 @@ impl Stack {
         }
         for index in first..self.formatting.len() {
             let Entry::Element { node, name, digest } = self.formatting[index] else { continue };
+            // A copy takes memory, so that it counts for more than a look.
+            self.steps += STEPS_PER_COPY;
             let copy = self.tree.add(self.tree.element(node).cloned());
             let place = self.place(None);
             self.tree.insert(copy, place);
