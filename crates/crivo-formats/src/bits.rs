@@ -9,6 +9,7 @@ use crivo_core::Words;
 use crivo_core::check::{check_fpr, check_keys};
 
 use crate::FormatError;
+use crate::bytes::{Header, be_words, put_be_u32, put_be_words};
 
 /// More probes than any system chooses. A header that claims more is damaged, and would make every
 /// question slow.
@@ -93,15 +94,38 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(bits: Bits, probes: u32) -> Result<Self, ParameterError> {
-        if !(1..=MAX_PROBES).contains(&probes) {
+    pub(crate) fn new(bits: Bits, probes: impl Into<u64>) -> Result<Self, ParameterError> {
+        let probes = probes.into();
+        if !(1..=u64::from(MAX_PROBES)).contains(&probes) {
             return Err(ParameterError::new("k", probes, "from 1 to 65535"));
         }
-        Ok(Self { bits, probes })
+        Ok(Self { bits, probes: probes as u32 })
     }
 
     pub(crate) fn zeroed(length: u64, probes: u32) -> Result<Self, BuildError> {
         Ok(Self::new(Bits::zeroed(length)?, probes)?)
+    }
+
+    /// A table as systems in Java have it: of whole words, whose number is an `int`.
+    pub(crate) fn zeroed_java(bits: u64, probes: u32) -> Result<Self, BuildError> {
+        if bits.div_ceil(64) > i32::MAX as u64 {
+            return Err(ParameterError::new("bits", bits, "at most 2^37 - 64").into());
+        }
+        Self::zeroed(bits.next_multiple_of(64), probes)
+    }
+
+    /// Reads such a table, which ends its file: the number of words in 32 bits, and the words, all
+    /// big-endian.
+    pub(crate) fn read_java(mut header: Header<'_>, probes: u32) -> Result<Self, FormatError> {
+        let word_count = u64::from(header.be_u32()?);
+        let words = be_words(header.table(word_count, 8)?);
+        Ok(Self::new(Bits::from_words(words, 64 * word_count)?, probes)?)
+    }
+
+    /// Appends what [`read_java`](Self::read_java) reads.
+    pub(crate) fn put_java(&self, bytes: &mut Vec<u8>) {
+        put_be_u32(bytes, self.words().len() as u32);
+        put_be_words(bytes, self.words());
     }
 
     pub(crate) fn probes(&self) -> u32 {

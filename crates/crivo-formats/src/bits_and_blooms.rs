@@ -8,8 +8,8 @@
 //! Keys are bytes; a text is its UTF-8. The hash is MurmurHash3 x64-128 of the key, and once more of the
 //! key with a byte 1 behind it.
 
+use crivo::BuildError;
 use crivo::filter::{Incompatible, Operation};
-use crivo::{BuildError, ParameterError};
 
 use crate::bits::{Bits, Table, textbook_bits};
 use crate::bytes::{Header, be_words, put_be_u64, put_be_words};
@@ -65,8 +65,6 @@ impl BitsAndBlooms {
             return Err(FormatError::Inconsistent("the bit set has another length"));
         }
         let words = be_words(header.table(word_count, 8)?);
-        let probes = u32::try_from(probes)
-            .map_err(|_| ParameterError::new("k", probes, "from 1 to 65535"))?;
         let table = Table::new(Bits::from_words(words, bits)?, probes)?;
         Ok(Self { table, bit_set_length })
     }

@@ -23,9 +23,7 @@ use crivo::{BuildError, ParameterError};
 use crivo_core::check::{check_fpr, check_keys};
 
 use crate::bits::{Bits, Table, unless_equal};
-use crate::bytes::{
-    Header, be_bytes_of, be_words, le_words, put_be_u32, put_be_words, put_le_words,
-};
+use crate::bytes::{Header, be_bytes_of, le_words, put_be_u32, put_le_words};
 use crate::methods::{BloomFormat, bloom_methods};
 use crate::{Create, Format, FormatError, KeyType, Recognition, TypedKey};
 
@@ -94,12 +92,11 @@ impl CassandraBloom {
     pub fn from_bytes(bytes: &[u8], version: CassandraVersion) -> Result<Self, FormatError> {
         let mut header = Header::new(bytes);
         let probes = header.be_u32()?;
+        if version != CassandraVersion::V4 {
+            return Ok(Self { version, table: Table::read_java(header, probes)? });
+        }
         let word_count = u64::from(header.be_u32()?);
-        let words = header.table(word_count, 8)?;
-        let bits = match version {
-            CassandraVersion::V4 => Bits::from_words(le_words(words), 64 * word_count)?,
-            _ => Bits::from_words(be_words(words), 64 * word_count)?,
-        };
+        let bits = Bits::from_words(le_words(header.table(word_count, 8)?), 64 * word_count)?;
         Ok(Self { version, table: Table::new(bits, probes)? })
     }
 
@@ -203,10 +200,12 @@ impl BloomFormat for CassandraBloom {
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_be_u32(&mut bytes, self.table.probes());
-        put_be_u32(&mut bytes, self.table.words().len() as u32);
         match self.version {
-            CassandraVersion::V4 => put_le_words(&mut bytes, self.table.words()),
-            _ => put_be_words(&mut bytes, self.table.words()),
+            CassandraVersion::V4 => {
+                put_be_u32(&mut bytes, self.table.words().len() as u32);
+                put_le_words(&mut bytes, self.table.words());
+            }
+            CassandraVersion::V2 | CassandraVersion::V3 => self.table.put_java(&mut bytes),
         }
         bytes
     }

@@ -10,8 +10,8 @@
 //!
 //! Keys are bytes; a text is its UTF-8. The hash is FNV-1 of 64 bits, multiplied again and again.
 
+use crivo::BuildError;
 use crivo::filter::{Incompatible, Operation};
-use crivo::{BuildError, ParameterError};
 use crivo_core::check::check_fpr;
 
 use crate::bits::{Bits, Table, textbook_bits, unless_equal};
@@ -81,8 +81,6 @@ impl DcsoBloom {
         let bits = header.le_u64()?;
         let key_count = header.le_u64()?;
         let (words, data) = header.table_and_rest(bits.div_ceil(64), 8)?;
-        let probes = u32::try_from(probes)
-            .map_err(|_| ParameterError::new("k", probes, "from 1 to 65535"))?;
         let table = Table::new(Bits::from_words(le_words(words), bits)?, probes)?;
         Ok(Self { table, capacity, fpr, key_count, data: data.to_vec() })
     }

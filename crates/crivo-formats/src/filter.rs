@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
+use crivo::filter::Operation;
 use crivo::theory::estimate::Estimate;
 
 use crate::{ChangeError, KeyTypeError, TypedKey};
@@ -33,7 +34,9 @@ pub trait ForeignFilter: Any + fmt::Debug + Send + Sync {
     /// # Errors
     /// If filters of this format cannot be merged, or the two differ in format or dimensions. This
     /// one is as it was.
-    fn union_with_any(&mut self, other: &dyn ForeignFilter) -> Result<(), ChangeError>;
+    fn union_with_any(&mut self, _other: &dyn ForeignFilter) -> Result<(), ChangeError> {
+        Err(ChangeError::Unsupported { format: self.format(), operation: Operation::Union })
+    }
 
     /// The memory of the table, in bits.
     fn size_in_bits(&self) -> u64;
@@ -42,7 +45,9 @@ pub trait ForeignFilter: Any + fmt::Debug + Send + Sync {
     fn key_count(&self) -> Option<u64>;
 
     /// The number of different keys, estimated from the table, where that is possible.
-    fn estimated_key_count(&self) -> Option<Estimate>;
+    fn estimated_key_count(&self) -> Option<Estimate> {
+        None
+    }
 
     /// The share of the table that is in use, where the format has a measure of that.
     fn fill(&self) -> Option<f64>;

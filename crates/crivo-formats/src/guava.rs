@@ -16,13 +16,13 @@
 //! | `unencodedCharsFunnel()` | [`Utf16`] |
 //! | `byteArrayFunnel()` | `[u8]` |
 
+use crivo::BuildError;
 use crivo::filter::{Incompatible, Operation};
-use crivo::{BuildError, ParameterError};
 
-use crate::bits::{Bits, Table, textbook_bits, unless_equal};
-use crate::bytes::{Header, be_words, put_be_u32, put_be_words, put_u8};
-use crate::methods::{BloomFormat, bloom_methods};
-use crate::{Create, ForeignFilter, Format, FormatError, KeyType, Recognition, TypedKey, Utf16};
+use crate::bits::{Table, textbook_bits, unless_equal};
+use crate::bytes::{Header, put_u8};
+use crate::methods::{BloomFormat, bloom_methods, of_format};
+use crate::{Create, Format, FormatError, KeyType, Recognition, TypedKey, Utf16};
 
 /// How Guava makes bits of a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,12 +70,8 @@ impl GuavaBloom {
     /// If there are no bits or more than 2^31 words, the probes are not from 1 to 255, or there is
     /// no memory.
     pub fn with_size(bits: u64, probes: u32, strategy: GuavaStrategy) -> Result<Self, BuildError> {
-        if bits.div_ceil(64) > i32::MAX as u64 {
-            return Err(ParameterError::new("bits", bits, "at most 2^37 - 64").into());
-        }
         crivo_core::check::check_probes(probes)?;
-        let table = Table::zeroed(bits.next_multiple_of(64), probes)?;
-        Ok(Self { strategy, table })
+        Ok(Self { strategy, table: Table::zeroed_java(bits, probes)? })
     }
 
     /// Reads a filter from what `writeTo` wrote.
@@ -95,9 +91,7 @@ impl GuavaBloom {
             }
         };
         let probes = u32::from(header.u8()?);
-        let word_count = u64::from(header.be_u32()?);
-        let words = be_words(header.table(word_count, 8)?);
-        Ok(Self { strategy, table: Table::new(Bits::from_words(words, 64 * word_count)?, probes)? })
+        Ok(Self { strategy, table: Table::read_java(header, probes)? })
     }
 
     /// How it makes bits of a hash.
@@ -164,8 +158,7 @@ impl BloomFormat for GuavaBloom {
         put_u8(&mut bytes, if self.strategy == GuavaStrategy::Mitz32 { 0 } else { 1 });
         // At most 255: that is checked where a filter is made, and the header has no more.
         put_u8(&mut bytes, self.table.probes() as u8);
-        put_be_u32(&mut bytes, self.table.words().len() as u32);
-        put_be_words(&mut bytes, self.table.words());
+        self.table.put_java(&mut bytes);
         bytes
     }
 }
@@ -186,7 +179,7 @@ pub(crate) const MITZ64_FORMAT: Format = Format {
     recognition: Recognition::Structure,
     key_types: KEY_TYPES,
     operations: &[Operation::Insert, Operation::Union],
-    read: |bytes, _| read(bytes, MITZ64_FORMAT.name),
+    read: |bytes, _| of_format(GuavaBloom::from_bytes(bytes)?, MITZ64_FORMAT.name),
     create: Create::Empty(|n, fpr| Ok(Box::new(GuavaBloom::new(n, fpr, GuavaStrategy::Mitz64)?))),
 };
 
@@ -196,15 +189,6 @@ pub(crate) const MITZ32_FORMAT: Format = Format {
     recognition: Recognition::Structure,
     key_types: KEY_TYPES,
     operations: &[Operation::Insert, Operation::Union],
-    read: |bytes, _| read(bytes, MITZ32_FORMAT.name),
+    read: |bytes, _| of_format(GuavaBloom::from_bytes(bytes)?, MITZ32_FORMAT.name),
     create: Create::Empty(|n, fpr| Ok(Box::new(GuavaBloom::new(n, fpr, GuavaStrategy::Mitz32)?))),
 };
-
-fn read(bytes: &[u8], name: &'static str) -> Result<Box<dyn ForeignFilter>, FormatError> {
-    let filter = GuavaBloom::from_bytes(bytes)?;
-    if filter.name() != name {
-        let reason = "its strategy is the other one";
-        return Err(FormatError::NotThisFormat { expected: name, reason });
-    }
-    Ok(Box::new(filter))
-}

@@ -3,7 +3,7 @@
 use crivo::filter::Incompatible;
 
 use crate::bits::Table;
-use crate::{ChangeError, ForeignFilter, KeyTypeError, TypedKey};
+use crate::{ChangeError, ForeignFilter, FormatError, KeyTypeError, TypedKey};
 
 /// A format that is a table of bits. What differs between formats is here; the methods that users
 /// call are made of it by [`bloom_methods`].
@@ -88,6 +88,18 @@ pub(crate) fn union_any<F: BloomFormat + ForeignFilter>(
         return Err(Incompatible::new("format", filter.name(), other.format()).into());
     };
     Ok(union(filter, same)?)
+}
+
+/// The filter, if it is of this format: one reader may know several.
+pub(crate) fn of_format<F: BloomFormat + ForeignFilter>(
+    filter: F,
+    name: &'static str,
+) -> Result<Box<dyn ForeignFilter>, FormatError> {
+    if BloomFormat::name(&filter) != name {
+        let reason = "it is of another version";
+        return Err(FormatError::NotThisFormat { expected: name, reason });
+    }
+    Ok(Box::new(filter))
 }
 
 pub(crate) fn parameters<F: BloomFormat>(filter: &F) -> Vec<(&'static str, String)> {

@@ -13,13 +13,13 @@
 //! Keys are integers, all as 64 bits, text in UTF-8, and bytes. The hash is MurmurHash3 x86-32 with
 //! Spark's own treatment of the last one to three bytes.
 
+use crivo::BuildError;
 use crivo::filter::{Incompatible, Operation};
-use crivo::{BuildError, ParameterError};
 
-use crate::bits::{Bits, Table, textbook_bits, unless_equal};
-use crate::bytes::{Header, be_words, put_be_u32, put_be_words};
-use crate::methods::{BloomFormat, bloom_methods};
-use crate::{Create, ForeignFilter, Format, FormatError, KeyType, Recognition, TypedKey};
+use crate::bits::{Table, textbook_bits, unless_equal};
+use crate::bytes::{Header, put_be_u32};
+use crate::methods::{BloomFormat, bloom_methods, of_format};
+use crate::{Create, Format, FormatError, KeyType, Recognition, TypedKey};
 
 /// A version of Spark's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,10 +84,7 @@ impl SparkBloom {
     /// # Errors
     /// If there are no bits or more than 2^31 words, no probes or too many, or there is no memory.
     pub fn with_size(bits: u64, probes: u32, version: SparkVersion) -> Result<Self, BuildError> {
-        if bits.div_ceil(64) > i32::MAX as u64 {
-            return Err(ParameterError::new("bits", bits, "at most 2^37 - 64").into());
-        }
-        Ok(Self { version, table: Table::zeroed(bits.next_multiple_of(64), probes)? })
+        Ok(Self { version, table: Table::zeroed_java(bits, probes)? })
     }
 
     /// Reads a filter from what `writeTo` wrote.
@@ -108,9 +105,7 @@ impl SparkBloom {
                 });
             }
         };
-        let word_count = u64::from(header.be_u32()?);
-        let words = be_words(header.table(word_count, 8)?);
-        Ok(Self { version, table: Table::new(Bits::from_words(words, 64 * word_count)?, probes)? })
+        Ok(Self { version, table: Table::read_java(header, probes)? })
     }
 
     /// The version of the format.
@@ -178,8 +173,7 @@ impl BloomFormat for SparkBloom {
         if let SparkVersion::V2 { seed } = self.version {
             put_be_u32(&mut bytes, seed as u32);
         }
-        put_be_u32(&mut bytes, self.table.words().len() as u32);
-        put_be_words(&mut bytes, self.table.words());
+        self.table.put_java(&mut bytes);
         bytes
     }
 }
@@ -199,7 +193,7 @@ pub(crate) const V1_FORMAT: Format = Format {
     recognition: Recognition::Structure,
     key_types: KEY_TYPES,
     operations: &[Operation::Insert, Operation::Union],
-    read: |bytes, _| read(bytes, V1_FORMAT.name),
+    read: |bytes, _| of_format(SparkBloom::from_bytes(bytes)?, V1_FORMAT.name),
     create: Create::Empty(|n, fpr| Ok(Box::new(SparkBloom::new(n, fpr, SparkVersion::V1)?))),
 };
 
@@ -209,20 +203,11 @@ pub(crate) const V2_FORMAT: Format = Format {
     recognition: Recognition::Structure,
     key_types: KEY_TYPES,
     operations: &[Operation::Insert, Operation::Union],
-    read: |bytes, _| read(bytes, V2_FORMAT.name),
+    read: |bytes, _| of_format(SparkBloom::from_bytes(bytes)?, V2_FORMAT.name),
     create: Create::Empty(|n, fpr| {
         Ok(Box::new(SparkBloom::new(n, fpr, SparkVersion::V2 { seed: 0 })?))
     }),
 };
-
-fn read(bytes: &[u8], name: &'static str) -> Result<Box<dyn ForeignFilter>, FormatError> {
-    let filter = SparkBloom::from_bytes(bytes)?;
-    if filter.name() != name {
-        let reason = "it is of the other version";
-        return Err(FormatError::NotThisFormat { expected: name, reason });
-    }
-    Ok(Box::new(filter))
-}
 
 /// MurmurHash3 x86-32, but for the last one to three bytes: each is mixed in as if it were a block,
 /// with its sign.

@@ -12,7 +12,6 @@
 use std::fmt;
 
 use crivo::filter::Operation;
-use crivo::theory::estimate::Estimate;
 use crivo_core::mix::reduce;
 use siphasher::sip::SipHasher24;
 
@@ -243,20 +242,12 @@ impl ForeignFilter for Bip158Filter {
         Err(ChangeError::Unsupported { format: FORMAT.name, operation: Operation::Insert })
     }
 
-    fn union_with_any(&mut self, _other: &dyn ForeignFilter) -> Result<(), ChangeError> {
-        Err(ChangeError::Unsupported { format: FORMAT.name, operation: Operation::Union })
-    }
-
     fn size_in_bits(&self) -> u64 {
         self.size_in_bits()
     }
 
     fn key_count(&self) -> Option<u64> {
         Some(self.key_count())
-    }
-
-    fn estimated_key_count(&self) -> Option<Estimate> {
-        None
     }
 
     fn fill(&self) -> Option<f64> {

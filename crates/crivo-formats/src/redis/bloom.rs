@@ -380,10 +380,6 @@ impl ForeignFilter for RedisBloom {
         self.insert_hash(Hash::new(bytes))
     }
 
-    fn union_with_any(&mut self, _other: &dyn ForeignFilter) -> Result<(), ChangeError> {
-        Err(ChangeError::Unsupported { format: FORMAT.name, operation: Operation::Union })
-    }
-
     fn size_in_bits(&self) -> u64 {
         self.size_in_bits()
     }

@@ -11,7 +11,6 @@
 use std::fmt;
 
 use crivo::filter::{Full, NotPresent, Operation};
-use crivo::theory::estimate::Estimate;
 use crivo::{BuildError, ParameterError};
 use crivo_core::check::check_keys;
 
@@ -455,20 +454,12 @@ impl ForeignFilter for RedisCuckoo {
         self.insert_entry(Entry::new(bytes))
     }
 
-    fn union_with_any(&mut self, _other: &dyn ForeignFilter) -> Result<(), ChangeError> {
-        Err(ChangeError::Unsupported { format: FORMAT.name, operation: Operation::Union })
-    }
-
     fn size_in_bits(&self) -> u64 {
         self.size_in_bits()
     }
 
     fn key_count(&self) -> Option<u64> {
         Some(self.key_count)
-    }
-
-    fn estimated_key_count(&self) -> Option<Estimate> {
-        None
     }
 
     fn fill(&self) -> Option<f64> {

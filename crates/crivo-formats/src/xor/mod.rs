@@ -234,24 +234,12 @@ macro_rules! methods {
                 Err($crate::ChangeError::Unsupported { format: F::$name, operation })
             }
 
-            fn union_with_any(
-                &mut self,
-                _other: &dyn $crate::ForeignFilter,
-            ) -> Result<(), $crate::ChangeError> {
-                let operation = crivo::filter::Operation::Union;
-                Err($crate::ChangeError::Unsupported { format: F::$name, operation })
-            }
-
             fn size_in_bits(&self) -> u64 {
                 self.size_in_bits()
             }
 
             fn key_count(&self) -> Option<u64> {
                 Some(self.key_count())
-            }
-
-            fn estimated_key_count(&self) -> Option<crivo::theory::estimate::Estimate> {
-                None
             }
 
             fn fill(&self) -> Option<f64> {
