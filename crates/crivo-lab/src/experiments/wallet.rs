@@ -129,7 +129,8 @@ impl Group<'_> {
     ) -> Result<(PointEstimate, f64), StudyError> {
         let trials = self.sum(trials);
         let counts = (self.sum(&count), self.sum(|row| count(row).pow(2)));
-        let measured = proportion_of_samples(self.rows.len() as u32, trials, counts, confidence)?;
+        let samples = self.rows.len() as u32;
+        let measured = within_one(proportion_of_samples(samples, trials, counts, confidence)?);
         let theory: f64 = self.rows.iter().map(|row| theory(row)).sum();
         Ok((measured, theory / trials as f64))
     }
@@ -145,10 +146,20 @@ impl Group<'_> {
         self.share(|row| row.others_suspected, theory, |row| row.others, confidence)
     }
 
-    /// The probability that a suspected address is the wallet’s, in theory.
+    /// The probability that a suspected address is the wallet’s.
+    fn precision(&self) -> PointEstimate {
+        within_one(self.mean(Row::precision, CONFIDENCE))
+    }
+
+    /// The same in theory.
     fn precision_theory(&self) -> f64 {
         mean(&self.rows.iter().map(|row| row.precision_theory()).collect::<Vec<_>>())
     }
+}
+
+/// A share is not below 0 or above 1, as an interval by Student’s distribution may be.
+fn within_one(share: PointEstimate) -> PointEstimate {
+    PointEstimate { low: share.low.max(0.0), high: share.high.min(1.0), ..share }
 }
 
 /// In the order of the data.
@@ -336,7 +347,7 @@ fn in_vain_figure(groups: &[Group<'_>]) -> Result<Figure, StudyError> {
             thousands(group.sum(|row| row.in_vain)),
             percent(theory, 3),
             percent(seen.value, 3),
-            format!("{}–{}", percent(shown.low.max(0.0), 3), percent(shown.high, 3)),
+            format!("{}–{}", percent(shown.low, 3), percent(shown.high, 3)),
         ]);
     }
     let panel = |is_sent: bool, title: &str, label: &str| -> Result<Panel, StudyError> {
@@ -424,7 +435,7 @@ fn privacy_figure(groups: &[Group<'_>]) -> Result<Figure, StudyError> {
     ]);
     for group in groups {
         let per_chain = |column: fn(&Row) -> f64| decimal(group.mean(column, CONFIDENCE).value, 3);
-        let precision = group.mean(Row::precision, CONFIDENCE);
+        let precision = group.precision();
         table.row([
             group.label(),
             thousands(group.addresses),
@@ -433,23 +444,16 @@ fn privacy_figure(groups: &[Group<'_>]) -> Result<Figure, StudyError> {
             per_chain(|row| row.own_suspected as f64),
             percent(group.precision_theory(), 3),
             percent(precision.value, 3),
-            format!("{}–{}", percent(precision.low.max(0.0), 3), percent(precision.high, 3)),
+            format!("{}–{}", percent(precision.low, 3), percent(precision.high, 3)),
         ]);
     }
     let all: Vec<&Group<'_>> = groups.iter().collect();
-    let series = series(
-        &all,
-        |group| Ok(group.mean(Row::precision, CONFIDENCE)),
-        |group| Ok(group.precision_theory()),
-    )?;
+    let series = series(&all, |group| Ok(group.precision()), |group| Ok(group.precision_theory()))?;
     let smallest = groups.iter().map(|group| group.addresses).min().unwrap_or(0);
     let at_smallest: Vec<String> = groups
         .iter()
         .filter(|group| group.addresses == smallest)
-        .map(|group| {
-            let precision = group.mean(Row::precision, CONFIDENCE).value;
-            format!("{} with {}", percent(precision, 2), group.label())
-        })
+        .map(|group| format!("{} with {}", percent(group.precision().value, 2), group.label()))
         .collect();
     Ok(Figure {
         id: "wallet-privacy",
