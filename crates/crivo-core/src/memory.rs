@@ -62,6 +62,38 @@ pub fn lengthen<T: Copy + Default>(values: &mut Vec<T>, length: usize) -> Result
     Ok(())
 }
 
+/// All elements of an iterator, on huge pages if they are many.
+///
+/// # Errors
+/// If there is no memory for them.
+///
+/// ```
+/// use crivo_core::memory::collected;
+///
+/// assert_eq!(collected((0..4u32).map(|n| n * n))?, [0, 1, 4, 9]);
+/// # Ok::<(), crivo_core::BuildError>(())
+/// ```
+pub fn collected<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>, BuildError> {
+    let values = values.into_iter();
+    let mut vector = Vec::new();
+    reserve(&mut vector, values.size_hint().0)?;
+    for value in values {
+        if vector.len() == vector.capacity() {
+            let more = vector.len().max(64);
+            reserve(&mut vector, more)?;
+        }
+        vector.push(value);
+    }
+    Ok(vector)
+}
+
+fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), BuildError> {
+    let length = vector.len().saturating_add(more);
+    vector.try_reserve(more).map_err(|_| out_of_memory::<T>(length))?;
+    ask_for_huge_pages(vector.spare_capacity_mut());
+    Ok(())
+}
+
 fn out_of_memory<T>(length: usize) -> BuildError {
     BuildError::OutOfMemory { bytes: length.saturating_mul(size_of::<T>()) }
 }

@@ -33,8 +33,8 @@ const PART: u64 = 1 << 17;
 const MAX_PARTS: u64 = 1 << 20;
 /// The maximum width of fingerprints. The FPR is 2^−width.
 pub(super) const MAX_WIDTH: u32 = 32;
-/// What a filter's file has before its table.
-const HEADER: f64 = 128.0;
+/// The bytes that a filter's file has before its table, about.
+const HEADER: usize = 128;
 
 /// A filter of a set, message by message.
 ///
@@ -112,7 +112,10 @@ impl Offer {
         wire::put_number(&mut message, self.next);
         let ids = part(set, self.next, self.parts);
         if !ids.is_empty() {
-            message.extend(self.filter(ids)?.to_bytes());
+            let filter = self.filter(ids)?;
+            let bytes = HEADER + (filter.size_in_bits() / 8) as usize;
+            message.try_reserve(bytes).map_err(|_| BuildError::OutOfMemory { bytes })?;
+            filter.write_to(&mut message).expect("memory takes every byte");
         }
         self.next += 1;
         Ok(Some(message))
@@ -142,7 +145,7 @@ pub(super) fn offer_bytes(item_count: f64, width: u32) -> f64 {
     let n = (item_count / parts as f64).ceil() as u64;
     // It fails for no parameters that are given here.
     let bits = spec(n, width).map_or(f64::INFINITY, |spec| spec.size_in_bits() as f64);
-    parts as f64 * (HEADER + 4.0 + bits / 8.0)
+    parts as f64 * (HEADER as f64 + 4.0 + bits / 8.0)
 }
 
 /// The false-positive rate of a filter of this width.

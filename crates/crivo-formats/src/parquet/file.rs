@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crivo::Digest;
 use crivo::filter::Filter;
+use crivo_core::memory::zeroed;
 
 use super::ParquetError;
 use super::filter::{HASHER, Header, ParquetBloom};
@@ -154,7 +155,7 @@ impl<R: Read + Seek> ParquetFile<R> {
             return Err(FormatError::Length { expected: length, found: room }.into());
         }
         // No longer than the file, which is there.
-        let mut bytes = vec![0; length as usize];
+        let mut bytes = zeroed::<u8>(length as usize).map_err(FormatError::from)?;
         self.file.seek(SeekFrom::Start(offset))?;
         self.file.read_exact(&mut bytes)?;
         Ok(Some(ParquetBloom::from_bytes(&bytes)?))

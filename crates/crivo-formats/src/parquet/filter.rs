@@ -8,6 +8,7 @@ use crivo::filter::{
 };
 use crivo::theory::estimate::Estimate;
 use crivo::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::memory::collected;
 
 use super::thrift::{Struct, Value};
 use crate::key::of_this_system;
@@ -119,8 +120,7 @@ impl ParquetBloom {
             return Err(FormatError::Length { expected, found: bytes.len() as u64 });
         }
         let (header, bits) = bytes.split_at(header.length);
-        let words: Vec<u64> =
-            bits.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let words = collected(bits.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)))?;
         Ok(Self { header: header.to_vec(), filter: SplitBlock::from_words(&words, HASHER)? })
     }
 

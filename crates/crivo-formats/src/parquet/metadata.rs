@@ -17,6 +17,8 @@
 use std::fmt;
 use std::io::{Read, Seek, SeekFrom};
 
+use crivo_core::memory::zeroed;
+
 use super::ParquetError;
 use super::thrift::{Struct, Value};
 use crate::{FormatError, KeyType, TypedKey};
@@ -204,7 +206,7 @@ impl Metadata {
         let footer_offset = length - 8 - footer_length;
         file.seek(SeekFrom::Start(footer_offset))?;
         // No longer than the file, which is there.
-        let mut bytes = vec![0; footer_length as usize];
+        let mut bytes = zeroed::<u8>(footer_length as usize).map_err(FormatError::from)?;
         file.read_exact(&mut bytes)?;
         Ok(Self::parse(&bytes, footer_offset)?)
     }

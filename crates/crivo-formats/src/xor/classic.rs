@@ -1,6 +1,7 @@
 //! The xor filter: three blocks, and a place of every key in each.
 
 use crivo::{KeyHasher, ParameterError};
+use crivo_core::memory::collected;
 
 use super::{Fingerprint, methods, mix, number_of, peel, read_table, row};
 use crate::bytes::{Header, put_le_u64};
@@ -35,7 +36,7 @@ impl<F: Fingerprint> Xor<F> {
     /// # Errors
     /// If there are too many keys, or there is no memory.
     pub fn build(keys: impl IntoIterator<Item = u64>) -> Result<Self, ChangeError> {
-        let mut keys: Vec<u64> = keys.into_iter().collect();
+        let mut keys = collected(keys)?;
         keys.sort_unstable();
         keys.dedup();
         let block_length = (32.0 + 1.23 * keys.len() as f64) as u64 / 3;

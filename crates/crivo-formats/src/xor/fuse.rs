@@ -1,6 +1,7 @@
 //! The binary fuse filter: many segments, and places of every key in three that follow each other.
 
 use crivo::{BuildError, KeyHasher, ParameterError};
+use crivo_core::memory::collected;
 
 use super::{Fingerprint, methods, mix, number_of, peel, read_table, row};
 use crate::bytes::{Header, put_le_u32, put_le_u64};
@@ -89,7 +90,7 @@ impl<F: Fingerprint> BinaryFuse<F> {
     /// # Errors
     /// If there are too many keys, or there is no memory.
     pub fn build(keys: impl IntoIterator<Item = u64>) -> Result<Self, ChangeError> {
-        let mut keys: Vec<u64> = keys.into_iter().collect();
+        let mut keys = collected(keys)?;
         keys.sort_unstable();
         keys.dedup();
         let segments = Segments::for_keys(keys.len() as u64).map_err(BuildError::from)?;

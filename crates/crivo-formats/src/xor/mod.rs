@@ -28,6 +28,8 @@ pub(crate) use fuse::{FUSE8_FORMAT, FUSE16_FORMAT};
 
 use std::fmt;
 
+use crivo::BuildError;
+use crivo_core::memory::reserved;
 use xxhash_rust::xxh64::xxh64;
 
 use crate::bytes::{Header, put_le_u16};
@@ -49,6 +51,9 @@ impl Fingerprint for u8 {}
 impl Fingerprint for u16 {}
 
 mod sealed {
+    use crivo::BuildError;
+    use crivo_core::memory::collected;
+
     use super::put_le_u16;
 
     pub trait Sealed:
@@ -71,7 +76,7 @@ mod sealed {
         fn put(self, bytes: &mut Vec<u8>);
 
         /// The fingerprints of a table, whose bytes are a whole number of them.
-        fn read_all(bytes: &[u8]) -> Vec<Self>;
+        fn read_all(bytes: &[u8]) -> Result<Vec<Self>, BuildError>;
     }
 
     impl Sealed for u8 {
@@ -88,8 +93,8 @@ mod sealed {
             bytes.push(self);
         }
 
-        fn read_all(bytes: &[u8]) -> Vec<Self> {
-            bytes.to_vec()
+        fn read_all(bytes: &[u8]) -> Result<Vec<Self>, BuildError> {
+            collected(bytes.iter().copied())
         }
     }
 
@@ -107,8 +112,8 @@ mod sealed {
             put_le_u16(bytes, self);
         }
 
-        fn read_all(bytes: &[u8]) -> Vec<Self> {
-            bytes.as_chunks().0.iter().map(|two| Self::from_le_bytes(*two)).collect()
+        fn read_all(bytes: &[u8]) -> Result<Vec<Self>, BuildError> {
+            collected(bytes.as_chunks().0.iter().map(|two| Self::from_le_bytes(*two)))
         }
     }
 }
@@ -133,13 +138,17 @@ fn number_of(key: &TypedKey<'_>, format: &'static str) -> Result<u64, KeyTypeErr
 
 /// The fingerprints behind a header.
 fn read_table<F: Fingerprint>(header: Header<'_>, count: u64) -> Result<Vec<F>, FormatError> {
-    Ok(F::read_all(header.table(count, u64::from(F::BITS / 8))?))
+    Ok(F::read_all(header.table(count, u64::from(F::BITS / 8))?)?)
 }
 
 /// The numbers of keys that are all of this system.
 fn numbers_of(keys: &[TypedKey<'_>], format: &'static str) -> Result<Vec<u64>, ChangeError> {
-    let numbers = keys.iter().map(|key| number_of(key, format));
-    Ok(numbers.collect::<Result<_, _>>()?)
+    let mut numbers = reserved(keys.len())
+        .ok_or(BuildError::OutOfMemory { bytes: keys.len().saturating_mul(size_of::<u64>()) })?;
+    for key in keys {
+        numbers.push(number_of(key, format)?);
+    }
+    Ok(numbers)
 }
 
 fn describe(f: &mut fmt::Formatter<'_>, name: &str, fingerprints: usize) -> fmt::Result {

@@ -7,6 +7,7 @@
 
 use crivo::BuildError;
 use crivo_core::Random;
+use crivo_core::memory::{reserved, zeroed};
 
 use super::Fingerprint;
 use crate::ChangeError;
@@ -31,11 +32,8 @@ pub(super) fn build<F: Fingerprint>(
     for _ in 0..MAX_ATTEMPTS {
         let seed = random.number();
         let hashes = keys.iter().map(|&key| super::mix(key, seed));
-        if let Some(order) = peel(hashes, keys.len(), length, &places) {
-            let mut fingerprints = Vec::new();
-            let out_of_memory = |_| BuildError::OutOfMemory { bytes: length };
-            fingerprints.try_reserve_exact(length).map_err(out_of_memory)?;
-            fingerprints.resize(length, F::default());
+        if let Some(order) = peel(hashes, keys.len(), length, &places)? {
+            let mut fingerprints = zeroed::<F>(length)?;
             for Taken { hash, place } in order.into_iter().rev() {
                 let [a, b, c] = places(hash);
                 // The place itself is still 0, so that it does no harm among the three.
@@ -54,17 +52,20 @@ fn peel(
     count: usize,
     length: usize,
     places: impl Fn(u64) -> [usize; 3],
-) -> Option<Vec<Taken>> {
+) -> Result<Option<Vec<Taken>>, BuildError> {
     // Of each place: how many keys have it, and the xor of their hashes.
-    let mut table = vec![(0u32, 0u64); length];
+    let mut table = zeroed::<(u32, u64)>(length)?;
     for hash in hashes {
         for place in places(hash) {
             table[place].0 += 1;
             table[place].1 ^= hash;
         }
     }
-    let mut alone: Vec<usize> = (0..length).filter(|&place| table[place].0 == 1).collect();
-    let mut order = Vec::with_capacity(count);
+    // The count of a place falls to 1 at most once.
+    let out_of_memory = || BuildError::OutOfMemory { bytes: length * size_of::<Taken>() };
+    let mut alone: Vec<usize> = reserved(length).ok_or_else(out_of_memory)?;
+    alone.extend((0..length).filter(|&place| table[place].0 == 1));
+    let mut order = reserved(count).ok_or_else(out_of_memory)?;
     while let Some(place) = alone.pop() {
         let (1, hash) = table[place] else { continue };
         order.push(Taken { hash, place });
@@ -76,5 +77,5 @@ fn peel(
             }
         }
     }
-    (order.len() == count).then_some(order)
+    Ok((order.len() == count).then_some(order))
 }

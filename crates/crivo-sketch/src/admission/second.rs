@@ -72,8 +72,8 @@ impl SecondRequest {
     /// If the window is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_hasher(window: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
         // Two filters are queried, and each has false positives.
-        let younger = Blocked::with_hasher(window, fpr / 2.0, hasher)?;
-        Ok(Self { older: younger.clone(), younger, window })
+        let filter = || Blocked::with_hasher(window, fpr / 2.0, hasher);
+        Ok(Self { older: filter()?, younger: filter()?, window })
     }
 
     /// Whether to keep the object: whether it was requested recently. If not, it is remembered.
@@ -127,18 +127,13 @@ impl SecondRequest {
     /// ```
     /// let mut doorkeeper = crivo_sketch::admission::SecondRequest::new(1_000, 0.01)?;
     /// doorkeeper.admit("/index.html");
-    /// doorkeeper.clear()?;
+    /// doorkeeper.clear();
     /// assert!(!doorkeeper.remembers("/index.html"));
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
-    ///
-    /// # Errors
-    /// If there is no memory for an empty filter. Nothing has changed.
-    pub fn clear(&mut self) -> Result<(), BuildError> {
-        let empty = self.empty()?;
-        self.older = empty.clone();
-        self.younger = empty;
-        Ok(())
+    pub fn clear(&mut self) {
+        self.older.clear();
+        self.younger.clear();
     }
 
     /// The number of different recent objects that are certainly remembered.
@@ -177,18 +172,11 @@ impl SecondRequest {
     }
 
     fn remember(&mut self, key: Digest) {
-        if self.younger.key_count() >= self.window
-            && let Ok(empty) = self.empty()
-        {
-            self.older = std::mem::replace(&mut self.younger, empty);
+        if self.younger.key_count() >= self.window {
+            std::mem::swap(&mut self.older, &mut self.younger);
+            self.younger.clear();
         }
-        // Without memory for an empty filter the younger takes more than its fill: it is never
-        // full, only wrong more often, until there is memory again.
-        let _ = self.younger.insert_digest(key);
-    }
-
-    fn empty(&self) -> Result<Blocked, BuildError> {
-        Blocked::with_size(self.younger.blocks(), self.younger.probes(), self.hasher())
+        self.younger.insert_digest(key);
     }
 }
 
@@ -210,7 +198,7 @@ mod tests {
         let known = (0..8 * window).filter(|key| door.remembers(key)).count();
         assert!(known < 160, "{known}");
         assert_eq!(door.window(), window);
-        door.clear().unwrap();
+        door.clear();
         assert!(!door.remembers(&(10 * window - 1)));
     }
 

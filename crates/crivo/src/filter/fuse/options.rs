@@ -9,7 +9,7 @@ use super::spec::{default_arity, geometry_for};
 use super::table::FuseTable;
 use crate::theory::fuse::Arity;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
-use crivo_core::memory::ask_for_huge_pages;
+use crivo_core::memory::collected;
 
 /// How many seeds are tried.
 const MAX_ATTEMPTS: u64 = 128;
@@ -155,25 +155,7 @@ pub(super) fn digests_of<K: Key>(
     keys: impl IntoIterator<Item = K>,
     hasher: KeyHasher,
 ) -> Result<Vec<Digest>, BuildError> {
-    let keys = keys.into_iter();
-    let mut digests = Vec::new();
-    reserve(&mut digests, keys.size_hint().0)?;
-    for key in keys {
-        if digests.len() == digests.capacity() {
-            let more = digests.len().max(64);
-            reserve(&mut digests, more)?;
-        }
-        digests.push(hasher.digest(&key));
-    }
-    Ok(digests)
-}
-
-fn reserve(digests: &mut Vec<Digest>, more: usize) -> Result<(), BuildError> {
-    digests.try_reserve(more).map_err(|_| BuildError::OutOfMemory {
-        bytes: digests.len().saturating_add(more).saturating_mul(size_of::<Digest>()),
-    })?;
-    ask_for_huge_pages(digests.spare_capacity_mut());
-    Ok(())
+    collected(keys.into_iter().map(|key| hasher.digest(&key)))
 }
 
 /// Why a [`Fuse`] filter could not be built.

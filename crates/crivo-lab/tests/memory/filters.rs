@@ -1,20 +1,7 @@
-//! Where there is no memory, what can fail says so, and has changed nothing.
-//!
-//! Every constructor, loader, union and build runs under a limit of the address space, that is raised
-//! step by step until it succeeds. Whatever lies in between must be an error that names the memory: not
-//! a panic, and not the end of the process. As that could not be told from inside, the operations run in
-//! a process of their own: this test program, started again for its ignored test.
-//!
-//! Tables and whatever else grows with keys or files are asked for with care. Small things are not,
-//! such as the text of an error: a reserve in the heap keeps them out of this.
+//! The filters of the library.
 
-#![cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
-
-use std::cell::Cell;
-use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crivo::codec::LoadOptions;
 use crivo::filter::growing::Stage;
@@ -23,136 +10,21 @@ use crivo::filter::{
     OperationError, Quotient, Spec,
 };
 use crivo::{Digest, KeyHasher};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// By what share of itself the child raises the limit, at least by a page: one in so many.
-const SHARE: &str = "CRIVO_TEST_MEMORY_SHARE";
+use crate::limits::{Limits, limited};
+use crate::{FPR, KEYS};
 
-const PAGE: u64 = 4096;
-
-/// From this size on, the allocator asks the system for each piece of memory by itself.
-const LARGE: usize = 1 << 17;
-
-/// Enough that tables are [`LARGE`], and that a fuse filter is worth a second thread.
-const KEYS: u64 = 300_000;
-
-const FPR: f64 = 1e-4;
-
-fn run_child(share: u64) {
-    // What the heap does not need it gives back at once, or the next operation would find it there.
-    let tunables = format!(
-        "glibc.malloc.mmap_threshold={LARGE}:glibc.malloc.trim_threshold={PAGE}:\
-         glibc.malloc.top_pad=0:glibc.malloc.arena_max=1"
-    );
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "child", "--nocapture", "--test-threads=1"])
-        .env(SHARE, share.to_string())
-        .env("GLIBC_TUNABLES", tunables)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let last: Vec<&str> = text.lines().rev().take(3).collect();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {last:?}\n{errors}", output.status);
-    assert!(text.contains("1 passed"), "{last:?}");
-}
-
-#[test]
-fn too_little_memory_is_an_error_that_changes_nothing() {
-    run_child(8);
-}
-
-#[test]
-#[ignore = "takes minutes: the same with limits close to each other"]
-fn a_little_too_little_memory_is_an_error_that_changes_nothing() {
-    run_child(512);
-}
-
-/// The limits of a child.
-struct Limits {
-    share: u64,
-    /// How many operations that take memory were tried, and how many of them never failed.
-    tried: Cell<u32>,
-    never_failed: Cell<u32>,
-    /// Between these blocks of the heap is room for small things, and for nothing large.
-    _reserve: Vec<Vec<u8>>,
-}
-
-impl Limits {
-    fn new(share: u64) -> Self {
-        let mut reserve: Vec<_> = (0..65).map(|_| Vec::with_capacity(LARGE / 2)).collect();
-        std::hint::black_box(&mut reserve);
-        reserve.iter_mut().skip(1).step_by(2).for_each(|block| *block = Vec::new());
-        Self { share, tried: Cell::new(0), never_failed: Cell::new(0), _reserve: reserve }
+pub fn all(limits: &Limits) {
+    for kind in Kind::ALL {
+        building(limits, kind);
+        loading(limits, kind);
+        merging(limits, kind);
     }
-
-    /// Runs `run` on what `prepare` gives, with more and more memory until it succeeds, and returns
-    /// how often it failed.
-    fn raise<T>(
-        &self,
-        name: &str,
-        mut prepare: impl FnMut() -> T,
-        mut run: impl FnMut(T) -> Result<(), Box<dyn Error>>,
-    ) -> u32 {
-        let mut failures = 0;
-        let mut more = 0;
-        while more < 1 << 30 {
-            // Read by the parent, if it is the last line.
-            println!("{name}, with {more} bytes");
-            let prepared = prepare();
-            match limited(more, || run(prepared)) {
-                Ok(()) => return failures,
-                Err(error) => assert!(names_memory(&*error), "{name}: {error:?}"),
-            }
-            failures += 1;
-            more += (more / self.share).max(PAGE);
-        }
-        panic!("{name} fails even with a gigabyte");
-    }
-
-    /// The same for what takes memory, and so fails at first, if the allocator has none left over.
-    fn raise_from_failure<T>(
-        &self,
-        name: &str,
-        prepare: impl FnMut() -> T,
-        run: impl FnMut(T) -> Result<(), Box<dyn Error>>,
-    ) {
-        let failed = self.raise(name, prepare, run) > 0;
-        self.tried.set(self.tried.get() + 1);
-        self.never_failed.set(self.never_failed.get() + u32::from(!failed));
-    }
-
-    /// The allocator may have had room for an operation by chance, but not for many.
-    fn assert_that_they_limit(&self) {
-        let (tried, never_failed) = (self.tried.get(), self.never_failed.get());
-        assert!(never_failed * 4 < tried, "{never_failed} of {tried} operations take no memory");
-    }
-}
-
-/// Runs `run` with that many bytes of address space more than there are now.
-fn limited<T>(more: u64, run: impl FnOnce() -> T) -> T {
-    let before = getrlimit(Resource::As);
-    let limit = Rlimit { current: Some(address_space() + more), maximum: before.maximum };
-    setrlimit(Resource::As, limit).unwrap();
-    let result = run();
-    setrlimit(Resource::As, before).unwrap();
-    result
-}
-
-/// How many bytes of address space this process has.
-fn address_space() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
-    let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
-    kibibytes << 10
-}
-
-/// Whether the error, or one of its causes, is about memory.
-fn names_memory(error: &(dyn Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |&error| error.source()).any(|error| {
-        let text = error.to_string();
-        text.contains("no memory") || text.contains("Cannot allocate memory")
-    })
+    expanding(limits);
+    sharing(limits);
+    solving(limits);
+    growing(limits, "growing", &Growing::new(KEYS, FPR).unwrap());
+    growing(limits, "growing-blocked", &GrowingBlocked::new(KEYS, FPR).unwrap());
 }
 
 fn digests(keys: std::ops::Range<u64>) -> Vec<Digest> {
@@ -179,24 +51,6 @@ fn mapped(path: &Path) -> AnyFilter {
     #[expect(unsafe_code, reason = "mapping is")]
     let mapped = unsafe { LoadOptions::new().map::<AnyFilter>(path) };
     mapped.unwrap().into_filter()
-}
-
-#[test]
-#[ignore = "started by the other tests, in a process of its own"]
-fn child() {
-    let Ok(share) = std::env::var(SHARE) else { return };
-    let limits = Limits::new(share.parse().unwrap());
-    for kind in Kind::ALL {
-        building(&limits, kind);
-        loading(&limits, kind);
-        merging(&limits, kind);
-    }
-    expanding(&limits);
-    sharing(&limits);
-    solving(&limits);
-    growing(&limits, "growing", &Growing::new(KEYS, FPR).unwrap());
-    growing(&limits, "growing-blocked", &GrowingBlocked::new(KEYS, FPR).unwrap());
-    limits.assert_that_they_limit();
 }
 
 fn building(limits: &Limits, kind: Kind) {
