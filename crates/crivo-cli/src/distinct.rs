@@ -5,6 +5,7 @@ use crivo_core::spill::{DigestCollector, DistinctDigests};
 
 use crate::error::Error;
 use crate::input::InputArgs;
+use crate::threads;
 
 /// The memory for digests before they are written to disk.
 const MEMORY: usize = 256 << 20;
@@ -15,7 +16,7 @@ pub(crate) fn gather<const WORDS: usize>(
     input: &InputArgs,
     hasher: KeyHasher,
 ) -> Result<DistinctDigests<WORDS>, Error> {
-    let mut collector = DigestCollector::within(MEMORY);
+    let mut collector = DigestCollector::within(MEMORY).with_threads(threads::count());
     input.each_batch(hasher, |digests| {
         Ok(collector.extend(digests.iter().map(|digest: &Digest| digest.get()))?)
     })?;

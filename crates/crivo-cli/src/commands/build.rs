@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use crivo::filter::choose::{Needs, choose};
-use crivo::filter::{AnyFilter, BloomSpec, Bytes, FilterSpec, Kind, OperationError, Spec};
+use crivo::filter::{
+    AnyFilter, BloomSpec, Bytes, FilterSpec, FuseOptions, Kind, OperationError, Spec,
+};
 use crivo::{Digest, KeyHasher};
 use crivo_core::spill::DistinctDigests;
 #[cfg(feature = "formats")]
@@ -22,6 +24,7 @@ use crate::input::InputArgs;
 use crate::output;
 use crate::secret::read_key;
 use crate::status::Status;
+use crate::threads;
 use crate::update;
 
 /// Builds a filter from keys
@@ -291,7 +294,15 @@ impl BuildArgs {
                 digests.push(Digest::new(digest));
                 Ok::<(), Error>(())
             })?;
-            return Ok((spec.build_from(digests, hasher)?, total, distinct));
+            let filter = match spec {
+                Spec::Fuse(spec) => {
+                    let threads = Some(threads::count());
+                    let options = FuseOptions { threads, ..spec.options(hasher) };
+                    options.build_digests(digests).map_err(Error::new)?.into()
+                }
+                spec => spec.build_from(digests, hasher)?,
+            };
+            return Ok((filter, total, distinct));
         }
         let mut filter = spec.build(hasher)?;
         let mut batch = Vec::with_capacity(BATCH);

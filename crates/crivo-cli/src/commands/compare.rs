@@ -21,8 +21,8 @@ use super::records::{Fingerprint, HashedRecords, Printer};
 use crate::error::Error;
 use crate::human::{self, parse_bytes, parse_fpr};
 use crate::input::{
-    Chunk, Chunks, FormatArgs, InputProgress, KEYS, Pieces, RecordFormat, Replay, in_parallel,
-    parse_delimiter, parse_field,
+    Chunk, Chunks, FormatArgs, InputProgress, JsonPointer, KEYS, Pieces, RecordFormat, Replay,
+    in_parallel, parse_delimiter, parse_field,
 };
 use crate::output;
 use crate::spill::{RecordHasher, SemiJoin};
@@ -59,6 +59,11 @@ pub(crate) struct CompareArgs {
     /// As --column, for B, if it differs from A
     #[arg(long, help_heading = KEYS, value_name = "NAME", requires = "csv", conflicts_with = "field_b")]
     column_b: Vec<String>,
+
+    /// As --json-key, for B, if it differs from A
+    #[arg(long, help_heading = KEYS, value_name = "PATH", value_parser = JsonPointer::parse)]
+    #[arg(requires = "json_key", conflicts_with = "field_b")]
+    json_key_b: Vec<JsonPointer>,
 
     /// As --delimiter, for B, if it differs from A
     #[arg(long, help_heading = KEYS, value_name = "C", value_parser = parse_delimiter)]
@@ -192,7 +197,12 @@ impl CompareArgs {
             format.field.clone_from(&self.field_b);
             format.column.clone_from(&self.column_b);
         }
-        let parts = |format: &FormatArgs| (format.field.len() + format.column.len()).max(1);
+        if !self.json_key_b.is_empty() {
+            format.json_key.clone_from(&self.json_key_b);
+        }
+        let parts = |format: &FormatArgs| {
+            (format.field.len() + format.column.len() + format.json_key.len()).max(1)
+        };
         if parts(&format) != parts(&self.format) {
             return Err(Error::new(format_args!(
                 "the keys of A and B have {} and {}; name as many fields or columns for both",

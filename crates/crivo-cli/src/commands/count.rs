@@ -54,7 +54,7 @@ pub(crate) struct CountArgs {
 
     /// The inputs are sketches, saved by --output: estimate the number of distinct records of all of
     /// them together
-    #[arg(long, conflicts_with_all = ["approx", "field", "csv", "null", "keep_cr"])]
+    #[arg(long, conflicts_with_all = ["approx", "field", "csv", "json_key", "null", "keep_cr"])]
     merge: bool,
 
     /// Do not print the error of an estimate

@@ -115,7 +115,12 @@ fn add_synopsis(roff: &mut Roff, command: &Command) {
         line.extend([roman(" "), italic("COMMAND")]);
     }
     roff.control("SH", ["SYNOPSIS"]);
+    // Not spread to the margin, and no words divided.
+    roff.control("ad", ["l"]);
+    roff.control("nh", []);
     roff.text(line);
+    roff.control("ad", ["b"]);
+    roff.control("hy", []);
 }
 
 /// `[-o, --output FILE]` or `FILE...`.

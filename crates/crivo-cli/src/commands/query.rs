@@ -94,6 +94,8 @@ Examples:
   crivo query --as-given users.crivo emails.txt   the filter is of a column, the input is lines
   crivo query --parquet-column id --row-groups a.parquet ids.txt
   crivo query -q seen.crivo - <<< \"$url\" && echo \"seen before, probably\"
+
+Exit status: 0 if there are records to print, 1 if there are none, 2 error.
 ";
 
 /// With `--count --json`.

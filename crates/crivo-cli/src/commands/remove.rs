@@ -28,6 +28,8 @@ const EXAMPLES: &str = "\
 Examples:
   crivo remove live.crivo gone.txt
   printf 'ana\\n' | crivo remove live.crivo && echo gone
+
+Exit status: 0 success, 1 nothing was removed, 2 error.
 ";
 
 impl RemoveArgs {

@@ -54,7 +54,7 @@ use crivo::{Digest, KeyHasher};
 pub(crate) use bytes::InputBytes;
 pub(crate) use chunks::{Chunk, Chunks, Pieces, too_long};
 pub(crate) use file_type::{FileType, file_type};
-use json::JsonPointer;
+pub(crate) use json::JsonPointer;
 use key::KeyChanges;
 use layout::{KeySource, Records};
 pub(crate) use layout::{RecordEnd, RecordFormat, parse_delimiter, parse_field};

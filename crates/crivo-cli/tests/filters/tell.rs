@@ -168,11 +168,24 @@ fn there_are_completions_and_manual_pages() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = dir.ok(&format!("completions {shell}"));
         assert!(script.out.contains("crivo") && script.out.contains("count-copies"), "{shell}");
+        // Other shells have no place for the values of arguments.
+        if ["bash", "zsh", "fish"].contains(&shell) {
+            let offers = |text| script.out.contains(text);
+            assert!(!cfg!(feature = "hyphen") || offers("de-1996"), "{shell}");
+            // Experiments are no values of an option, which are all that fish is told.
+            assert!(!cfg!(feature = "study") || shell == "fish" || offers("best-k"), "{shell}");
+        }
     }
     dir.fails("completions tcsh", &["bash", "zsh"]);
     assert!(dir.ok("man").out.contains(".TH crivo 1"));
     let page = dir.ok("man build").out;
     assert!(page.contains(".TH crivo-build 1") && page.contains(".SH EXAMPLES"), "{page}");
+    // The synopsis has the values of options.
+    let page = dir.ok("man diff").out;
+    for text in [r"[\fB\-\-memory\fR \fISIZE\fR]", r"[\fB\-c, \-\-count\fR]", r"\fIA\fR \fIB\fR..."]
+    {
+        assert!(page.contains(text), "{text}: {page}");
+    }
     dir.fails("man bake", &["no command", "bake"]);
     dir.write("file", "");
     dir.fails("man -o file", &["cannot write file"]);
@@ -208,7 +221,12 @@ fn manual_pages_show_examples_line_by_line() {
                 "  crivo(1)\n",
             ][..],
         ),
-        ("crivo-query.1", &["  crivo query -q seen.crivo - <<< \"$url\" && echo"]),
+        (
+            "crivo-query.1",
+            &["  crivo query -q seen.crivo - <<< \"$url\" && echo", "1 if there are none"],
+        ),
+        ("crivo-diff.1", &["EXIT STATUS\n", "with --quiet 1 if there is nothing to print"]),
+        ("crivo-count.1", &["EXIT STATUS\n", "0 success, 2 error"]),
         ("crivo.1", &["EXIT STATUS\n", "  0 success, 1 nothing found", "crivo-dedup(1)"]),
     ] {
         let source = String::from_utf8(dir.read(page)).unwrap();

@@ -190,6 +190,10 @@ fn the_sides_can_have_different_keys() {
     dir.file("b.txt", "2;q\n");
     let fields = ["diff", "--field", "2", "--field-b", "1", "--delimiter-b", ";", "a.tsv", "b.txt"];
     assert_eq!(dir.run(fields).text(), "x\t1\n");
+    dir.file("a.jsonl", "{\"id\":\"x\"}\n{\"id\":\"y\"}\n");
+    dir.file("b.jsonl", "{\"user\":{\"id\":\"y\"}}\n");
+    let json = ["diff", "--json-key", "/id", "--json-key-b", "/user/id", "a.jsonl", "b.jsonl"];
+    assert_eq!(dir.run(json).text(), "{\"id\":\"x\"}\n");
     dir.file("a.csv", "x,\"1\"\ny,2\n");
     dir.file("b.csv", "2,q\n");
     let csv = ["diff", "--csv", "--no-header", "--field", "2", "--field-b", "1", "a.csv", "b.csv"];

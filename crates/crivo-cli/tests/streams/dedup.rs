@@ -221,6 +221,22 @@ fn the_output_may_be_an_input() {
 }
 
 #[test]
+fn any_number_of_threads_gives_the_same_output() {
+    let dir = TestDir::new();
+    let text = mixed_lines();
+    dir.file("input", &text);
+    for threads in ["1", "2", "7"] {
+        for options in ["", "--keep last", "--fpr 1e-9"] {
+            let args = format!("dedup --threads {threads} input {options}");
+            let printed = dir.run(args.split_whitespace()).printed().len();
+            assert_eq!(printed, naive(text.as_bytes()).len(), "{args}");
+        }
+    }
+    let error = dir.run(["dedup", "--threads", "0", "input"]).error();
+    assert!(error.contains("--threads"), "{error}");
+}
+
+#[test]
 fn fpr_must_be_between_0_and_1() {
     let dir = TestDir::new();
     for fpr in ["0", "1", "-0.1", "2", "nan", "much"] {

@@ -49,6 +49,8 @@ pub struct DigestCollector<const WORDS: usize> {
     total: u64,
     /// By how many groups of bits the digests are partitioned already.
     level: u32,
+    /// The maximum number of threads that sort.
+    threads: usize,
 }
 
 impl<const WORDS: usize> DigestCollector<WORDS> {
@@ -56,12 +58,20 @@ impl<const WORDS: usize> DigestCollector<WORDS> {
     /// have capacity for twice as many.)
     #[must_use]
     pub fn within(memory: usize) -> Self {
-        Self::at_level((memory / size_of::<Entry<WORDS>>()).max(PARTITIONS), 0)
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        Self::at_level((memory / size_of::<Entry<WORDS>>()).max(PARTITIONS), 0, threads)
     }
 
-    fn at_level(max_held: usize, level: u32) -> Self {
+    /// The same, with at most this many threads for sorting; 0 counts as 1. By default, one for each
+    /// core.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads: threads.max(1), ..self }
+    }
+
+    fn at_level(max_held: usize, level: u32, threads: usize) -> Self {
         let parts = vec![Vec::new(); PARTITIONS];
-        Self { parts, spilled: None, held: 0, max_held, total: 0, level }
+        Self { parts, spilled: None, held: 0, max_held, total: 0, level, threads }
     }
 
     /// Adds digests.
@@ -104,14 +114,14 @@ impl<const WORDS: usize> DigestCollector<WORDS> {
         Ok(())
     }
 
-    /// Sorts every part and merges copies, on all cores.
+    /// Sorts every part and merges copies, on several threads.
     fn merge_copies(&mut self) {
-        if self.held < MIN_FOR_THREADS {
+        if self.held < MIN_FOR_THREADS || self.threads == 1 {
             self.parts.iter_mut().for_each(sort_and_merge);
         } else {
-            let threads = thread::available_parallelism().map_or(1, usize::from);
+            let parts_of_one = PARTITIONS.div_ceil(self.threads);
             thread::scope(|scope| {
-                for parts in self.parts.chunks_mut(PARTITIONS.div_ceil(threads)) {
+                for parts in self.parts.chunks_mut(parts_of_one) {
                     scope.spawn(move || parts.iter_mut().for_each(sort_and_merge));
                 }
             });
@@ -154,7 +164,7 @@ impl<const WORDS: usize> DigestCollector<WORDS> {
         // The partitions need the memory.
         drop(self.parts);
         for mut entries in partitions.into_entries()? {
-            let mut collector = Self::at_level(self.max_held, self.level + 1);
+            let mut collector = Self::at_level(self.max_held, self.level + 1, self.threads);
             entries.each(|entry| collector.push(entry))?;
             drop(entries);
             collector.drain_to(sink)?;
