@@ -31,6 +31,8 @@
 //! | [`Snapshot`], [`Exclusive`] | its modes: data that do not change, and data that one owner changes |
 //! | [`guard`] | the guard alone, and the protocol that keeps it right |
 //! | [`Store`], [`OwnedStore`] | what a guard needs of a store |
+//! | `asynchronous` | the same for stores whose calls are futures: `AsyncGuarded` (feature `async`, on tokio) |
+//! | `redis` | keys of a Redis or Valkey server (feature `redis`) |
 //! | [`redb`] | tables of the embedded database redb (feature `redb`, on by default) |
 //!
 //! # The promise
@@ -38,14 +40,20 @@
 //! *Absent* is certain: [`guard`] says why, and every mode says what would break it. Never write to the
 //! store past the guard.
 
+#[cfg(feature = "async")]
+pub mod asynchronous;
 mod counters;
 mod error;
 pub mod guard;
 mod guarded;
 #[cfg(feature = "redb")]
 pub mod redb;
+#[cfg(feature = "redis")]
+pub mod redis;
 mod store;
 
+#[cfg(feature = "async")]
+pub use asynchronous::{AsyncExclusive, AsyncGuarded, AsyncOwnedStore, AsyncStore};
 pub use counters::Counters;
 pub use error::GuardedError;
 pub use guard::{Guard, GuardOptions, GuardStatus};

@@ -254,6 +254,11 @@ impl Guard {
         }
     }
 
+    /// New tables for this guard.
+    pub(crate) fn build_tables(&self, digests: Vec<Digest>) -> Result<Tables, SpecError> {
+        Tables::build(&self.options, digests)
+    }
+
     /// Whether the main filter gives keys back.
     fn removes(&self) -> bool {
         self.options.kind.capabilities().remove
@@ -439,11 +444,23 @@ impl Rebuild<'_> {
     ///
     /// # Errors
     /// If the filter cannot be built. The old guard stays.
-    pub fn finish(mut self, mut scanned: Vec<Digest>) -> Result<(), SpecError> {
+    pub fn finish(mut self, scanned: Vec<Digest>) -> Result<(), SpecError> {
+        let digests = self.with_pending(scanned);
+        let tables = self.guard.build_tables(digests)?;
+        self.install(tables);
+        Ok(())
+    }
+
+    /// What the scan found, and what it may have missed.
+    pub(crate) fn with_pending(&mut self, mut scanned: Vec<Digest>) -> Vec<Digest> {
         scanned.append(&mut self.pending);
-        let mut tables = Tables::build(&self.guard.options, scanned)?;
-        let Some(mut state) = self.guard.write() else { return Ok(()) };
-        let Some(journal) = state.journal.take() else { return Ok(()) };
+        scanned
+    }
+
+    /// Adds what was put in the meantime, and puts the tables in the place of the old ones.
+    pub(crate) fn install(self, mut tables: Tables) {
+        let Some(mut state) = self.guard.write() else { return };
+        let Some(journal) = state.journal.take() else { return };
         for digest in journal.puts.iter() {
             if self.guard.removes() || !tables.contains(digest) {
                 tables.insert(digest);
@@ -454,7 +471,6 @@ impl Rebuild<'_> {
         state.epoch += 1;
         state.retry_above = 0;
         state.built = Instant::now();
-        Ok(())
     }
 }
 

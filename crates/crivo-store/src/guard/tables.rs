@@ -17,7 +17,7 @@ pub(super) enum Place {
     Overflow,
 }
 
-pub(super) struct Tables {
+pub(crate) struct Tables {
     main: AnyFilter,
     /// Of `main`; `None` if it grows.
     capacity: Option<u64>,

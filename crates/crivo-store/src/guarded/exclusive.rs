@@ -1,7 +1,7 @@
 //! Data that one owner changes.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -71,10 +71,10 @@ impl fmt::Display for ScanReason {
 /// guard is built from a scan at every start.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
-    guard: GuardOptions,
-    file: Option<PathBuf>,
-    take_over: bool,
-    rebuilds_itself: bool,
+    pub(crate) guard: GuardOptions,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) take_over: bool,
+    pub(crate) rebuilds_itself: bool,
 }
 
 impl From<GuardOptions> for OpenOptions {
@@ -123,7 +123,7 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
         let options = options.late_writes(S::LATE_WRITES);
         let owner = Owner::random().map_err(GuardedError::Random)?;
         let claim = store.claim(owner, take_over).map_err(GuardedError::Store)?;
-        let (guard, source) = match load(&options, file.as_ref(), claim.closed) {
+        let (guard, source) = match load(&options, file.as_deref(), claim.closed) {
             Ok(guard) => (guard, GuardSource::File),
             Err(reason) => {
                 tracing::info!(%reason, "the guard is built from a scan");
@@ -245,8 +245,7 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
     /// be written, the store is closed all the same.
     pub fn close(self) -> Result<(), GuardedError<S::Error>> {
         let Self { store, mode, .. } = self;
-        // A panic of the worker has been reported, and has left the old guard.
-        let _ = lock(&mode.worker).take().map(JoinHandle::join);
+        mode.join_worker();
         let mut saved = Ok(());
         if let Some(file) = &mode.file {
             // A guard of two filters becomes one; if that fails, it is not saved.
@@ -312,13 +311,14 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
 }
 
 /// What a guard's file says about the data that it is for.
-fn stamp(session: Session) -> String {
+pub(crate) fn stamp(session: Session) -> String {
     format!("{} {}", session.generation, session.owner)
 }
 
-fn load(
+/// The saved guard, if it is valid for the session that was closed.
+pub(crate) fn load(
     options: &GuardOptions,
-    file: Option<&PathBuf>,
+    file: Option<&Path>,
     closed: Option<Session>,
 ) -> Result<Guard, ScanReason> {
     let file = file.ok_or(ScanReason::NoFile)?;
@@ -343,6 +343,21 @@ fn rebuild<S: OwnedStore>(store: &S, guard: &Guard) -> Result<bool, GuardedError
     rebuild.finish(digests).map_err(GuardedError::Build)?;
     tracing::debug!(keys, "the guard was rebuilt");
     Ok(true)
+}
+
+impl Exclusive {
+    /// Waits for a rebuild in the background.
+    fn join_worker(&self) {
+        // A panic of the worker has been reported, and has left the old guard.
+        let _ = lock(&self.worker).take().map(JoinHandle::join);
+    }
+}
+
+/// A rebuild in the background has the store too: when the guarded store is gone, the store is.
+impl Drop for Exclusive {
+    fn drop(&mut self) {
+        self.join_worker();
+    }
 }
 
 impl Mode for Exclusive {}

@@ -8,6 +8,9 @@ mod tests;
 pub use exclusive::{Exclusive, GuardSource, OpenOptions, ScanReason};
 pub use snapshot::Snapshot;
 
+#[cfg(feature = "async")]
+pub(crate) use exclusive::{load, stamp};
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -25,6 +25,16 @@ pub struct Snapshot {
     filter: AnyFilter,
 }
 
+impl Snapshot {
+    pub(crate) fn new(filter: AnyFilter) -> Self {
+        Self { filter }
+    }
+
+    pub(crate) fn filter(&self) -> &AnyFilter {
+        &self.filter
+    }
+}
+
 /// A store whose data do not change.
 impl<S: Store> Guarded<S, Snapshot> {
     /// Scans the store, and builds a guard of its keys.
@@ -43,12 +53,12 @@ impl<S: Store> Guarded<S, Snapshot> {
     /// The filter must hold every key of the store: a key that it does not hold is hidden. Its keys
     /// must be the bytes that the [store hashes](Store::digest), by the filter's own hasher.
     pub fn with_filter(store: S, filter: AnyFilter) -> Self {
-        Self { store: Arc::new(store), mode: Snapshot { filter }, tally: Tally::default() }
+        Self { store: Arc::new(store), mode: Snapshot::new(filter), tally: Tally::default() }
     }
 
     /// The filter, for instance to save it for the next start.
     pub fn filter(&self) -> &AnyFilter {
-        &self.mode.filter
+        self.mode.filter()
     }
 }
 
