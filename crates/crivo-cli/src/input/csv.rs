@@ -38,10 +38,11 @@ pub(super) enum Capture {
 /// Finds the records of CSV bytes, one by one.
 pub(super) struct Scanner {
     csv: csv_core::Reader,
-    /// The captured fields, unquoted, one behind another.
+    /// What was captured of the last record, unquoted, one field behind another.
     text: Vec<u8>,
-    /// Where each field ends in the text.
+    /// Where each field ends in the text, if all were captured.
     ends: Vec<usize>,
+    field_count: usize,
     /// Whether the bytes ended before the last record did.
     pub(super) ran_out: bool,
     /// The position of the quote within which they ended.
@@ -51,15 +52,27 @@ pub(super) struct Scanner {
 impl Scanner {
     pub(super) fn new(delimiter: u8) -> Self {
         let csv = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-        Self { csv, text: Vec::new(), ends: Vec::new(), ran_out: false, unclosed_quote: None }
+        Self {
+            csv,
+            text: Vec::new(),
+            ends: Vec::new(),
+            field_count: 0,
+            ran_out: false,
+            unclosed_quote: None,
+        }
     }
 
     /// How many fields the last record has.
     pub(super) fn field_count(&self) -> usize {
-        self.ends.len()
+        self.field_count
     }
 
-    /// A field of the last record, counted from 0: empty if it was not captured.
+    /// The field of the last record that was captured.
+    pub(super) fn captured(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// A field of the last record, all of which were captured, counted from 0.
     pub(super) fn field(&self, index: usize) -> &[u8] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.text[start..self.ends[index]]
@@ -79,6 +92,7 @@ impl Scanner {
         self.csv.read_field(b"\n", &mut [0]);
         self.text.clear();
         self.ends.clear();
+        self.field_count = 0;
         self.unclosed_quote = None;
         let mut end = start;
         let mut field_start = start;
@@ -88,7 +102,7 @@ impl Scanner {
             self.ran_out = end == bytes.len();
             let next = if self.ran_out { b"\n" } else { &bytes[end..] };
             let (result, taken, given) = self.csv.read_field(next, &mut piece);
-            if capture == Capture::All || capture == Capture::Field(self.ends.len()) {
+            if capture == Capture::All || capture == Capture::Field(self.field_count) {
                 self.text.extend_from_slice(&piece[..given]);
             }
             if !self.ran_out {
@@ -96,7 +110,10 @@ impl Scanner {
             }
             match result {
                 ReadFieldResult::Field { record_end } => {
-                    self.ends.push(self.text.len());
+                    self.field_count += 1;
+                    if capture == Capture::All {
+                        self.ends.push(self.text.len());
+                    }
                     field_start = end;
                     if record_end {
                         break;

@@ -148,33 +148,30 @@ impl RecordLayout {
     #[inline]
     pub(super) fn each(&self, bytes: &[u8], mut visit: impl FnMut(Range<usize>, &[u8])) -> Tally {
         let mut tally = Tally::default();
-        let mut maker = KeyMaker::default();
         match self.records {
-            Records::Terminated { end: record_end, delimiter } => {
-                let mut start = 0;
-                each_end(record_end.terminator(), bytes, |content_end| {
-                    let content = record_end.content(&bytes[start..content_end]);
-                    let end = bytes.len().min(content_end + 1);
-                    let record = start..end;
-                    start = end;
-                    let key = match &self.key {
-                        KeyPlan::Record => content,
-                        KeyPlan::Field(index) => match nth_field(content, *index, delimiter) {
-                            Some(field) => field,
-                            None => tally.add_missing(),
-                        },
-                        KeyPlan::Made(recipe) => {
-                            match maker.of_line(recipe, content, delimiter, &mut tally) {
-                                Some(key) => key,
-                                None => return,
-                            }
-                        }
-                    };
+            // A loop for each plan: whole lines are by far the most common keys, and the shortest loop.
+            Records::Terminated { end, delimiter } => match &self.key {
+                KeyPlan::Record => {
+                    each_record(end, bytes, |record, content| visit(record, content));
+                }
+                KeyPlan::Field(index) => each_record(end, bytes, |record, content| {
+                    let field = nth_field(content, *index, delimiter);
+                    let key = field.unwrap_or_else(|| tally.add_missing());
                     tally.records += 1;
                     visit(record, key);
-                });
-            }
+                }),
+                KeyPlan::Made(recipe) => {
+                    let mut maker = KeyMaker::default();
+                    each_record(end, bytes, |record, content| {
+                        if let Some(key) = maker.of_line(recipe, content, delimiter, &mut tally) {
+                            tally.records += 1;
+                            visit(record, key);
+                        }
+                    });
+                }
+            },
             Records::Csv { delimiter, .. } => {
+                let mut maker = KeyMaker::default();
                 let mut scanner = Scanner::new(delimiter);
                 let capture = match &self.key {
                     KeyPlan::Record => Capture::Nothing,
@@ -187,7 +184,7 @@ impl RecordLayout {
                     let key = match &self.key {
                         KeyPlan::Record => without_line_end(&bytes[record.clone()]),
                         KeyPlan::Field(index) if *index < scanner.field_count() => {
-                            scanner.field(*index)
+                            scanner.captured()
                         }
                         KeyPlan::Field(_) => tally.add_missing(),
                         KeyPlan::Made(recipe) => {
@@ -205,6 +202,18 @@ impl RecordLayout {
         }
         tally
     }
+}
+
+/// Visits every record that has an end, with its content.
+#[inline]
+fn each_record(end: RecordEnd, bytes: &[u8], mut visit: impl FnMut(Range<usize>, &[u8])) {
+    let mut start = 0;
+    each_end(end.terminator(), bytes, |content_end| {
+        let content = end.content(&bytes[start..content_end]);
+        let next = bytes.len().min(content_end + 1);
+        visit(start..next, content);
+        start = next;
+    });
 }
 
 /// A record of CSV without its line end.
