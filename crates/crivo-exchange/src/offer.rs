@@ -103,6 +103,9 @@ impl Offer {
     ///
     /// # Errors
     /// If there is no memory for the filter.
+    ///
+    /// # Panics
+    /// Never: memory takes every byte of the filter.
     pub fn next_message(&mut self, set: &IdSet) -> Result<Option<Vec<u8>>, ExchangeError> {
         if self.next == self.parts {
             return Ok(None);
