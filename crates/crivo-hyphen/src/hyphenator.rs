@@ -270,6 +270,20 @@ impl Hyphenator {
         self.automaton.has_apostrophes() || self.dictionary.is_some()
     }
 
+    /// Whether this sign between two letters is matched as a part of their word: an apostrophe, or the
+    /// middle dot of Catalan.
+    pub(crate) fn joins(&self, sign: char) -> bool {
+        match sign {
+            '\'' | '\u{2019}' => self.joins_apostrophes(),
+            '\u{b7}' => {
+                let dictionary = self.dictionary.as_ref();
+                self.automaton.has_middle_dots()
+                    || dictionary.is_some_and(|dictionary| dictionary.has_middle_dots())
+            }
+            _ => false,
+        }
+    }
+
     /// The breaks of a word that is an exception.
     pub(crate) fn listed(&self, word: &str) -> Option<Breaks> {
         self.added(word).or_else(|| self.automaton.listed_within(word, &self.limits))

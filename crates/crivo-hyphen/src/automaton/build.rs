@@ -35,7 +35,8 @@ pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception], min_next: us
     let max_next = builder.cell_count().max(listed.len() * GRANULE).max(min_next);
     let tables = Tables::new(rows, max_next, &builder);
     let has_apostrophes = patterns.letters().contains(&'\'');
-    Automaton { alphabet, tables, start, listed, has_apostrophes }
+    let has_middle_dots = patterns.letters().contains(&'\u{b7}');
+    Automaton { alphabet, tables, start, listed, has_apostrophes, has_middle_dots }
 }
 
 /// The node at the end of a pattern, and the pattern's levels.

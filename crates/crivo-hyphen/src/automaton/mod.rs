@@ -67,6 +67,8 @@ pub struct Automaton {
     listed: Vec<Listed>,
     /// Whether patterns contain apostrophes, so that they belong to words.
     has_apostrophes: bool,
+    /// The same for the middle dot.
+    has_middle_dots: bool,
 }
 
 /// A folded exception, with positions counted in letters.
@@ -104,6 +106,11 @@ impl Automaton {
     /// Whether words with apostrophes inside are matched as one word.
     pub(crate) fn has_apostrophes(&self) -> bool {
         self.has_apostrophes
+    }
+
+    /// Whether words with middle dots inside are matched as one word.
+    pub(crate) fn has_middle_dots(&self) -> bool {
+        self.has_middle_dots
     }
 
     /// The letters of a word, as far as the patterns distinguish them.

@@ -116,6 +116,11 @@ impl Dictionary {
         self.minima
     }
 
+    /// Whether patterns contain the middle dot, as in Catalan.
+    pub(crate) fn has_middle_dots(&self) -> bool {
+        self.parts.has_letter('\u{b7}')
+    }
+
     /// The places where a word may be divided, in ascending order.
     pub fn break_points(&self, word: &str) -> Vec<BreakPoint> {
         let (letters, origins) = self.letters(word);

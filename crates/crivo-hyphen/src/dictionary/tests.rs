@@ -68,6 +68,15 @@ fn ligatures_and_composed_letters_are_those_of_the_patterns_or_their_parts() {
 }
 
 #[test]
+fn a_middle_dot_is_a_letter_where_the_patterns_have_it() {
+    let catalan = Dictionary::parse("UTF-8\nl\u{b7}9l/=,2,1\n1ra\n".as_bytes()).unwrap();
+    let catalan = Hyphenator::from_dictionary(catalan);
+    assert_eq!(catalan.hyphenate_text("Paral\u{b7}lel, ara", "-"), "Pa-ral-lel, ara");
+    let other = Hyphenator::from_dictionary(Dictionary::parse(b"UTF-8\n1ra\nl1l\n").unwrap());
+    assert_eq!(other.hyphenate_text("para\u{b7}ra", "-"), "pa-ra\u{b7}ra");
+}
+
+#[test]
 fn other_files_are_refused() {
     assert!(Dictionary::parse(b"").is_err());
     assert!(Dictionary::parse(b"UTF-8\n").is_err());

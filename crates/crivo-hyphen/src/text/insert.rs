@@ -75,16 +75,21 @@ pub(super) fn for_each_point<'h>(
         if hyphenator.skips_capitalised() && text[word.start..].starts_with(char::is_uppercase) {
             continue;
         }
-        if word.start >= tried
-            && let Some((whole, after)) = joined(text, &word, &words)
+        // Most words are followed by something else.
+        let sign = text[word.end..].chars().next().filter(|&sign| may_join(sign));
+        if sign.is_some_and(|sign| hyphenator.joins(sign))
+            && let Some((whole, after)) = joined(text, &word, &words, |sign| hyphenator.joins(sign))
+        {
+            let report = |point| found(whole.start, point);
+            hyphenator.for_each_point(&text[whole.clone()], separator, report);
+            words = after;
+            continue;
+        }
+        if sign.is_some()
+            && word.start >= tried
+            && let Some((whole, after)) = joined(text, &word, &words, is_apostrophe)
         {
             tried = whole.end;
-            if hyphenator.joins_apostrophes() {
-                let report = |point| found(whole.start, point);
-                hyphenator.for_each_point(&text[whole.clone()], separator, report);
-                words = after;
-                continue;
-            }
             if let Some(breaks) = hyphenator.listed(&text[whole.clone()]) {
                 let offsets = breaks.inside(&text[whole.clone()]);
                 offsets.for_each(|offset| found(whole.start, BreakPoint::plain(offset)));
@@ -96,27 +101,33 @@ pub(super) fn for_each_point<'h>(
     }
 }
 
-/// A word and those that follow it after single apostrophes, as in `l'amour`, and an iterator over
+/// A word and those that follow it after single signs that join, as in `l'amour`, and an iterator over
 /// the words after these.
 fn joined<'t>(
     text: &'t str,
     word: &Range<usize>,
     words: &Words<'t>,
+    joins: impl Fn(char) -> bool,
 ) -> Option<(Range<usize>, Words<'t>)> {
-    if !text[word.end..].starts_with(is_apostrophe) {
+    if !text[word.end..].starts_with(&joins) {
         return None;
     }
     let (mut whole, mut after) = (word.clone(), words.clone());
     let mut ahead = words.clone();
     while let Some(next) = ahead.next() {
         let mut between = text[whole.end..next.start].chars();
-        if !(between.next().is_some_and(is_apostrophe) && between.next().is_none()) {
+        if !(between.next().is_some_and(&joins) && between.next().is_none()) {
             break;
         }
         whole.end = next.end;
         after = ahead.clone();
     }
     (whole.end > word.end).then_some((whole, after))
+}
+
+/// Whether a sign between two words may make them one.
+fn may_join(sign: char) -> bool {
+    is_apostrophe(sign) || sign == '\u{b7}'
 }
 
 fn is_apostrophe(c: char) -> bool {
