@@ -99,10 +99,11 @@ fn without<'h>(html: &'h str, markers: &[(Range<usize>, u8)]) -> Cow<'h, str> {
 /// Where the soft hyphens of a page are: those of its text, not of its scripts, tags and comments.
 pub(super) fn soft_hyphens(html: &str) -> Vec<Range<usize>> {
     const ENTITIES: [&str; 4] = ["&shy;", "&shy", "&#173;", "&#xad;"];
-    let page = Page::read(html, &[]);
+    let plain = without(html, &template::markers(html.as_bytes()));
+    let page = Page::read(&plain, &[]);
     let mut removed = Vec::new();
     for item in &page.items {
-        let text = &html[item.range.clone()];
+        let text = &plain[item.range.clone()];
         match item.kind {
             Kind::Markup(_) => {}
             Kind::Text { fill: Some(_), .. } => {
