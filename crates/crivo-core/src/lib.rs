@@ -9,6 +9,7 @@
 //! | [`wire`] | variable-length integers, and a reader that trusts no length |
 //! | [`mod@file`] | replacing a file atomically |
 //! | [`check`] | parameters in their ranges |
+//! | `counting` (feature) | an allocator that counts, for tests |
 //! | [`Random`] | SplitMix64, the same stream on every platform |
 //! | [`mix`] | the bijection behind it, and the reduction of 64 bits to a range |
 
@@ -18,6 +19,8 @@ mod random;
 mod words;
 
 pub mod check;
+#[cfg(feature = "counting")]
+pub mod counting;
 pub mod file;
 pub mod memory;
 pub mod mix;

@@ -1,44 +1,10 @@
 //! How much memory loading an index takes, counted by the allocator.
 
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use crivo_core::counting::{CountingAllocator, peak_of};
 use crivo_sketch::{Banding, SignatureBits, SimilarityIndex, Sketcher};
 
-/// The system's allocator, which counts the bytes that are in use.
-struct Counting;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let in_use = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(in_use, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The result, and the most bytes that were in use beyond those at the beginning.
-fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
-    let before = IN_USE.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let result = work();
-    (result, PEAK.load(Ordering::Relaxed) - before)
-}
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// One test, so that no other thread allocates meanwhile. Of the constant part 64 KiB are a buffer. The
 /// shapes have as many bands as a file can

@@ -50,6 +50,8 @@ mod pointers;
 pub mod quotient;
 pub mod spec;
 pub mod split_block;
+#[cfg(test)]
+mod testing;
 
 pub use any::AnyFilter;
 pub use atomic::AtomicBloom;

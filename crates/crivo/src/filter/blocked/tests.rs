@@ -2,25 +2,25 @@ use proptest::prelude::*;
 
 use super::line::{LINE_WORDS, oracle};
 use super::*;
-use crate::filter::{Bytes, Kind, RebuildError};
+use crate::filter::testing::{digests, laws_of_blocks, merge_laws};
+use crate::filter::{Bytes, Kind};
 use crate::persist::Persist;
 use crate::persist::testing::{from_parts, payload_length};
 use crate::theory::{blocked, interval};
 
 const RATES: [f64; 8] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4];
 
-fn filled(capacity: u64, rate: f64, seed: u64, keys: impl IntoIterator<Item = u64>) -> Blocked {
-    let mut filter = Blocked::with_hasher(capacity, rate, KeyHasher::xxh3(seed)).unwrap();
-    for key in keys {
-        filter.insert(&key);
-    }
-    filter
-}
+// The bias that the theory's documentation states, h(kn/m)/(2k) = 0.02 keys for each of 40 lines.
+laws_of_blocks!(Blocked, bias: 1.0);
 
-/// Digests for which no hash function is to blame.
-fn digests(seed: u64) -> impl Iterator<Item = Digest> {
-    (0..).map(move |i: u64| Digest::new(seed.wrapping_mul(1 << 40) + i).remix())
-}
+merge_laws!(
+    Blocked,
+    ours: Blocked::with_size(10, 5, KeyHasher::xxh3(1)),
+    unlike:
+        "number of blocks" = Blocked::with_size(11, 5, KeyHasher::xxh3(1)),
+        "k" = Blocked::with_size(10, 6, KeyHasher::xxh3(1)),
+        "hash function" = Blocked::with_size(10, 5, KeyHasher::xxh3(2)),
+);
 
 #[test]
 fn the_worked_example_of_the_documentation_holds() {
@@ -185,20 +185,6 @@ fn a_batch_has_one_answer_for_each_key() {
 }
 
 #[test]
-fn it_is_never_full() {
-    let filter = filled(100, 0.01, 0, 0..10_000);
-    assert_eq!((filter.key_count(), filter.capacity()), (10_000, 100));
-    assert!((0..10_000u64).all(|key| filter.contains(&key)));
-    assert!(filter.expected_fpr() > 1.0 - 1e-9);
-    assert_eq!((filter.fill_fpr(), filter.estimated_key_count()), (1.0, None));
-    // One key 2,000 times is one key's bits.
-    let once = filled(100, 0.01, 0, [7]);
-    let often = filled(100, 0.01, 0, [7; 2_000]);
-    assert_eq!(once.words, often.words);
-    assert_eq!(often.key_count(), 2_000);
-}
-
-#[test]
 fn an_empty_filter_accepts_nothing() {
     let filter = Blocked::new(1, 0.5).unwrap();
     assert!(!(0..1_000u64).any(|key| filter.contains(&key)));
@@ -238,41 +224,6 @@ fn bad_parameters_are_named() {
     assert_eq!(with_memory(1, 63).unwrap_err().parameter, "memory in bytes");
     assert_eq!(with_memory(0, 64).unwrap_err().parameter, "n");
     assert!(matches!(Blocked::with_size(1 << 54, 5, hasher), Err(BuildError::OutOfMemory { .. })));
-}
-
-#[test]
-fn only_like_filters_are_merged() {
-    let hasher = KeyHasher::xxh3(1);
-    let filter = |blocks, probes, hasher| Blocked::with_size(blocks, probes, hasher).unwrap();
-    let mut ours = filter(10, 5, hasher);
-    ours.insert("ana");
-    let before = ours.clone();
-    for (other, parameter) in [
-        (filter(11, 5, hasher), "number of blocks"),
-        (filter(10, 6, hasher), "k"),
-        (filter(10, 5, KeyHasher::xxh3(2)), "hash function"),
-    ] {
-        let error = ours.union_with(&other).unwrap_err();
-        assert!(matches!(error, RebuildError::Incompatible(error) if error.parameter == parameter));
-        let error = ours.intersect_with(&other).unwrap_err();
-        assert!(matches!(error, RebuildError::Incompatible(error) if error.parameter == parameter));
-        assert_eq!(ours, before);
-    }
-}
-
-/// 400 filters: the mean within five standard errors (6e-7), plus the bias that the theory's
-/// documentation states, h(kn/m)/(2k) = 0.02 keys for each of 40 lines.
-#[test]
-fn keys_are_estimated_from_set_bits() {
-    let (n, runs) = (2_000, 400);
-    let (mut sum, mut error) = (0.0, 0.0);
-    for seed in 0..runs {
-        let estimate = filled(n, 0.01, seed, 0..n).estimated_key_count().unwrap();
-        sum += estimate.keys / runs as f64;
-        error += estimate.standard_error / runs as f64;
-    }
-    let allowed = 5.0 * error / (runs as f64).sqrt() + 1.0;
-    assert!((sum - n as f64).abs() < allowed, "{sum} ± {allowed}");
 }
 
 #[test]
@@ -339,25 +290,6 @@ proptest! {
         prop_assert!(keys.iter().all(|key| filter.contains(key)));
         let share = filter.count_set_bits() as f64 / filter.size_in_bits() as f64;
         prop_assert!(filter.fill_fpr() >= share.powi(probes as i32) * (1.0 - 1e-12));
-    }
-
-    #[test]
-    fn a_union_is_the_filter_of_both_and_an_intersection_keeps_the_common(
-        ours in prop::collection::vec(0u64..500, 0..200),
-        theirs in prop::collection::vec(0u64..500, 0..200),
-        rate in 0.0001..0.5f64,
-    ) {
-        let (a, b) = (filled(200, rate, 1, ours.clone()), filled(200, rate, 1, theirs.clone()));
-        let mut union = a.clone();
-        union.union_with(&b).unwrap();
-        prop_assert_eq!(&union, &filled(200, rate, 1, ours.iter().chain(&theirs).copied()));
-        let mut both = a.clone();
-        both.intersect_with(&b).unwrap();
-        prop_assert!(ours.iter().filter(|key| theirs.contains(key)).all(|key| both.contains(key)));
-        prop_assert_eq!(both.key_count(), a.key_count().min(b.key_count()));
-        for key in 0..500u64 {
-            prop_assert!(!both.contains(&key) || (a.contains(&key) && b.contains(&key)));
-        }
     }
 }
 

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::filter::{Bytes, Kind, RebuildError};
+use crate::filter::testing::merge_laws;
+use crate::filter::{Bytes, Kind};
 use crate::persist::testing::{from_parts, payload_length};
 use crate::persist::{DecodeError, Persist};
 use crate::theory::{bloom, interval};
@@ -26,6 +27,15 @@ fn the_worked_example_of_the_documentation() {
     assert_eq!(filter.count_set_bits(), 6);
     assert!(filter.contains("ana") && filter.contains("rui") && !filter.contains("eva"));
 }
+
+merge_laws!(
+    Bloom,
+    ours: Bloom::with_size(1_024, 4, KeyHasher::xxh3(1)),
+    unlike:
+        "hash function" = Bloom::with_size(1_024, 4, KeyHasher::xxh3(2)),
+        "size in bits" = Bloom::with_size(1_025, 4, KeyHasher::xxh3(1)),
+        "k" = Bloom::with_size(1_024, 5, KeyHasher::xxh3(1)),
+);
 
 fn of_keys(keys: &[u64], bits: u64, probes: u32) -> Bloom {
     let mut filter = Bloom::with_size(bits, probes, KeyHasher::xxh3(1)).unwrap();
@@ -54,23 +64,6 @@ proptest! {
         let one_by_one: Vec<bool> =
             digests.iter().map(|&key| filter.contains_digest(key)).collect();
         prop_assert_eq!(hits, one_by_one);
-    }
-
-    #[test]
-    fn a_union_is_the_filter_of_all_keys_and_an_intersection_keeps_the_common(
-        ours: Vec<u64>, theirs: Vec<u64>, both: Vec<u64>,
-    ) {
-        let first = of_keys(&[&ours[..], &both].concat(), 2_000, 4);
-        let second = of_keys(&[&theirs[..], &both].concat(), 2_000, 4);
-        let mut union = first.clone();
-        union.union_with(&second).unwrap();
-        prop_assert_eq!(&union, &of_keys(&[&ours[..], &both, &theirs, &both].concat(), 2_000, 4));
-
-        let mut common = first.clone();
-        common.intersect_with(&second).unwrap();
-        prop_assert!(both.iter().all(|key| common.contains(key)));
-        prop_assert!(ours.iter().all(|key| !common.contains(key) || second.contains(key)));
-        prop_assert_eq!(common.key_count(), first.key_count().min(second.key_count()));
     }
 
     #[test]
@@ -227,23 +220,6 @@ fn every_constructor_makes_what_it_says() {
         assert!(BloomSpec::for_memory(capacity, Bytes(bytes)).is_err());
     }
     assert!(matches!(Bloom::new(1 << 55, 0.01), Err(BuildError::OutOfMemory { .. })));
-}
-
-#[test]
-fn filters_that_differ_are_not_merged_and_stay_as_they_were() {
-    let mut filter = of_keys(&[1, 2, 3], 1_024, 4);
-    let before = filter.clone();
-    for (other, parameter) in [
-        (Bloom::with_size(1_024, 4, KeyHasher::xxh3(2)).unwrap(), "hash function"),
-        (of_keys(&[4], 1_025, 4), "size in bits"),
-        (of_keys(&[4], 1_024, 5), "k"),
-    ] {
-        let error = filter.union_with(&other).unwrap_err();
-        assert!(matches!(error, RebuildError::Incompatible(error) if error.parameter == parameter));
-        let error = filter.intersect_with(&other).unwrap_err();
-        assert!(matches!(error, RebuildError::Incompatible(error) if error.parameter == parameter));
-        assert_eq!(filter, before);
-    }
 }
 
 /// 640 MB: `cargo test -p crivo --lib beyond_32_bits -- --ignored`

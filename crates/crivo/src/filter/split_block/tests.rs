@@ -1,21 +1,22 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::filter::{Bytes, Kind, RebuildError};
+use crate::filter::testing::{digests, laws_of_blocks, merge_laws};
+use crate::filter::{Bytes, Kind};
 use crate::persist::Persist;
 use crate::persist::testing::{from_parts, payload_length};
 use crate::theory::interval;
 
-/// Digests for which no hash function is to blame.
-fn digests(seed: u64) -> impl Iterator<Item = Digest> {
-    (0..).map(move |i: u64| Digest::new(seed.wrapping_mul(1 << 40) + i).remix())
-}
+// 0.02 keys for each of 82 blocks.
+laws_of_blocks!(SplitBlock, bias: 2.0);
 
-fn filled(capacity: u64, fpr: f64, seed: u64, keys: impl IntoIterator<Item = u64>) -> SplitBlock {
-    let mut filter = SplitBlock::with_hasher(capacity, fpr, KeyHasher::xxh3(seed)).unwrap();
-    filter.extend(keys);
-    filter
-}
+merge_laws!(
+    SplitBlock,
+    ours: SplitBlock::with_size(10, KeyHasher::xxh3(1)),
+    unlike:
+        "number of blocks" = SplitBlock::with_size(11, KeyHasher::xxh3(1)),
+        "hash function" = SplitBlock::with_size(10, KeyHasher::xxh3(2)),
+);
 
 /// As the Parquet specification has it, on 32-bit words: the block, and the bit of each of its words.
 fn places(digest: u64, blocks: u64) -> (u64, [u32; 8]) {
@@ -128,21 +129,6 @@ fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
     }
 }
 
-/// 400 filters: the mean within five standard errors (6e-7), plus the bias of 0.02 keys for each of
-/// 82 blocks.
-#[test]
-fn keys_are_estimated_from_set_bits() {
-    let (n, runs) = (2_000, 400);
-    let (mut sum, mut error) = (0.0, 0.0);
-    for seed in 0..runs {
-        let estimate = filled(n, 0.01, seed, 0..n).estimated_key_count().unwrap();
-        sum += estimate.keys / runs as f64;
-        error += estimate.standard_error / runs as f64;
-    }
-    let allowed = 5.0 * error / (runs as f64).sqrt() + 2.0;
-    assert!((sum - n as f64).abs() < allowed, "{sum} ± {allowed}");
-}
-
 #[test]
 fn a_filter_of_words_has_the_answers_of_the_words() {
     let ours = filled(1_000, 0.01, 3, 0..800);
@@ -157,15 +143,6 @@ fn a_filter_of_words_has_the_answers_of_the_words() {
     for length in [0, 1, 3, 5, 7] {
         assert!(SplitBlock::from_words(&vec![0; length], hasher).is_err(), "{length}");
     }
-}
-
-#[test]
-fn it_is_never_full() {
-    let filter = filled(100, 0.01, 0, 0..10_000);
-    assert_eq!((filter.key_count(), filter.capacity()), (10_000, 100));
-    assert!((0..10_000u64).all(|key| filter.contains(&key)));
-    assert!(filter.expected_fpr() > 1.0 - 1e-9);
-    assert_eq!((filter.fill_fpr(), filter.estimated_key_count()), (1.0, None));
 }
 
 #[test]
@@ -187,25 +164,6 @@ fn bad_parameters_are_named() {
     assert_eq!(with_memory(1, 1 << 50).unwrap().blocks(), 1 << 32);
     // Made by size alone, it is for as many keys as set half of its bits.
     assert_eq!(SplitBlock::with_size(1_000, hasher).unwrap().capacity(), 22_180);
-}
-
-#[test]
-fn only_like_filters_are_merged() {
-    let hasher = KeyHasher::xxh3(1);
-    let filter = |blocks, hasher| SplitBlock::with_size(blocks, hasher).unwrap();
-    let mut ours = filter(10, hasher);
-    ours.insert("ana");
-    let before = ours.clone();
-    for (other, parameter) in [
-        (filter(11, hasher), "number of blocks"),
-        (filter(10, KeyHasher::xxh3(2)), "hash function"),
-    ] {
-        for error in [ours.union_with(&other), ours.intersect_with(&other)] {
-            let Err(RebuildError::Incompatible(error)) = error else { panic!("{error:?}") };
-            assert_eq!(error.parameter, parameter);
-        }
-        assert_eq!(ours, before);
-    }
 }
 
 #[test]
@@ -232,26 +190,4 @@ fn hostile_parts_are_refused_or_harmless() {
     assert_eq!((filter.key_count(), filter.fill_fpr()), (u64::MAX, 1.0));
     assert_eq!(filter.expected_fpr(), 1.0);
     assert_eq!(filter.parts().parameters, [2, 0]);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn a_union_is_the_filter_of_both_and_an_intersection_keeps_the_common(
-        ours in prop::collection::vec(0u64..500, 0..200),
-        theirs in prop::collection::vec(0u64..500, 0..200),
-        fpr in 0.0001..0.5f64,
-    ) {
-        let (a, b) = (filled(200, fpr, 1, ours.clone()), filled(200, fpr, 1, theirs.clone()));
-        let mut union = a.clone();
-        union.union_with(&b).unwrap();
-        prop_assert_eq!(&union, &filled(200, fpr, 1, ours.iter().chain(&theirs).copied()));
-        let mut both = a.clone();
-        both.intersect_with(&b).unwrap();
-        prop_assert!(ours.iter().filter(|key| theirs.contains(key)).all(|key| both.contains(key)));
-        for key in 0..500u64 {
-            prop_assert!(!both.contains(&key) || (a.contains(&key) && b.contains(&key)));
-        }
-    }
 }
