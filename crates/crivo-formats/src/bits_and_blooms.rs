@@ -37,6 +37,14 @@ pub struct BitsAndBlooms {
 impl BitsAndBlooms {
     /// The filter that `NewWithEstimates` makes for `capacity` keys and this false-positive rate.
     ///
+    /// ```
+    /// use crivo_formats::bits_and_blooms::BitsAndBlooms;
+    ///
+    /// let filter = BitsAndBlooms::new(1_000, 0.01)?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (9_586, 7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
@@ -47,6 +55,14 @@ impl BitsAndBlooms {
 
     /// A filter of `bits` bits with `probes` of them per key: `bloom.New`.
     ///
+    /// ```
+    /// use crivo_formats::bits_and_blooms::BitsAndBlooms;
+    ///
+    /// let filter = BitsAndBlooms::with_size(1_000, 4)?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (1_000, 4));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are no bits or no probes, too many probes, or there is no memory.
     pub fn with_size(bits: u64, probes: u32) -> Result<Self, BuildError> {
@@ -54,6 +70,14 @@ impl BitsAndBlooms {
     }
 
     /// Reads a filter from what `WriteTo` or `MarshalBinary` wrote.
+    ///
+    /// ```
+    /// use crivo_formats::bits_and_blooms::BitsAndBlooms;
+    ///
+    /// let filter = BitsAndBlooms::with_size(1_000, 4)?;
+    /// assert_eq!(BitsAndBlooms::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.

@@ -28,6 +28,20 @@ use crate::methods::{BloomFormat, bloom_methods};
 use crate::{Create, Format, FormatError, KeyType, Recognition, TypedKey};
 
 /// A version of Cassandra's format.
+///
+/// ```
+/// use crivo_formats::cassandra::{CassandraBloom, CassandraVersion};
+///
+/// // The order of the bytes differs.
+/// let mut bytes = Vec::new();
+/// for version in [CassandraVersion::V3, CassandraVersion::V4] {
+///     let mut filter = CassandraBloom::new(1_000, 0.01, version)?;
+///     filter.insert("ana");
+///     bytes.push(filter.to_bytes());
+/// }
+/// assert_ne!(bytes[0], bytes[1]);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CassandraVersion {
     /// From 1.2 to 2.2.
@@ -55,7 +69,7 @@ impl CassandraVersion {
 ///
 /// let mut filter = CassandraBloom::new(1_000, 0.01, CassandraVersion::V4)?;
 /// filter.insert("ana"); // PRIMARY KEY (name)
-/// filter.insert(&composite_key([b"ana".as_slice(), &[0, 0, 0, 7]])); // PRIMARY KEY ((name, number))
+/// filter.insert(&composite_key([b"ana".as_slice(), &[0, 0, 0, 7]])?); // PRIMARY KEY ((name, number))
 /// assert!(filter.contains("ana"));
 /// assert!(!filter.contains(&7i32));
 /// # Ok::<(), crivo::BuildError>(())
@@ -69,6 +83,14 @@ pub struct CassandraBloom {
 impl CassandraBloom {
     /// The filter that Cassandra makes for `capacity` partitions and this
     /// `bloom_filter_fp_chance`.
+    ///
+    /// ```
+    /// use crivo_formats::cassandra::{CassandraBloom, CassandraVersion};
+    ///
+    /// let filter = CassandraBloom::new(1_000, 0.01, CassandraVersion::V4)?;
+    /// assert!(filter.size_in_bits() >= 10 * 1_000); // ten bits per key
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1 or is below 0.0000671, the least that
@@ -87,6 +109,15 @@ impl CassandraBloom {
 
     /// Reads a filter of this version.
     ///
+    /// ```
+    /// use crivo_formats::cassandra::{CassandraBloom, CassandraVersion};
+    ///
+    /// let filter = CassandraBloom::new(1_000, 0.01, CassandraVersion::V4)?;
+    /// let copy = CassandraBloom::from_bytes(&filter.to_bytes(), CassandraVersion::V4)?;
+    /// assert_eq!(copy, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.
     pub fn from_bytes(bytes: &[u8], version: CassandraVersion) -> Result<Self, FormatError> {
@@ -101,6 +132,14 @@ impl CassandraBloom {
     }
 
     /// The version of the format.
+    ///
+    /// ```
+    /// use crivo_formats::cassandra::{CassandraBloom, CassandraVersion};
+    ///
+    /// let filter = CassandraBloom::new(1_000, 0.01, CassandraVersion::V3)?;
+    /// assert_eq!(filter.version(), CassandraVersion::V3);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn version(&self) -> CassandraVersion {
         self.version
     }
@@ -109,17 +148,30 @@ impl CassandraBloom {
 /// A partition key of several columns, each in its own serialisation: behind its length in 16 bits,
 /// big-endian, and in front of a byte 0.
 ///
-/// # Panics
+/// ```
+/// use crivo_formats::cassandra::composite_key;
+///
+/// let key = composite_key([b"ana".as_slice(), &[0, 0, 0, 7]])?;
+/// assert_eq!(key, b"\x00\x03ana\x00\x00\x04\x00\x00\x00\x07\x00");
+/// assert!(composite_key([[0; 65_536].as_slice()]).is_err());
+/// # Ok::<(), crivo::ParameterError>(())
+/// ```
+///
+/// # Errors
 /// If a column has more than 65,535 bytes, which Cassandra does not allow.
-pub fn composite_key<'a>(columns: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+pub fn composite_key<'a>(
+    columns: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<Vec<u8>, ParameterError> {
     let mut key = Vec::new();
     for column in columns {
-        let length = u16::try_from(column.len()).expect("a column has at most 65,535 bytes");
+        let length = u16::try_from(column.len()).map_err(|_| {
+            ParameterError::new("length of a column", column.len(), "at most 65535 bytes")
+        })?;
         key.extend([(length >> 8) as u8, length as u8]);
         key.extend(column);
         key.push(0);
     }
-    key
+    Ok(key)
 }
 
 /// Bits per key and k for an FPR: the smallest table that has it, and then the smallest k.
@@ -146,7 +198,7 @@ fn published_fpr(bits: u32, probes: u32) -> f64 {
     let (bits, probes) = (f64::from(bits), f64::from(probes));
     let exact = (1.0 - (-probes / bits).exp()).powf(probes);
     let decimals = if bits <= 5.0 { 3 } else { (2.0 - exact.log10().floor()) as usize };
-    format!("{exact:.decimals$}").parse().expect("it is a number")
+    format!("{exact:.decimals$}").parse().expect("digits are a number")
 }
 
 /// The k with the least FPR in that table, or the first of several.

@@ -53,6 +53,14 @@ impl DataSketchesBloom {
     /// The filter that DataSketches makes for `capacity` keys, this false-positive rate and this
     /// seed. Filters can be merged only if their seeds are equal.
     ///
+    /// ```
+    /// use crivo_formats::datasketches::DataSketchesBloom;
+    ///
+    /// let filter = DataSketchesBloom::new(1_000, 0.01, 9_001)?;
+    /// assert_eq!((filter.probes(), filter.seed()), (7, 9_001));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, the system has no filter of that size,
     /// or there is no memory.
@@ -63,6 +71,13 @@ impl DataSketchesBloom {
     }
 
     /// A filter of `bits` bits, rounded up to whole words, with `probes` of them per key.
+    ///
+    /// ```
+    /// use crivo_formats::datasketches::DataSketchesBloom;
+    ///
+    /// assert_eq!(DataSketchesBloom::with_size(1_000, 4, 9_001)?.size_in_bits(), 1_024);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there are no bits or more than 2^31 words, no probes or more than 65,535, or there is no
@@ -76,6 +91,15 @@ impl DataSketchesBloom {
     }
 
     /// Reads a filter from what `toByteArray` or `serialize` gave.
+    ///
+    /// ```
+    /// use crivo_formats::datasketches::DataSketchesBloom;
+    ///
+    /// let filter = DataSketchesBloom::new(1_000, 0.01, 9_001)?;
+    /// assert_eq!(filter.to_bytes().len(), 24); // without its table, as it is empty
+    /// assert_eq!(DataSketchesBloom::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.
@@ -123,6 +147,13 @@ impl DataSketchesBloom {
     }
 
     /// The seed of the hash function.
+    ///
+    /// ```
+    /// use crivo_formats::datasketches::DataSketchesBloom;
+    ///
+    /// assert_eq!(DataSketchesBloom::new(1_000, 0.01, 9_001)?.seed(), 9_001);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn seed(&self) -> u64 {
         self.seed
     }

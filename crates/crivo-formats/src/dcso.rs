@@ -49,6 +49,14 @@ pub struct DcsoBloom {
 impl DcsoBloom {
     /// The filter that `bloom create` makes for `capacity` keys and this false-positive rate.
     ///
+    /// ```
+    /// use crivo_formats::dcso::DcsoBloom;
+    ///
+    /// let filter = DcsoBloom::new(1_000, 0.01)?;
+    /// assert_eq!((filter.capacity(), filter.probes()), (1_000, 7));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, the filter would have no bits, or there
     /// is no memory.
@@ -61,6 +69,14 @@ impl DcsoBloom {
     }
 
     /// Reads a filter that is not compressed.
+    ///
+    /// ```
+    /// use crivo_formats::dcso::DcsoBloom;
+    ///
+    /// let filter = DcsoBloom::new(1_000, 0.01)?;
+    /// assert_eq!(DcsoBloom::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole.
@@ -86,21 +102,50 @@ impl DcsoBloom {
     }
 
     /// How many keys it is made for.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::dcso::DcsoBloom::new(1_000, 0.01)?.capacity(), 1_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
     /// How many keys were new when they were inserted; after a union, an upper bound.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::dcso::DcsoBloom::new(1_000, 0.01)?;
+    /// filter.insert("ana");
+    /// filter.insert("ana");
+    /// assert_eq!(filter.key_count(), 1);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn key_count(&self) -> u64 {
         self.key_count
     }
 
     /// What is attached to the filter.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::dcso::DcsoBloom::new(1_000, 0.01)?;
+    /// filter.set_data(b"addresses of May".to_vec());
+    /// assert_eq!(filter.data(), b"addresses of May");
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn data(&self) -> &[u8] {
         &self.data
     }
 
     /// Attaches something to the filter, instead of what was attached.
+    ///
+    /// ```
+    /// use crivo_formats::dcso::DcsoBloom;
+    ///
+    /// let mut filter = DcsoBloom::new(1_000, 0.01)?;
+    /// filter.set_data(b"addresses of May".to_vec());
+    /// assert!(filter.to_bytes().ends_with(b"addresses of May"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_data(&mut self, data: Vec<u8>) {
         self.data = data;
     }

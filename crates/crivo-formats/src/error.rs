@@ -8,6 +8,12 @@ use thiserror::Error;
 use crate::KeyType;
 
 /// Why bytes are not a filter of the format that was asked for.
+///
+/// ```
+/// use crivo_formats::dcso::DcsoBloom;
+///
+/// assert!(DcsoBloom::from_bytes(b"no filter").is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FormatError {
@@ -77,6 +83,16 @@ impl From<WireError> for FormatError {
 }
 
 /// The filter's system has no keys of this type.
+///
+/// ```
+/// use crivo_formats::dcso::DcsoBloom;
+/// use crivo_formats::{ForeignFilter, KeyType, TypedKey};
+///
+/// let filter = DcsoBloom::new(1_000, 0.01)?;
+/// let error = filter.contains_key(&TypedKey::Int64(7)).unwrap_err();
+/// assert_eq!(error.key_type, KeyType::Int64);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a filter of {format} has no keys of type {key_type}")]
 #[non_exhaustive]
@@ -95,6 +111,12 @@ impl KeyTypeError {
 }
 
 /// Why a text is not a key of the type that was asked for.
+///
+/// ```
+/// use crivo_formats::KeyType;
+///
+/// assert!(KeyType::Int64.parse_key(b"seven").is_err());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not a key of type {key_type}")]
 #[non_exhaustive]
@@ -106,6 +128,17 @@ pub struct ParseKeyError {
 }
 
 /// Why a filter was not changed. It is as it was.
+///
+/// ```
+/// use crivo_formats::ForeignFilter;
+/// use crivo_formats::bits_and_blooms::BitsAndBlooms;
+/// use crivo_formats::dcso::DcsoBloom;
+///
+/// // Filters of two systems cannot be merged.
+/// let (mut ours, theirs) = (DcsoBloom::new(1_000, 0.01)?, BitsAndBlooms::new(1_000, 0.01)?);
+/// assert!(ours.union_with_any(&theirs).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ChangeError {

@@ -12,6 +12,20 @@ use crate::{ChangeError, KeyTypeError, TypedKey};
 ///
 /// Every type of this crate implements it. `Any` is for [`union_with_any`](Self::union_with_any),
 /// which must find out whether both filters are of one type.
+///
+/// ```
+/// use crivo_formats::bits_and_blooms::BitsAndBlooms;
+/// use crivo_formats::dcso::DcsoBloom;
+/// use crivo_formats::{ForeignFilter, TypedKey};
+///
+/// let mut filters: [Box<dyn ForeignFilter>; 2] =
+///     [Box::new(DcsoBloom::new(1_000, 0.01)?), Box::new(BitsAndBlooms::new(1_000, 0.01)?)];
+/// for filter in &mut filters {
+///     filter.insert_key(&TypedKey::Text("ana".into()))?;
+///     assert!(filter.contains_key(&TypedKey::Text("ana".into()))?);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ForeignFilter: Any + fmt::Debug + Send + Sync {
     /// The name of its format in the [table](crate::FORMATS).
     fn format(&self) -> &'static str;

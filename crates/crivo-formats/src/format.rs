@@ -64,6 +64,13 @@ pub struct FormatOptions {
 
 impl Format {
     /// Whether keys of this type can be asked for.
+    ///
+    /// ```
+    /// use crivo_formats::{KeyType, by_name};
+    ///
+    /// let format = by_name("dcso").expect("it is in the table");
+    /// assert!(format.has_keys_of(KeyType::Text) && !format.has_keys_of(KeyType::Int64));
+    /// ```
     pub fn has_keys_of(&self, key_type: KeyType) -> bool {
         let key_type = if key_type == KeyType::Hex { KeyType::Bytes } else { key_type };
         self.key_types.contains(&key_type)
@@ -113,6 +120,13 @@ pub static FORMATS: &[Format] = &[
 ];
 
 /// The format with this name.
+///
+/// ```
+/// use crivo_formats::by_name;
+///
+/// assert!(by_name("dcso").is_some());
+/// assert!(by_name("papyrus").is_none());
+/// ```
 pub fn by_name(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
@@ -121,6 +135,10 @@ pub fn by_name(name: &str) -> Option<&'static Format> {
 ///
 /// If they begin with the magic of a format, it is that one. Otherwise it is every format whose
 /// reader takes them, but for those that take nearly anything.
+///
+/// ```
+/// assert!(crivo_formats::recognise(b"no filter").is_empty());
+/// ```
 pub fn recognise(bytes: &[u8]) -> Vec<&'static Format> {
     let has_magic = |format: &&Format| match format.recognition {
         Recognition::Magic(magics) => magics.iter().any(|magic| bytes.starts_with(magic)),

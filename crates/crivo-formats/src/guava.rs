@@ -25,6 +25,15 @@ use crate::methods::{BloomFormat, bloom_methods, of_format};
 use crate::{Create, Format, FormatError, KeyType, Recognition, TypedKey, Utf16};
 
 /// How Guava makes bits of a hash.
+///
+/// ```
+/// use crivo_formats::guava::{GuavaBloom, GuavaStrategy};
+///
+/// // The strategy is the first byte.
+/// let filter = GuavaBloom::new(1_000, 0.03, GuavaStrategy::Mitz64)?;
+/// assert_eq!(filter.to_bytes()[0], 1);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GuavaStrategy {
     /// By sums of 32 bits, from half of the hash. Filters made before Guava 16 have it.
@@ -55,6 +64,14 @@ impl GuavaBloom {
     /// The filter that Guava makes for `capacity` keys and this false-positive rate, from version
     /// 33.4 on; older ones may have chosen another k.
     ///
+    /// ```
+    /// use crivo_formats::guava::{GuavaBloom, GuavaStrategy};
+    ///
+    /// let filter = GuavaBloom::new(1_000, 0.03, GuavaStrategy::Mitz64)?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (7_360, 5));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, Guava has no filter of that size, or
     /// there is no memory.
@@ -66,6 +83,14 @@ impl GuavaBloom {
 
     /// A filter of `bits` bits, rounded up to whole words, with `probes` of them per key.
     ///
+    /// ```
+    /// use crivo_formats::guava::{GuavaBloom, GuavaStrategy};
+    ///
+    /// let filter = GuavaBloom::with_size(1_000, 4, GuavaStrategy::Mitz64)?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (1_024, 4));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are no bits or more than 2^31 words, the probes are not from 1 to 255, or there is
     /// no memory.
@@ -75,6 +100,14 @@ impl GuavaBloom {
     }
 
     /// Reads a filter from what `writeTo` wrote.
+    ///
+    /// ```
+    /// use crivo_formats::guava::{GuavaBloom, GuavaStrategy};
+    ///
+    /// let filter = GuavaBloom::with_size(1_000, 4, GuavaStrategy::Mitz64)?;
+    /// assert_eq!(GuavaBloom::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.
@@ -95,6 +128,14 @@ impl GuavaBloom {
     }
 
     /// How it makes bits of a hash.
+    ///
+    /// ```
+    /// use crivo_formats::guava::{GuavaBloom, GuavaStrategy};
+    ///
+    /// let filter = GuavaBloom::with_size(1_000, 4, GuavaStrategy::Mitz32)?;
+    /// assert_eq!(filter.strategy(), GuavaStrategy::Mitz32);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn strategy(&self) -> GuavaStrategy {
         self.strategy
     }

@@ -43,6 +43,12 @@ pub enum KeyType {
 
 impl KeyType {
     /// Every type.
+    ///
+    /// ```
+    /// use crivo_formats::KeyType;
+    ///
+    /// assert!(KeyType::ALL.iter().all(|key_type| key_type.name().parse() == Ok(*key_type)));
+    /// ```
     pub const ALL: [Self; 9] = [
         Self::Int32,
         Self::Int64,
@@ -56,6 +62,10 @@ impl KeyType {
     ];
 
     /// A short name for people and command lines.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::KeyType::Int64.name(), "int64");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Int32 => "int32",
@@ -71,6 +81,13 @@ impl KeyType {
     }
 
     /// The key of this type that `text` says.
+    ///
+    /// ```
+    /// use crivo_formats::{KeyType, TypedKey};
+    ///
+    /// assert_eq!(KeyType::Int64.parse_key(b"-7"), Ok(TypedKey::Int64(-7)));
+    /// assert!(KeyType::Int32.parse_key(b"5000000000").is_err());
+    /// ```
     ///
     /// # Errors
     /// If it is not the text of such a key.
@@ -127,6 +144,12 @@ impl FromStr for KeyType {
 }
 
 /// A key together with its type.
+///
+/// ```
+/// use crivo_formats::{AsKey, TypedKey};
+///
+/// assert_eq!(7i32.as_key(), TypedKey::Int32(7));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TypedKey<'a> {
@@ -150,6 +173,13 @@ pub enum TypedKey<'a> {
 
 impl TypedKey<'_> {
     /// Its type.
+    ///
+    /// ```
+    /// use crivo_formats::{AsKey, KeyType};
+    ///
+    /// assert_eq!(7i32.as_key().key_type(), KeyType::Int32);
+    /// assert_eq!("ana".as_key().key_type(), KeyType::Text);
+    /// ```
     pub const fn key_type(&self) -> KeyType {
         match self {
             Self::Int32(_) => KeyType::Int32,
@@ -165,6 +195,13 @@ impl TypedKey<'_> {
 }
 
 /// Rust values that are keys with a type.
+///
+/// ```
+/// use crivo_formats::{AsKey, TypedKey};
+///
+/// assert_eq!(7i64.as_key(), TypedKey::Int64(7));
+/// assert_ne!(7i64.as_key(), 7i32.as_key());
+/// ```
 pub trait AsKey {
     /// The key.
     fn as_key(&self) -> TypedKey<'_>;

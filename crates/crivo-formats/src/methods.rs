@@ -118,6 +118,13 @@ macro_rules! bloom_methods {
 
         impl $filter {
             /// The filter as its system stores it.
+            ///
+            /// ```
+            #[doc = $example]
+            /// filter.insert("ana");
+            /// assert!(8 * filter.to_bytes().len() as u64 >= filter.size_in_bits());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn to_bytes(&self) -> Vec<u8> {
                 $crate::methods::BloomFormat::encode(self)
             }
@@ -151,6 +158,15 @@ macro_rules! bloom_methods {
 
             /// Takes in the keys of another filter.
             ///
+            /// ```
+            #[doc = $example]
+            /// let mut theirs = filter.clone();
+            /// theirs.insert("ana");
+            /// filter.union_with(&theirs)?;
+            /// assert!(filter.contains("ana"));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
             /// # Errors
             /// If the two differ in a parameter. This one is as it was.
             pub fn union_with(&mut self, other: &Self) -> Result<(), crivo::filter::Incompatible> {
@@ -158,28 +174,66 @@ macro_rules! bloom_methods {
             }
 
             /// The memory of the table, in bits.
+            ///
+            /// ```
+            #[doc = $example]
+            /// filter.insert("ana");
+            /// assert!(filter.count_set_bits() <= filter.size_in_bits());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn size_in_bits(&self) -> u64 {
                 $crate::methods::BloomFormat::table(self).size_in_bits()
             }
 
             /// How many bits a key has: k.
+            ///
+            /// ```
+            #[doc = $example]
+            /// filter.insert("ana");
+            /// assert!((1..=u64::from(filter.probes())).contains(&filter.count_set_bits()));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn probes(&self) -> u32 {
                 $crate::methods::BloomFormat::table(self).probes()
             }
 
             /// How many bits are set. It reads the whole table.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert_eq!(filter.count_set_bits(), 0);
+            /// filter.insert("ana");
+            /// assert!(filter.count_set_bits() > 0);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn count_set_bits(&self) -> u64 {
                 $crate::methods::BloomFormat::table(self).count_set_bits()
             }
 
             /// The number of different keys, estimated from the set bits. `None` if all bits are
             /// set, or a key has more than 255.
+            ///
+            /// ```
+            #[doc = $example]
+            /// filter.insert("ana");
+            /// filter.insert("ana");
+            /// assert_eq!(filter.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn estimated_key_count(&self) -> Option<crivo::theory::estimate::Estimate> {
                 $crate::methods::BloomFormat::table(self).estimated_key_count()
             }
 
             /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole
             /// table.
+            ///
+            /// ```
+            #[doc = $example]
+            /// assert_eq!(filter.expected_fpr(), 0.0);
+            /// filter.insert("ana");
+            /// assert!(filter.expected_fpr() < 1e-6);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn expected_fpr(&self) -> f64 {
                 $crate::methods::BloomFormat::table(self).fill_fpr()
             }

@@ -22,6 +22,14 @@ use crate::methods::{BloomFormat, bloom_methods, of_format};
 use crate::{Create, Format, FormatError, KeyType, Recognition, TypedKey};
 
 /// A version of Spark's format.
+///
+/// ```
+/// use crivo_formats::spark::{SparkBloom, SparkVersion};
+///
+/// let filter = SparkBloom::new(1_000, 0.03, SparkVersion::V2 { seed: 7 })?;
+/// assert_eq!(filter.to_bytes()[..4], [0, 0, 0, 2]);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SparkVersion {
     /// What Spark wrote up to 4.0.
@@ -69,6 +77,14 @@ pub struct SparkBloom {
 impl SparkBloom {
     /// The filter that Spark makes for `capacity` keys and this false-positive rate.
     ///
+    /// ```
+    /// use crivo_formats::spark::{SparkBloom, SparkVersion};
+    ///
+    /// let filter = SparkBloom::new(1_000, 0.03, SparkVersion::V1)?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (7_360, 5));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, Spark has no filter of that size, or
     /// there is no memory.
@@ -81,6 +97,14 @@ impl SparkBloom {
 
     /// A filter of `bits` bits, rounded up to whole words, with `probes` of them per key.
     ///
+    /// ```
+    /// use crivo_formats::spark::{SparkBloom, SparkVersion};
+    ///
+    /// let filter = SparkBloom::with_size(1_000, 4, SparkVersion::V1)?;
+    /// assert_eq!((filter.size_in_bits(), filter.probes()), (1_024, 4));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are no bits or more than 2^31 words, no probes or too many, or there is no memory.
     pub fn with_size(bits: u64, probes: u32, version: SparkVersion) -> Result<Self, BuildError> {
@@ -88,6 +112,14 @@ impl SparkBloom {
     }
 
     /// Reads a filter from what `writeTo` wrote.
+    ///
+    /// ```
+    /// use crivo_formats::spark::{SparkBloom, SparkVersion};
+    ///
+    /// let filter = SparkBloom::with_size(1_000, 4, SparkVersion::V1)?;
+    /// assert_eq!(SparkBloom::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.
@@ -109,6 +141,14 @@ impl SparkBloom {
     }
 
     /// The version of the format.
+    ///
+    /// ```
+    /// use crivo_formats::spark::{SparkBloom, SparkVersion};
+    ///
+    /// let filter = SparkBloom::with_size(1_000, 4, SparkVersion::V1)?;
+    /// assert_eq!(filter.version(), SparkVersion::V1);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn version(&self) -> SparkVersion {
         self.version
     }

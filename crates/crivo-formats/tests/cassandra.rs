@@ -31,6 +31,6 @@ fn filters_of_the_same_partitions_are_the_files_of_the_server() {
     check(file!("text0001"), 0.0001, |i| format!("key{i}"));
     check(file!("bigint"), 0.01, |i| i64::from(i) * 7_919 - 3_000_000);
     check(file!("pair"), 0.01, |i| {
-        composite_key([format!("user{}", i % 100).as_bytes(), &i.to_be_bytes()])
+        composite_key([format!("user{}", i % 100).as_bytes(), &i.to_be_bytes()]).unwrap()
     });
 }

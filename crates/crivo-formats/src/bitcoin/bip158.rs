@@ -55,6 +55,13 @@ pub struct Bip158Filter {
 impl Bip158Filter {
     /// The filter of these elements, each of which counts once.
     ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice(), b"script 1"]);
+    /// assert_eq!(filter.key_count(), 1);
+    /// ```
+    ///
     /// # Panics
     /// If there are 2^32 different elements or more; a block has room for far less.
     pub fn build<'a>(block_hash: &[u8; 32], elements: impl IntoIterator<Item = &'a [u8]>) -> Self {
@@ -74,6 +81,15 @@ impl Bip158Filter {
     }
 
     /// Reads the filter of the block with this hash.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice()]);
+    /// assert_eq!(Bip158Filter::from_bytes(&filter.to_bytes(), &[7; 32])?, filter);
+    /// assert!(Bip158Filter::from_bytes(b"\xff", &[7; 32]).is_err());
+    /// # Ok::<(), crivo_formats::FormatError>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it. With another hash they
@@ -103,6 +119,13 @@ impl Bip158Filter {
     }
 
     /// The filter as nodes send it.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// // The filter of no elements is a byte 0.
+    /// assert_eq!(Bip158Filter::build(&[7; 32], []).to_bytes(), [0]);
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_compact_size(&mut bytes, self.values.len() as u64);
@@ -116,12 +139,28 @@ impl Bip158Filter {
     }
 
     /// Whether `element` may be in the block. `false` is certain.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice()]);
+    /// assert!(filter.contains(b"script 1".as_slice()));
+    /// assert!(!filter.contains(b"script 2".as_slice()));
+    /// ```
     pub fn contains<K: KeyOf<Self> + ?Sized>(&self, element: &K) -> bool {
         of_this_system(self.contains_key(&element.as_key()))
     }
 
     /// Whether any of these may be in the block: what a wallet asks of every block. `false` is
     /// certain.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice()]);
+    /// assert!(filter.contains_any([b"script 9".as_slice(), b"script 1"]));
+    /// assert!(!filter.contains_any([]));
+    /// ```
     pub fn contains_any<'a>(&self, elements: impl IntoIterator<Item = &'a [u8]>) -> bool {
         elements.into_iter().any(|element| self.contains_bytes(element))
     }
@@ -132,16 +171,37 @@ impl Bip158Filter {
     }
 
     /// How many different elements there are.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice(), b"script 2"]);
+    /// assert_eq!(filter.key_count(), 2);
+    /// ```
     pub fn key_count(&self) -> u64 {
         self.values.len() as u64
     }
 
     /// The size of the file, in bits. In memory each element has 64.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice()]);
+    /// assert_eq!(filter.size_in_bits(), 8 * filter.to_bytes().len() as u64);
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         8 * self.length as u64
     }
 
     /// The false-positive rate for one element that is not there: 1 in 784,931.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::Bip158Filter;
+    ///
+    /// let filter = Bip158Filter::build(&[7; 32], [b"script 1".as_slice()]);
+    /// assert_eq!((1.0 / filter.expected_fpr()).round(), 784_931.0);
+    /// ```
     pub fn expected_fpr(&self) -> f64 {
         if self.values.is_empty() { 0.0 } else { 1.0 / INVERSE_FPR as f64 }
     }

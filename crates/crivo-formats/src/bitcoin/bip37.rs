@@ -21,6 +21,14 @@ const MAX_BYTES: u64 = 36_000;
 const MAX_PROBES: u32 = 50;
 
 /// What a node does to the filter when a transaction matches.
+///
+/// ```
+/// use crivo_formats::bitcoin::{Bip37Bloom, Bip37Flags};
+///
+/// let filter = Bip37Bloom::new(10, 0.001, 7, Bip37Flags::All)?;
+/// assert_eq!(filter.flags(), Bip37Flags::All);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bip37Flags {
     /// Nothing.
@@ -58,6 +66,15 @@ impl Bip37Bloom {
     /// nodes and wallets make: of at most 36,000 bytes and 50 bits per element, however many elements
     /// there are.
     ///
+    /// ```
+    /// use crivo_formats::bitcoin::{Bip37Bloom, Bip37Flags};
+    ///
+    /// // Nodes accept at most 36,000 bytes.
+    /// let filter = Bip37Bloom::new(25_000, 0.001, 7, Bip37Flags::All)?;
+    /// assert_eq!(filter.size_in_bits(), 8 * 36_000);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or the filter would have no bytes or set
     /// no bits.
@@ -69,6 +86,14 @@ impl Bip37Bloom {
     }
 
     /// Reads the content of a message `filterload`.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::{Bip37Bloom, Bip37Flags};
+    ///
+    /// let filter = Bip37Bloom::new(10, 0.001, 7, Bip37Flags::All)?;
+    /// assert_eq!(Bip37Bloom::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a message, whole and with nothing behind it, or nodes would refuse
@@ -96,11 +121,25 @@ impl Bip37Bloom {
     }
 
     /// The random number that makes the bits of two wallets differ.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::{Bip37Bloom, Bip37Flags};
+    ///
+    /// assert_eq!(Bip37Bloom::new(10, 0.001, 7, Bip37Flags::All)?.tweak(), 7);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn tweak(&self) -> u32 {
         self.tweak
     }
 
     /// What a node does to the filter when a transaction matches.
+    ///
+    /// ```
+    /// use crivo_formats::bitcoin::{Bip37Bloom, Bip37Flags};
+    ///
+    /// assert_eq!(Bip37Bloom::new(10, 0.001, 7, Bip37Flags::None)?.flags(), Bip37Flags::None);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn flags(&self) -> Bip37Flags {
         self.flags
     }

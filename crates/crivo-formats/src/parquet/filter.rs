@@ -18,6 +18,13 @@ use crate::{
 };
 
 /// The largest filter that all readers take: 128 MiB.
+///
+/// ```
+/// use crivo_formats::parquet::{MAX_BLOCKS, ParquetBloom};
+///
+/// assert_eq!(32 * MAX_BLOCKS, 128 << 20);
+/// assert!(ParquetBloom::with_size(MAX_BLOCKS + 1).is_err());
+/// ```
 pub const MAX_BLOCKS: u64 = 1 << 22;
 
 /// The hash of all Parquet filters.
@@ -64,6 +71,14 @@ impl ParquetBloom {
     /// Other writers size by a formula that ignores crowded blocks. Their filters are at most as large
     /// as these, and then exceed the FPR.
     ///
+    /// ```
+    /// use crivo_formats::parquet::ParquetBloom;
+    ///
+    /// let filter = ParquetBloom::new(1_000, 0.01)?;
+    /// assert_eq!(filter.blocks(), 64); // a power of two
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, the filter would be larger than 128 MiB, or
     /// there is no memory.
@@ -73,6 +88,11 @@ impl ParquetBloom {
     }
 
     /// A filter of that many blocks of 32 bytes.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::parquet::ParquetBloom::with_size(64)?.blocks(), 64);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no block, there are more than 2^22, or there is no memory.
@@ -85,6 +105,19 @@ impl ParquetBloom {
     }
 
     /// The filter with the bits of one that was filled by the library.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::filter::SplitBlock;
+    /// use crivo_formats::parquet::ParquetBloom;
+    ///
+    /// let mut filter = SplitBlock::with_size(64, KeyHasher::xxh64(0))?;
+    /// filter.insert("ana");
+    /// assert!(ParquetBloom::from_split_block(filter)?.contains("ana"));
+    /// let other = SplitBlock::with_size(64, KeyHasher::xxh3(0))?;
+    /// assert!(ParquetBloom::from_split_block(other).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it does not hash by XXH64 with seed 0, or is larger than 128 MiB.
@@ -105,11 +138,27 @@ impl ParquetBloom {
     }
 
     /// The filter as the library has it, on digests by XXH64.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::parquet::ParquetBloom::with_size(64)?;
+    /// filter.insert("ana");
+    /// assert!(filter.as_split_block().contains("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn as_split_block(&self) -> &SplitBlock {
         &self.filter
     }
 
     /// Reads a filter: a header, and the bits that it tells of.
+    ///
+    /// ```
+    /// use crivo_formats::parquet::ParquetBloom;
+    ///
+    /// let mut filter = ParquetBloom::with_size(64)?;
+    /// filter.insert("ana");
+    /// assert!(ParquetBloom::from_bytes(&filter.to_bytes())?.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it is not one, or not of the one algorithm, hash function and compression that there are.
@@ -125,18 +174,38 @@ impl ParquetBloom {
     }
 
     /// The filter as it lies in a file.
+    ///
+    /// ```
+    /// let filter = crivo_formats::parquet::ParquetBloom::with_size(64)?;
+    /// assert!((2_048..2_080).contains(&filter.to_bytes().len())); // a short header
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let words = self.filter.words().iter().flat_map(|word| word.to_le_bytes());
         self.header.iter().copied().chain(words).collect()
     }
 
     /// Whether `key` may be a member. `false` is certain.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::parquet::ParquetBloom::with_size(64)?;
+    /// filter.insert(&7i32);
+    /// assert!(filter.contains(&7i32) && !filter.contains(&7i64));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn contains<K: KeyOf<Self> + ?Sized>(&self, key: &K) -> bool {
         of_this_system(self.contains_key(&key.as_key()))
     }
 
     /// Makes `key` a member: `true` if it was certainly new.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::parquet::ParquetBloom::with_size(64)?;
+    /// assert!(filter.insert("ana"));
+    /// assert!(!filter.insert("ana"));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     #[inline]
     pub fn insert<K: KeyOf<Self> + ?Sized>(&mut self, key: &K) -> bool {
         self.filter.insert_digest(of_this_system(digest_of(&key.as_key())))
@@ -150,6 +219,16 @@ impl ParquetBloom {
 
     /// Takes in the keys of another filter.
     ///
+    /// ```
+    /// use crivo_formats::parquet::ParquetBloom;
+    ///
+    /// let (mut ours, mut theirs) = (ParquetBloom::with_size(64)?, ParquetBloom::with_size(64)?);
+    /// theirs.insert("ana");
+    /// ours.union_with(&theirs)?;
+    /// assert!(ours.contains("ana"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the two differ in size. This one is as it was.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Incompatible> {
@@ -161,26 +240,59 @@ impl ParquetBloom {
     }
 
     /// The number of blocks of 256 bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::parquet::ParquetBloom::with_size(64)?.blocks(), 64);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn blocks(&self) -> u64 {
         self.filter.blocks()
     }
 
     /// The memory of the bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::parquet::ParquetBloom::with_size(64)?.size_in_bits(), 64 * 256);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         self.filter.size_in_bits()
     }
 
     /// How many bits are set. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::parquet::ParquetBloom::with_size(64)?;
+    /// filter.insert("ana");
+    /// assert_eq!(filter.count_set_bits(), 8);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn count_set_bits(&self) -> u64 {
         self.filter.count_set_bits()
     }
 
     /// The number of different keys, estimated from the set bits. `None` if a block is full.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::parquet::ParquetBloom::with_size(64)?;
+    /// filter.insert("ana");
+    /// assert_eq!(filter.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         self.filter.estimated_key_count()
     }
 
     /// The false-positive rate of these very bits. It reads the whole table.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::parquet::ParquetBloom::new(1_000, 0.01)?;
+    /// for key in 0..1_000i64 {
+    ///     filter.insert(&key);
+    /// }
+    /// assert!(filter.expected_fpr() < 0.01);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn expected_fpr(&self) -> f64 {
         self.filter.fill_fpr()
     }

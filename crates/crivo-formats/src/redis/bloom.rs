@@ -114,6 +114,14 @@ impl RedisBloom {
     /// The filter of `BF.RESERVE` with this error rate, capacity and `EXPANSION`; `NONSCALING` if
     /// that is `None`.
     ///
+    /// ```
+    /// use crivo_formats::redis::RedisBloom;
+    ///
+    /// let filter = RedisBloom::new(100, 0.01, None)?; // BF.RESERVE key 0.01 100 NONSCALING
+    /// assert_eq!((filter.capacity(), filter.expansion()), (100, None));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, the expansion is 0, or there is no
     /// memory.
@@ -132,6 +140,14 @@ impl RedisBloom {
     }
 
     /// Reads the bytes of all chunks, one after another.
+    ///
+    /// ```
+    /// use crivo_formats::redis::RedisBloom;
+    ///
+    /// let filter = RedisBloom::new(100, 0.01, Some(2))?;
+    /// assert_eq!(RedisBloom::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If they are not such a filter, whole and with nothing behind it.
@@ -168,6 +184,16 @@ impl RedisBloom {
 
     /// Reads the chunks that `BF.SCANDUMP` gave, with their numbers.
     ///
+    /// ```
+    /// use crivo_formats::redis::RedisBloom;
+    ///
+    /// let chunks = RedisBloom::new(100, 0.01, Some(2))?.to_chunks();
+    /// let chunks = || chunks.iter().map(|(number, chunk)| (*number, &chunk[..]));
+    /// assert!(RedisBloom::from_chunks(chunks()).is_ok());
+    /// assert!(RedisBloom::from_chunks(chunks().skip(1)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If they are not such a filter, whole and in their order.
     pub fn from_chunks<'a>(
@@ -177,6 +203,15 @@ impl RedisBloom {
     }
 
     /// The bytes of all chunks, one after another.
+    ///
+    /// ```
+    /// use crivo_formats::redis::RedisBloom;
+    ///
+    /// let filter = RedisBloom::new(100, 0.01, Some(2))?;
+    /// let chunks = filter.to_chunks().into_iter().flat_map(|(_, chunk)| chunk);
+    /// assert_eq!(filter.to_bytes(), chunks.collect::<Vec<u8>>());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.header();
         self.links.iter().for_each(|link| put_le_words(&mut bytes, link.table.words()));
@@ -226,12 +261,27 @@ impl RedisBloom {
     }
 
     /// Whether `key` may be a member. `false` is certain.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?;
+    /// filter.insert("ana")?;
+    /// assert!(filter.contains("ana") && !filter.contains("rui"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains<K: KeyOf<Self> + ?Sized>(&self, key: &K) -> bool {
         of_this_system(self.contains_key(&key.as_key()))
     }
 
     /// Makes `key` a member, as `BF.ADD` does: `true` if it was certainly new. A key that seems to be
     /// there changes nothing.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?;
+    /// assert!(filter.insert("ana")?);
+    /// assert!(!filter.insert("ana")?);
+    /// assert_eq!(filter.key_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the filter is full and must not grow, or there is no memory for another link. It is as it
@@ -266,36 +316,76 @@ impl RedisBloom {
     }
 
     /// How many filters the chain has.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?.link_count(), 1);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn link_count(&self) -> usize {
         self.links.len()
     }
 
     /// How many keys were new when they were inserted.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?;
+    /// filter.insert("ana")?;
+    /// assert_eq!(filter.key_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key_count(&self) -> u64 {
         self.links.iter().map(|link| link.key_count).sum()
     }
 
     /// How many keys there can be until the next link is made.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?.capacity(), 100);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn capacity(&self) -> u64 {
         self.links.iter().fold(0, |sum, link| sum.saturating_add(link.capacity))
     }
 
     /// How much larger the next link is; `None` if there is no next one.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?.expansion(), Some(2));
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn expansion(&self) -> Option<u32> {
         (self.options & NO_SCALING == 0).then_some(self.growth)
     }
 
     /// The memory of all tables, in bits.
+    ///
+    /// ```
+    /// let filter = crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?;
+    /// assert!(filter.size_in_bits() >= 9 * 100);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         self.links.iter().map(|link| link.table.size_in_bits()).sum()
     }
 
     /// The false-positive rate of these very tables, from their set bits.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?.expected_fpr(), 0.0);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn expected_fpr(&self) -> f64 {
         1.0 - self.links.iter().map(|link| 1.0 - link.table.fill_fpr()).product::<f64>()
     }
 
     /// The number of different keys, estimated from the set bits, of a chain of one link.
+    ///
+    /// ```
+    /// let mut filter = crivo_formats::redis::RedisBloom::new(100, 0.01, Some(2))?;
+    /// filter.insert("ana")?;
+    /// assert_eq!(filter.estimated_key_count().map(|found| found.keys.round()), Some(1.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
         let [link] = &self.links[..] else { return None };
         link.table.estimated_key_count()

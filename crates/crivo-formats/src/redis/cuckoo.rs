@@ -26,6 +26,15 @@ use crate::{
 const MAX_TABLE: u64 = 1 << 32;
 
 /// What `CF.RESERVE` may be told besides the capacity.
+///
+/// ```
+/// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+///
+/// // CF.RESERVE key 1000 BUCKETSIZE 4
+/// let options = RedisCuckooOptions { bucket_size: 4, ..RedisCuckooOptions::default() };
+/// assert_eq!(RedisCuckoo::new(1_000, options)?.options().bucket_size, 4);
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RedisCuckooOptions {
     /// `BUCKETSIZE`: slots per bucket, from 1 to 255. More of them make more false positives.
@@ -168,6 +177,15 @@ impl Slots {
 impl RedisCuckoo {
     /// The filter of `CF.RESERVE` with this capacity and these options.
     ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// // A byte for each slot.
+    /// let filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// assert_eq!(filter.size_in_bits(), 8 * 1_024);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the capacity is 0, a bucket has no slots or more than 255, no fingerprint may be moved, or
     /// there is no memory.
@@ -196,6 +214,14 @@ impl RedisCuckoo {
     }
 
     /// Reads the bytes of all chunks, one after another.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// assert_eq!(RedisCuckoo::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If they are not such a filter, whole and with nothing behind it.
@@ -241,6 +267,16 @@ impl RedisCuckoo {
 
     /// Reads the chunks that `CF.SCANDUMP` gave, with their numbers.
     ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// let chunks = filter.to_chunks(); // CF.SCANDUMP
+    /// let chunks = chunks.iter().map(|(number, chunk)| (*number, &chunk[..]));
+    /// assert_eq!(RedisCuckoo::from_chunks(chunks)?, filter);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If they are not such a filter, whole and in their order.
     pub fn from_chunks<'a>(
@@ -250,6 +286,15 @@ impl RedisCuckoo {
     }
 
     /// The bytes of all chunks, one after another.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// let chunks = filter.to_chunks().into_iter().flat_map(|(_, chunk)| chunk);
+    /// assert_eq!(filter.to_bytes(), chunks.collect::<Vec<u8>>());
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.header();
         self.tables.iter().for_each(|table| bytes.extend(&table.bytes));
@@ -257,6 +302,15 @@ impl RedisCuckoo {
     }
 
     /// The chunks that `CF.LOADCHUNK` takes, with their numbers.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// // The header, and the slots.
+    /// let filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// assert_eq!(filter.to_chunks().len(), 2);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn to_chunks(&self) -> Vec<(u64, Vec<u8>)> {
         split_chunks(self.header(), self.tables.iter().map(|table| &table.bytes[..]))
     }
@@ -272,6 +326,15 @@ impl RedisCuckoo {
     }
 
     /// Whether `key` may be a member. `false` is certain.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// filter.insert("ana")?;
+    /// assert!(filter.contains("ana") && !filter.contains("rui"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains<K: KeyOf<Self> + ?Sized>(&self, key: &K) -> bool {
         self.contains_entry(entry_of(key))
     }
@@ -282,12 +345,32 @@ impl RedisCuckoo {
 
     /// How often `key` was inserted and not removed, as `CF.COUNT` tells it: never less than the
     /// truth.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// filter.insert("ana")?;
+    /// filter.insert("ana")?;
+    /// assert_eq!(filter.count("ana"), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn count<K: KeyOf<Self> + ?Sized>(&self, key: &K) -> u64 {
         let entry = entry_of(key);
         self.tables.iter().map(|table| table.count(entry)).sum()
     }
 
     /// Makes `key` a member once more, as `CF.ADD` does: `true` if it was certainly new.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// assert!(filter.insert("ana")?);
+    /// assert!(!filter.insert("ana")?);
+    /// assert_eq!(filter.key_count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no place, and no other table can be made. The filter is as it was.
@@ -324,6 +407,16 @@ impl RedisCuckoo {
     ///
     /// Only remove what was inserted: a key that only seems to be there shares its fingerprint with
     /// one that is, which then becomes a **false negative**.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// filter.insert("ana")?;
+    /// filter.remove("ana")?;
+    /// assert!(filter.remove("ana").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the key is certainly not a member. Nothing has changed.
@@ -377,27 +470,71 @@ impl RedisCuckoo {
     }
 
     /// The options that it was made with; the expansion is a power of two.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let options = RedisCuckooOptions::default();
+    /// assert_eq!(RedisCuckoo::new(1_000, options)?.options(), options);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn options(&self) -> RedisCuckooOptions {
         self.options
     }
 
     /// How many tables there are.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// assert_eq!(RedisCuckoo::new(1_000, RedisCuckooOptions::default())?.table_count(), 1);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn table_count(&self) -> usize {
         self.tables.len()
     }
 
     /// Insertions less removals.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// filter.insert("ana")?;
+    /// assert_eq!(filter.key_count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key_count(&self) -> u64 {
         self.key_count
     }
 
     /// The memory of all tables, in bits.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// assert_eq!(filter.size_in_bits(), 8 * 1_024);
+    /// # Ok::<(), crivo::BuildError>(())
+    /// ```
     pub fn size_in_bits(&self) -> u64 {
         self.tables.iter().map(|table| 8 * table.bytes.len() as u64).sum()
     }
 
     /// The false-positive rate that follows from how full the tables are: each used slot of the two
     /// buckets in every table has one of 255 fingerprints.
+    ///
+    /// ```
+    /// use crivo_formats::redis::{RedisCuckoo, RedisCuckooOptions};
+    ///
+    /// let mut filter = RedisCuckoo::new(1_000, RedisCuckooOptions::default())?;
+    /// assert_eq!(filter.expected_fpr(), 0.0);
+    /// for key in 0..1_000 {
+    ///     filter.insert(&format!("item:{key}"))?;
+    /// }
+    /// assert!((0.005..0.03).contains(&filter.expected_fpr()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn expected_fpr(&self) -> f64 {
         let clear = |table: &Slots| {
             let load = table.used() as f64 / table.bytes.len() as f64;

@@ -33,6 +33,14 @@ const MAX_BLOCK_LENGTH: u32 = u32::MAX / 3;
 impl<F: Fingerprint> Xor<F> {
     /// A filter of these keys, of the size that the library gives it.
     ///
+    /// ```
+    /// use crivo_formats::xor::Xor8;
+    ///
+    /// let filter = Xor8::build(0..10_000)?;
+    /// assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e4), "9.86"); // bits per key
+    /// # Ok::<(), crivo_formats::ChangeError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are too many keys, or there is no memory.
     pub fn build(keys: impl IntoIterator<Item = u64>) -> Result<Self, ChangeError> {
@@ -48,6 +56,15 @@ impl<F: Fingerprint> Xor<F> {
 
     /// Reads a filter from what the library serialised.
     ///
+    /// ```
+    /// use crivo_formats::xor::{Xor8, Xor16};
+    ///
+    /// let bytes = Xor8::build(0..1_000)?.to_bytes();
+    /// assert!(Xor8::from_bytes(&bytes)?.contains(&7u64));
+    /// assert!(Xor16::from_bytes(&bytes).is_err()); // of another width
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
@@ -60,6 +77,14 @@ impl<F: Fingerprint> Xor<F> {
     }
 
     /// The filter as the library serialises it on a little-endian machine.
+    ///
+    /// ```
+    /// use crivo_formats::xor::Xor8;
+    ///
+    /// let filter = Xor8::build(0..1_000)?;
+    /// assert_eq!(filter.to_bytes().len() as u64, 16 + filter.size_in_bits() / 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_le_u64(&mut bytes, self.seed);
@@ -77,6 +102,12 @@ impl<F: Fingerprint> Xor<F> {
 
     /// How many keys the table was made for. The file does not have the number itself; this one may
     /// be wrong by two.
+    ///
+    /// ```
+    /// let filter = crivo_formats::xor::Xor8::build(0..1_000)?;
+    /// assert!(filter.key_count().abs_diff(1_000) <= 2);
+    /// # Ok::<(), crivo_formats::ChangeError>(())
+    /// ```
     pub fn key_count(&self) -> u64 {
         ((self.fingerprints.len() as f64 - 32.0).max(0.0) / 1.23).round() as u64
     }

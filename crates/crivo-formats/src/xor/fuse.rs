@@ -87,6 +87,14 @@ impl Segments {
 impl<F: Fingerprint> BinaryFuse<F> {
     /// A filter of these keys, of the size that the library gives it.
     ///
+    /// ```
+    /// use crivo_formats::xor::BinaryFuse8;
+    ///
+    /// let filter = BinaryFuse8::build(0..100_000)?;
+    /// assert!(filter.size_in_bits() < 10 * 100_000);
+    /// # Ok::<(), crivo_formats::ChangeError>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are too many keys, or there is no memory.
     pub fn build(keys: impl IntoIterator<Item = u64>) -> Result<Self, ChangeError> {
@@ -101,6 +109,15 @@ impl<F: Fingerprint> BinaryFuse<F> {
     }
 
     /// Reads a filter from what the library serialised.
+    ///
+    /// ```
+    /// use crivo_formats::xor::BinaryFuse16;
+    ///
+    /// let filter = BinaryFuse16::build(0..1_000)?;
+    /// assert_eq!(BinaryFuse16::from_bytes(&filter.to_bytes())?, filter);
+    /// assert!(BinaryFuse16::from_bytes(b"no filter").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the bytes are not such a filter, whole and with nothing behind it.
@@ -138,6 +155,14 @@ impl<F: Fingerprint> BinaryFuse<F> {
     }
 
     /// The filter as the library serialises it on a little-endian machine.
+    ///
+    /// ```
+    /// use crivo_formats::xor::BinaryFuse8;
+    ///
+    /// let filter = BinaryFuse8::build(0..1_000)?;
+    /// assert_eq!(filter.to_bytes().len() as u64, 28 + filter.size_in_bits() / 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_le_u64(&mut bytes, self.seed);
@@ -161,6 +186,11 @@ impl<F: Fingerprint> BinaryFuse<F> {
     }
 
     /// How many keys it was built from.
+    ///
+    /// ```
+    /// assert_eq!(crivo_formats::xor::BinaryFuse8::build(0..1_000)?.key_count(), 1_000);
+    /// # Ok::<(), crivo_formats::ChangeError>(())
+    /// ```
     pub fn key_count(&self) -> u64 {
         u64::from(self.key_count)
     }

@@ -36,12 +36,32 @@ use crate::bytes::{Header, put_le_u16};
 use crate::{ChangeError, FormatError, KeyTypeError, TypedKey};
 
 /// A xor filter with fingerprints of 8 bits: an FPR of 1/256 in 9.84 bits per key.
+///
+/// ```
+/// assert_eq!(crivo_formats::xor::Xor8::build(0..1_000)?.expected_fpr(), 1.0 / 256.0);
+/// # Ok::<(), crivo_formats::ChangeError>(())
+/// ```
 pub type Xor8 = Xor<u8>;
 /// A xor filter with fingerprints of 16 bits: an FPR of 1/65,536 in 19.7 bits per key.
+///
+/// ```
+/// assert_eq!(crivo_formats::xor::Xor16::build(0..1_000)?.expected_fpr(), 1.0 / 65_536.0);
+/// # Ok::<(), crivo_formats::ChangeError>(())
+/// ```
 pub type Xor16 = Xor<u16>;
 /// A binary fuse filter with fingerprints of 8 bits: an FPR of 1/256 in about 9 bits per key.
+///
+/// ```
+/// assert_eq!(crivo_formats::xor::BinaryFuse8::build(0..1_000)?.expected_fpr(), 1.0 / 256.0);
+/// # Ok::<(), crivo_formats::ChangeError>(())
+/// ```
 pub type BinaryFuse8 = BinaryFuse<u8>;
 /// A binary fuse filter with fingerprints of 16 bits: an FPR of 1/65,536 in about 18 bits per key.
+///
+/// ```
+/// assert_eq!(crivo_formats::xor::BinaryFuse16::build(0..1_000)?.expected_fpr(), 1.0 / 65_536.0);
+/// # Ok::<(), crivo_formats::ChangeError>(())
+/// ```
 pub type BinaryFuse16 = BinaryFuse<u16>;
 
 /// A width of fingerprints: `u8` or `u16`.
