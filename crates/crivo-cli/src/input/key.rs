@@ -223,7 +223,7 @@ fn fold(part: &[u8], folded: &mut Vec<u8>) {
     }
 }
 
-/// The field with this number, counted from 0, if there are so many.
+/// The field with this number, counted from 0, if there are that many.
 #[inline]
 pub(super) fn nth_field(content: &[u8], index: usize, delimiter: u8) -> Option<&[u8]> {
     let mut rest = content;

@@ -479,7 +479,7 @@ impl Header {
     }
 }
 
-/// The header of a filter with so many bytes of bits: at most 2^27.
+/// The header of a filter with this many bytes of bits: at most 2^27.
 fn header_for(bits: u64) -> Vec<u8> {
     let mut first_variant = Struct::default();
     first_variant.set(1, Value::Struct(Struct::default()));

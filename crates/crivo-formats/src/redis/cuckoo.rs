@@ -241,7 +241,7 @@ impl RedisCuckoo {
         }
         // Expansion 0 means that there is one table, as an expansion by nothing.
         if table_count == 0 || (expansion == 0 && table_count > 1) || table_count > 65_535 {
-            return Err(FormatError::Inconsistent("there cannot be so many tables"));
+            return Err(FormatError::Inconsistent("there cannot be that many tables"));
         }
         let first = bucket_count.saturating_mul(u64::from(bucket_size));
         let length = |table: u64| {

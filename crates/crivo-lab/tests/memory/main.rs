@@ -19,7 +19,7 @@ use std::process::Command;
 
 use self::limits::{LARGE, Limits, PAGE};
 
-/// By what share of itself the child raises the limit, at least by a page: one in so many.
+/// By what share of itself the child raises the limit, at least by a page: one in this many.
 const SHARE: &str = "CRIVO_TEST_MEMORY_SHARE";
 
 /// Enough that tables are [`LARGE`], and that a fuse filter is worth a second thread.

@@ -21,7 +21,7 @@
 //! - **A rebuild misses nothing.** Writes that are under way when it begins, doubtful keys, and keys
 //!   that are put while the store is scanned (the *journal*) are added to what the scan finds.
 //!
-//! Puts and deletes of keys with the same digest must not overlap: whoever calls the guard locks by
+//! Puts and deletes of keys with the same digest must not overlap: callers of the guard lock by
 //! digest. [`Guarded`](crate::Guarded) does all this for a [`Store`](crate::Store).
 //!
 //! ```

@@ -154,7 +154,7 @@ impl LoadOptions {
     /// # let mut seen = Bloom::new(1_000, 0.01)?;
     /// # seen.insert("ana");
     /// # seen.save(&path)?;
-    /// // SAFETY: whoever writes the file uses `save`, which replaces it.
+    /// // SAFETY: all that write the file use `save`, which replaces it.
     /// let mapped: Mapped<AnyFilter> = unsafe { LoadOptions::new().map(&path) }?;
     /// assert!(mapped.contains("ana"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

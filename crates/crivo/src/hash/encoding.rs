@@ -175,7 +175,7 @@ pub fn float_key(value: f64) -> [u8; 8] {
 }
 
 impl KeyEncoding {
-    /// A decimal number has at most so many digits behind its point.
+    /// A decimal number has at most this many digits behind its point.
     pub const MAX_SCALE: u8 = 38;
 
     /// The encodings of the parts of a key; of a key that is not composite, its own.

@@ -79,7 +79,7 @@ fn zone_offset(zone: &str) -> Option<i64> {
     (hours <= 23 && minutes <= 59).then_some(sign * (3600 * hours + 60 * minutes))
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly this many digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()

@@ -59,7 +59,7 @@ fn message_bytes(hashes: f64, bits: f64) -> f64 {
         + flags
 }
 
-/// The height of a Merkle tree with so many leaves.
+/// The height of a Merkle tree with this many leaves.
 fn height_of(leaves: usize) -> u32 {
     leaves.next_power_of_two().trailing_zeros()
 }
