@@ -11,7 +11,8 @@
 //! ```
 //! use crivo_lab::sim::wallet::{Chain, ChainPlan, by_block_filters, by_sent_filter};
 //!
-//! let chain = Chain::generate(&ChainPlan { blocks: 10, ..ChainPlan::default() });
+//! let plan = ChainPlan { blocks: 10, activity: 1.0, ..ChainPlan::default() };
+//! let chain = Chain::generate(&plan);
 //! let fetched = by_block_filters(&chain, 1_000);
 //! let sent = by_sent_filter(&chain, 1_000, 0.001)?;
 //! assert_eq!((fetched.missed, sent.missed), (0, 0));
