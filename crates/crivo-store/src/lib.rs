@@ -32,6 +32,7 @@
 //! | [`guard`] | the guard alone, and the protocol that keeps it right |
 //! | [`Store`], [`OwnedStore`] | what a guard needs of a store |
 //! | `asynchronous` | the same for stores whose calls are futures: `AsyncGuarded` (feature `async`, on tokio) |
+//! | `Shared` | a mode of `AsyncGuarded`: data that several writers change, who announce what they write |
 //! | `redis` | keys of a Redis or Valkey server (feature `redis`) |
 //! | [`redb`] | tables of the embedded database redb (feature `redb`, on by default) |
 //!
@@ -53,7 +54,10 @@ pub mod redis;
 mod store;
 
 #[cfg(feature = "async")]
-pub use asynchronous::{AsyncExclusive, AsyncGuarded, AsyncOwnedStore, AsyncStore};
+pub use asynchronous::{
+    AsyncExclusive, AsyncGuarded, AsyncOwnedStore, AsyncSharedStore, AsyncStore, Shared,
+    SharedOptions,
+};
 pub use counters::Counters;
 pub use error::GuardedError;
 pub use guard::{Guard, GuardOptions, GuardStatus};

@@ -8,7 +8,7 @@ use crivo::{Digest, KeyHasher};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::JoinHandle;
 
-use super::{AsyncGuarded, AsyncOwnedStore, compute, scan};
+use super::{AsyncGuarded, AsyncOwnedStore, compute, rebuild, scan};
 use crate::counters::Tally;
 use crate::guard::{Guard, GuardOptions, GuardStatus};
 use crate::guarded::{Mode, load, sealed, stamp};
@@ -248,23 +248,6 @@ async fn build<S: AsyncOwnedStore>(
 ) -> Result<Guard, GuardedError<S::Error>> {
     let digests = scan(store, options.hasher).await.map_err(GuardedError::Store)?;
     compute(move || Guard::build(options, digests)).await.map_err(GuardedError::Build)
-}
-
-async fn rebuild<S: AsyncOwnedStore>(
-    store: &S,
-    guard: &Arc<Guard>,
-) -> Result<bool, GuardedError<S::Error>> {
-    let Some(mut rebuild) = guard.begin_rebuild() else { return Ok(false) };
-    let scanned = scan(store, guard.hasher()).await.map_err(GuardedError::Store)?;
-    let keys = scanned.len();
-    let digests = rebuild.with_pending(scanned);
-    let tables = {
-        let guard = guard.clone();
-        compute(move || guard.build_tables(digests)).await.map_err(GuardedError::Build)?
-    };
-    rebuild.install(tables);
-    tracing::debug!(keys, "the guard was rebuilt");
-    Ok(true)
 }
 
 impl Mode for AsyncExclusive {}

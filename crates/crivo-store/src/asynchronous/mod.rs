@@ -4,11 +4,13 @@
 //! promises. A future that is dropped before it has ended leaves its key in the guard.
 
 mod exclusive;
+pub mod shared;
 mod store;
 #[cfg(test)]
 mod tests;
 
 pub use exclusive::AsyncExclusive;
+pub use shared::{AsyncSharedStore, Shared, SharedOptions};
 pub use store::{AsyncOwnedStore, AsyncStore};
 
 use std::fmt;
@@ -19,7 +21,7 @@ use crivo::{Digest, KeyHasher};
 
 use crate::counters::Tally;
 use crate::guarded::Mode;
-use crate::{Counters, GuardOptions, GuardedError, Snapshot};
+use crate::{Counters, Guard, GuardOptions, GuardedError, Snapshot};
 
 /// A store behind a guard, with calls that are futures: absent keys are answered from memory, at once.
 ///
@@ -157,6 +159,24 @@ async fn scan<S: AsyncStore>(store: &S, hasher: KeyHasher) -> Result<Vec<Digest>
     let mut digests = Vec::new();
     store.scan(|key| digests.push(hasher.digest(key))).await?;
     Ok(digests)
+}
+
+/// Scans the store, and rebuilds the guard, unless a rebuild is running already.
+async fn rebuild<S: AsyncStore>(
+    store: &S,
+    guard: &Arc<Guard>,
+) -> Result<bool, GuardedError<S::Error>> {
+    let Some(mut rebuild) = guard.begin_rebuild() else { return Ok(false) };
+    let scanned = scan(store, guard.hasher()).await.map_err(GuardedError::Store)?;
+    let keys = scanned.len();
+    let digests = rebuild.with_pending(scanned);
+    let tables = {
+        let guard = guard.clone();
+        compute(move || guard.build_tables(digests)).await.map_err(GuardedError::Build)?
+    };
+    rebuild.install(tables);
+    tracing::debug!(keys, "the guard was rebuilt");
+    Ok(true)
 }
 
 /// Runs work of seconds where it keeps no other task waiting.

@@ -201,6 +201,16 @@ impl Guard {
         DeleteTicket { guard: self, digest, epoch }
     }
 
+    /// A key was deleted, and stays in a guard that keeps keys.
+    #[cfg(feature = "async")]
+    pub(crate) fn count_deleted(&self) {
+        let Some(mut state) = self.write() else { return };
+        state.stale += 1;
+        if let Some(journal) = &mut state.journal {
+            journal.deletes += 1;
+        }
+    }
+
     /// Whether so much of the guard is wasted that it should be rebuilt: deleted keys, and keys in the
     /// overflow.
     pub fn needs_rebuild(&self) -> bool {
@@ -261,7 +271,7 @@ impl Guard {
 
     /// Whether the main filter gives keys back.
     fn removes(&self) -> bool {
-        self.options.kind.capabilities().remove
+        !self.options.keeps_keys && self.options.kind.capabilities().remove
     }
 
     /// The state, unless the guard cannot be trusted.

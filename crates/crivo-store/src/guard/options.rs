@@ -40,6 +40,8 @@ pub struct GuardOptions {
     /// The key of `hasher`, which is needed to load a guard from its file.
     pub(super) secret_key: Option<SecretKey>,
     pub(super) late_writes: bool,
+    /// Whether keys stay until the next rebuild, also in a filter that could remove them.
+    pub(super) keeps_keys: bool,
 }
 
 impl GuardOptions {
@@ -52,7 +54,8 @@ impl GuardOptions {
     /// If the FPR is not strictly between 0 and 1, or is too small for the kind.
     pub fn new(kind: Kind, fpr: f64) -> Result<Self, SpecError> {
         let hasher = KeyHasher::default();
-        let options = Self { kind, fpr, hasher, secret_key: None, late_writes: true };
+        let (secret_key, late_writes, keeps_keys) = (None, true, false);
+        let options = Self { kind, fpr, hasher, secret_key, late_writes, keeps_keys };
         // The filters themselves decide what they support.
         Tables::build(&options, Vec::<Digest>::new())?;
         Ok(options)
@@ -75,6 +78,12 @@ impl GuardOptions {
     /// from its store.
     pub fn late_writes(self, late_writes: bool) -> Self {
         Self { late_writes, ..self }
+    }
+
+    /// Keeps keys until the next rebuild, also in a filter that could remove them.
+    #[cfg(feature = "async")]
+    pub(crate) fn keep_keys(self) -> Self {
+        Self { keeps_keys: true, ..self }
     }
 
     /// A filter of these keys that will not change.

@@ -1,0 +1,161 @@
+//! The task that keeps the guard of a shared store up to date.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::{Announcement, AsyncSharedStore, Joined, News};
+use crate::asynchronous::rebuild;
+use crate::guard::Guard;
+use crate::{Existed, GuardedError, Session};
+
+/// The longest time for which the server is asked to wait for news. The clients of servers give up after
+/// some time: half a second in the crate `redis`.
+const MAX_WAIT: Duration = Duration::from_millis(250);
+const MIN_WAIT: Duration = Duration::from_millis(1);
+
+/// The time before something that failed is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a question for news may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Scanned<S> = Result<bool, GuardedError<<S as crate::AsyncStore>::Error>>;
+
+/// Told once, when the first scan has ended.
+type Ready<S> = oneshot::Sender<Result<(), GuardedError<<S as crate::AsyncStore>::Error>>>;
+
+pub(super) struct Follower<S: AsyncSharedStore> {
+    store: Arc<S>,
+    guard: Arc<Guard>,
+    news: Arc<News>,
+    /// The scan that is running, if there is one. Dropped, it ends.
+    scan: JoinSet<Scanned<S>>,
+}
+
+/// Why a stream is no longer followed.
+enum End {
+    /// The stream is lost, and everything begins again.
+    Lost,
+    /// The first scan has failed, and nobody waits for another.
+    NeverReady,
+}
+
+impl<S: AsyncSharedStore> Follower<S> {
+    pub(super) fn new(store: Arc<S>, guard: Arc<Guard>, news: Arc<News>) -> Self {
+        Self { store, guard, news, scan: JoinSet::new() }
+    }
+
+    /// Follows the stream until the task is aborted.
+    pub(super) async fn run(mut self, mut joined: Joined<S::Position>, ready: Ready<S>) {
+        let mut ready = Some(ready);
+        while let End::Lost = self.follow(joined, &mut ready).await {
+            self.news.lose();
+            tracing::info!("the stream of announcements is lost; every question passes meanwhile");
+            // What it has found belongs to a stream that is gone.
+            self.scan.shutdown().await;
+            joined = loop {
+                match (self.store.join(false).await, ready.take()) {
+                    (Ok(joined), waiting) => {
+                        ready = waiting;
+                        break joined;
+                    }
+                    (Err(error), Some(ready)) => {
+                        let _ = ready.send(Err(GuardedError::Store(error)));
+                        return;
+                    }
+                    (Err(error), None) => {
+                        tracing::warn!(%error, "the store cannot be shared again yet");
+                        sleep(PAUSE).await;
+                    }
+                }
+            };
+            self.news.set_session(joined.session);
+        }
+    }
+
+    /// Follows the stream from one position on, and scans: at once, and whenever the guard has too much
+    /// waste.
+    async fn follow(&mut self, joined: Joined<S::Position>, ready: &mut Option<Ready<S>>) -> End {
+        let Joined { session, mut position } = joined;
+        let wait = (self.news.staleness / 4).clamp(MIN_WAIT, MAX_WAIT);
+        let mut has_every_key = false;
+        let mut scan_after = Instant::now();
+        loop {
+            if self.scan.is_empty()
+                && (!has_every_key || self.guard.needs_rebuild())
+                && Instant::now() >= scan_after
+            {
+                let (store, guard) = (self.store.clone(), self.guard.clone());
+                self.scan.spawn(async move { rebuild(&*store, &guard).await });
+            }
+            let asked = Instant::now();
+            let is_end = match timeout(PATIENCE, self.hear(&session, &position)).await {
+                Ok(Ok(Some(followed))) => {
+                    position = followed.position;
+                    Some(followed.is_end)
+                }
+                Ok(Ok(None)) => return End::Lost,
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "no news from the store");
+                    None
+                }
+                Err(_) => None,
+            };
+            // Everything that was announced while the scan ran is in the guard too: the rebuild has noted
+            // it, or it was announced before the scan began.
+            match self.scan.try_join_next() {
+                None => {}
+                Some(Ok(Ok(true))) => {
+                    has_every_key = true;
+                    tracing::debug!("the guard has every key");
+                }
+                Some(Ok(Err(error))) => match ready.take() {
+                    Some(ready) => {
+                        let _ = ready.send(Err(error));
+                        return End::NeverReady;
+                    }
+                    None => {
+                        tracing::warn!(%error, "the guard could not be rebuilt");
+                        scan_after = Instant::now() + PAUSE;
+                    }
+                },
+                // It has panicked, or the guard has.
+                Some(Ok(Ok(false)) | Err(_)) => scan_after = Instant::now() + PAUSE,
+            }
+            if has_every_key && is_end == Some(true) {
+                self.news.set_current(asked);
+            }
+            if has_every_key && let Some(ready) = ready.take() {
+                let _ = ready.send(Ok(()));
+            }
+            match is_end {
+                Some(true) => {
+                    let waited = timeout(PATIENCE, self.store.wait(&position, wait)).await;
+                    if !matches!(waited, Ok(Ok(()))) {
+                        sleep(wait.min(PAUSE)).await;
+                    }
+                }
+                Some(false) => {}
+                None => sleep(wait.min(PAUSE)).await,
+            }
+        }
+    }
+
+    /// Puts what was announced into the guard.
+    async fn hear(
+        &self,
+        session: &Session,
+        position: &S::Position,
+    ) -> Result<Option<super::Followed<S::Position>>, S::Error> {
+        let (guard, hasher) = (&*self.guard, self.guard.hasher());
+        let insert = |announcement: Announcement<'_, S::Key>| match announcement {
+            Announcement::Put(key) => guard.begin_put(hasher.digest(key)).stored(Existed::Unknown),
+            Announcement::Delete => guard.count_deleted(),
+        };
+        self.store.follow(session, position, insert).await
+    }
+}

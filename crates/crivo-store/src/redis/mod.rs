@@ -1,0 +1,349 @@
+//! Keys of [Redis](https://redis.io) or [Valkey](https://valkey.io): on one server ([`RedisStore`]),
+//! or in a cluster (`ClusterStore`, feature `redis-cluster`).
+//!
+//! # What breaks the promise
+//!
+//! - A write that bypasses `crivo-store`, as in every store.
+//! - For one owner: a server that loses a *delete* that it has acknowledged. After a restart without
+//!   `appendfsync always`, or a failover to a replica that was behind, the deleted key is back, and a
+//!   guard that removes keys has forgotten it. Open the store again after such an event, or choose a
+//!   kind of filter that removes nothing. Those who [share](crate::Shared) the keys notice, and scan
+//!   them.
+//! - For those who share the keys: a server that was replaced by another, and still answers some of them.
+//! - A client that sends a command again when its answer was lost. The clients of the crate `redis` for
+//!   one server do not.
+//!
+//! Keys that expire or are evicted cost false positives until the next rebuild.
+//!
+//! `RedisStore` refuses a node of a cluster: a scan of one node would miss the keys of the others.
+
+#[cfg(feature = "redis-cluster")]
+mod cluster;
+mod exclusive;
+mod record;
+mod shared;
+
+#[cfg(feature = "redis-cluster")]
+pub use cluster::ClusterStore;
+pub use shared::StreamPosition;
+
+use std::fmt;
+
+use redis::aio::ConnectionLike;
+use redis::{FromRedisValue, RedisResult, Script, ScriptInvocation, cmd};
+
+use crate::{AsyncStore, Existed, Owner};
+use record::Record;
+
+/// The key of the owner's record is this and the prefix.
+const OWNER_KEY: &str = "crivo-store.owner:";
+
+/// The key of the stream of announcements is this and the prefix.
+const STREAM_KEY: &str = "crivo-store.stream:";
+
+/// How long the stream is, if nobody says.
+const STREAM_LENGTH: u64 = 100_000;
+
+/// How many keys one script changes: other clients wait meanwhile.
+const SCRIPT_KEYS: usize = 500;
+
+/// About how many keys one step of a scan looks at.
+const SCAN_COUNT: u64 = 1000;
+
+/// Replaces the owner's record, if it is the one that is expected. A stream belongs to one record.
+const REPLACE_RECORD: &str = "
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+redis.call('DEL', KEYS[2])
+return 1";
+
+/// The keys with one prefix on a Redis or Valkey server: bytes to bytes.
+///
+/// It takes the caller's own connection, with its credentials, TLS and time-outs: one that can be
+/// cloned, such as `redis::aio::MultiplexedConnection`. It adds two keys. `crivo-store.owner:` and the
+/// prefix says who may write: writes are scripts that check it, so that an owner that was replaced cannot
+/// write. `crivo-store.stream:` and the prefix has the announcements of those who
+/// [share](crate::Shared) the keys.
+///
+/// Redis cannot tell whether an owner is alive. After a crash the next owner must
+/// [take over](crate::OpenOptions::take_over).
+///
+/// ```no_run
+/// use crivo::filter::Kind;
+/// use crivo_store::redis::RedisStore;
+/// use crivo_store::{AsyncGuarded, GuardOptions};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = redis::Client::open("redis://127.0.0.1/")?;
+/// let connection = client.get_multiplexed_async_connection().await?;
+/// let store = RedisStore::new(connection, "user:");
+/// let users = AsyncGuarded::open(store, GuardOptions::new(Kind::Cuckoo, 0.001)?).await?;
+/// users.put(b"ana", b"1").await?;
+/// assert!(!users.contains(b"rui").await?); // the server was not asked
+/// users.close().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct RedisStore<C> {
+    connection: C,
+    prefix: Vec<u8>,
+    /// Where this store waits for announcements.
+    stream_connection: Option<C>,
+    stream_length: u64,
+    replace_record: Script,
+    exclusive: exclusive::Scripts,
+    shared: shared::Scripts,
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
+    /// The keys that begin with this prefix. In questions and answers the prefix is left out.
+    pub fn new(connection: C, prefix: impl Into<Vec<u8>>) -> Self {
+        Self {
+            connection,
+            prefix: prefix.into(),
+            stream_connection: None,
+            stream_length: STREAM_LENGTH,
+            replace_record: Script::new(REPLACE_RECORD),
+            exclusive: exclusive::Scripts::new(),
+            shared: shared::Scripts::new(),
+        }
+    }
+
+    /// A second connection to the same server, on which a [shared](crate::Shared) store waits for what
+    /// others announce. Nothing else can use it meanwhile. Without it, the stream is read a few times
+    /// within the staleness that is allowed.
+    pub fn stream_connection(self, connection: C) -> Self {
+        Self { stream_connection: Some(connection), ..self }
+    }
+
+    /// About how many announcements the server keeps: 100,000 by default. Each takes the length of a key
+    /// and about 60 bytes. A follower that falls behind by more scans the keys.
+    pub fn stream_length(self, entries: u64) -> Self {
+        Self { stream_length: entries.max(1), ..self }
+    }
+
+    fn full_key(&self, key: &[u8]) -> Vec<u8> {
+        [&*self.prefix, key].concat()
+    }
+
+    fn owner_key(&self) -> Vec<u8> {
+        [OWNER_KEY.as_bytes(), &*self.prefix].concat()
+    }
+
+    fn stream_key(&self) -> Vec<u8> {
+        [STREAM_KEY.as_bytes(), &*self.prefix].concat()
+    }
+
+    async fn query<T: FromRedisValue>(&self, command: &redis::Cmd) -> RedisResult<T> {
+        command.query_async(&mut self.connection.clone()).await
+    }
+
+    /// Runs a script that answers for each key whether it was there, or nothing if the record has changed.
+    async fn changed(
+        &self,
+        script: &ScriptInvocation<'_>,
+    ) -> Result<Vec<Existed>, RedisStoreError> {
+        let counts: Option<Vec<u64>> = script.invoke_async(&mut self.connection.clone()).await?;
+        let counts = counts.ok_or(RedisStoreError::LostClaim)?;
+        Ok(counts.into_iter().map(self::existed).collect())
+    }
+
+    /// The owner's record, as text and as what it says.
+    async fn record(&self) -> Result<(String, Option<Record>), RedisStoreError> {
+        parsed(self.query(cmd("GET").arg(self.owner_key())).await?)
+    }
+
+    /// Whether the owner's record was `old`, and is `new` now.
+    async fn replace_record(&self, old: &str, new: Record) -> RedisResult<bool> {
+        let mut invocation = self.replace_record.key(self.owner_key());
+        invocation.key(self.stream_key()).arg(old).arg(new.to_string());
+        invocation.invoke_async(&mut self.connection.clone()).await
+    }
+
+    /// Which process answers: another number after each start.
+    async fn run_id(&self) -> Result<String, RedisStoreError> {
+        let info: redis::Value = self.query(cmd("INFO").arg("server")).await?;
+        // The client of a cluster asks all masters.
+        if matches!(info, redis::Value::Map(_)) {
+            return Err(RedisStoreError::Cluster);
+        }
+        let info: String = redis::from_redis_value(info).map_err(redis::RedisError::from)?;
+        if ["redis_mode:cluster", "server_mode:cluster"].iter().any(|mode| info.contains(mode)) {
+            return Err(RedisStoreError::Cluster);
+        }
+        Ok(info_field(&info, "run_id").unwrap_or_default().to_owned())
+    }
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncStore for RedisStore<C> {
+    type Key = [u8];
+    type Value = Vec<u8>;
+    type Error = RedisStoreError;
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RedisStoreError> {
+        Ok(self.query(cmd("GET").arg(self.full_key(key))).await?)
+    }
+
+    async fn contains(&self, key: &[u8]) -> Result<bool, RedisStoreError> {
+        Ok(self.query(cmd("EXISTS").arg(self.full_key(key))).await?)
+    }
+
+    async fn get_batch(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, RedisStoreError> {
+        let mut values = Vec::with_capacity(keys.len());
+        for part in keys.chunks(SCRIPT_KEYS) {
+            let mut command = cmd("MGET");
+            for key in part {
+                command.arg(self.full_key(key));
+            }
+            let part: Vec<Option<Vec<u8>>> = self.query(&command).await?;
+            values.extend(part);
+        }
+        Ok(values)
+    }
+
+    async fn scan(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
+        let pattern = prefix_pattern(&self.prefix);
+        let own = [self.owner_key(), self.stream_key()];
+        // A cursor means nothing to a server that was started in the meantime.
+        let run_id = self.run_id().await?;
+        let mut cursor = 0u64;
+        loop {
+            let mut command = cmd("SCAN");
+            command.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(SCAN_COUNT);
+            let (next, keys): (u64, Vec<Vec<u8>>) = self.query(&command).await?;
+            for key in keys.iter().filter(|key| !own.contains(key)) {
+                if let Some(key) = key.strip_prefix(&*self.prefix) {
+                    visit(key);
+                }
+            }
+            if next == 0 {
+                break;
+            }
+            cursor = next;
+        }
+        match self.run_id().await? == run_id {
+            true => Ok(()),
+            false => Err(RedisStoreError::Interrupted),
+        }
+    }
+}
+
+/// What a script counted before it changed a key.
+fn existed(count: u64) -> Existed {
+    if count > 0 { Existed::Yes } else { Existed::No }
+}
+
+/// An owner's record, as text and as what it says.
+fn parsed(text: Option<String>) -> Result<(String, Option<Record>), RedisStoreError> {
+    let Some(text) = text else { return Ok((String::new(), None)) };
+    match Record::parse(&text) {
+        Some(record) => Ok((text, Some(record))),
+        None => Err(RedisStoreError::DamagedRecord { record: text }),
+    }
+}
+
+/// A field of the answer to `INFO`.
+fn info_field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+}
+
+/// A pattern that matches what begins with these bytes.
+fn prefix_pattern(prefix: &[u8]) -> Vec<u8> {
+    let mut pattern = Vec::with_capacity(prefix.len() + 1);
+    for &byte in prefix {
+        if b"*?[]\\^-".contains(&byte) {
+            pattern.push(b'\\');
+        }
+        pattern.push(byte);
+    }
+    pattern.push(b'*');
+    pattern
+}
+
+impl<C> fmt::Debug for RedisStore<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = self.prefix.escape_ascii().to_string();
+        f.debug_struct("RedisStore").field("prefix", &prefix).finish_non_exhaustive()
+    }
+}
+
+/// Why keys on a Redis server could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedisStoreError {
+    /// The server or the connection failed. A write may have been applied, or will be.
+    #[error(transparent)]
+    Server(#[from] redis::RedisError),
+    /// The keys have an owner that has not closed the store.
+    #[error("the keys are owned by {owner}, who has not closed the store; take over if it is gone")]
+    Owned {
+        /// Who owns them.
+        owner: Owner,
+    },
+    /// The keys are shared by several writers.
+    #[error("the keys are shared by several writers; share them too, or take over if all are gone")]
+    Shared,
+    /// Another owner has taken over, or the owner's record is gone, as after `FLUSHALL`. Nothing was
+    /// written.
+    #[error("the keys have another owner, or none, and nothing was written; open the store again")]
+    LostClaim,
+    /// The owner's record is not one that this crate writes.
+    #[error("the owner's record is damaged: {record:?}")]
+    DamagedRecord {
+        /// What was found.
+        record: String,
+    },
+    /// An entry of the stream is not one that this crate writes.
+    #[error("the entry {entry} of the stream of announcements is damaged")]
+    DamagedStream {
+        /// Its position.
+        entry: String,
+    },
+    /// A server was started again or replaced by another, or slots of a cluster have moved, while the keys
+    /// were scanned.
+    #[error(
+        "servers were restarted or replaced, or slots moved, while the keys were scanned; try again"
+    )]
+    Interrupted,
+    /// The server is a node of a Redis Cluster, and has only a part of the keys: see `ClusterStore`.
+    #[error("the server is a node of a Redis Cluster, and has only a part of the keys")]
+    Cluster,
+    /// The masters of a cluster do not serve all slots.
+    #[error("the masters of the cluster serve {served} slots of 16384")]
+    MissingSlots {
+        /// How many they serve.
+        served: u32,
+    },
+    /// A prefix for a cluster has a brace.
+    #[error("the prefix \"{prefix}\" has a brace, which would decide about slots")]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+    },
+    /// The system has no random numbers.
+    #[error("no random numbers: {0}")]
+    Random(getrandom::Error),
+}
+
+impl From<getrandom::Error> for RedisStoreError {
+    fn from(error: getrandom::Error) -> Self {
+        Self::Random(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_has_no_meaning_but_its_bytes() {
+        assert_eq!(prefix_pattern(b"a*[b]\\:"), b"a\\*\\[b\\]\\\\:*");
+    }
+
+    #[test]
+    fn a_field_of_info_is_found_by_its_whole_name() {
+        let info = "# Server\r\nrun_id_old:1\r\nrun_id:abc\r\n";
+        assert_eq!(info_field(info, "run_id"), Some("abc"));
+        assert_eq!(info_field(info, "id"), None);
+    }
+}

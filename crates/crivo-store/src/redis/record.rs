@@ -1,0 +1,68 @@
+//! The record in the store that says who may write.
+
+use crate::{Owner, Session};
+
+/// Who may write: `GENERATION OWNER STATE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) session: Session,
+    pub(super) state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// One owner writes.
+    Open,
+    /// That owner has closed the store.
+    Closed,
+    /// Several writers announce what they write. The owner's number is that of their stream.
+    Shared,
+}
+
+impl Record {
+    pub(super) fn new(session: Session, state: State) -> Self {
+        Self { session, state }
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (generation, rest) = text.split_once(' ')?;
+        let (owner, state) = rest.split_once(' ')?;
+        let owner = Owner(u128::from_str_radix(owner, 16).ok()?);
+        let state = match state {
+            "open" => State::Open,
+            "closed" => State::Closed,
+            "shared" => State::Shared,
+            _ => return None,
+        };
+        Some(Self::new(Session { generation: generation.parse().ok()?, owner }, state))
+    }
+}
+
+impl std::fmt::Display for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match self.state {
+            State::Open => "open",
+            State::Closed => "closed",
+            State::Shared => "shared",
+        };
+        write!(f, "{} {} {state}", self.session.generation, self.session.owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_as_they_are_written() {
+        let session = Session { generation: 7, owner: Owner(0xabc) };
+        assert_eq!(Record::new(session, State::Open).to_string(), format!("7 {:032x} open", 0xabc));
+        for state in [State::Open, State::Closed, State::Shared] {
+            let record = Record::new(session, state);
+            assert_eq!(Record::parse(&record.to_string()), Some(record));
+        }
+        for damaged in ["", "7", "7 abc", "x abc open", "7 abc half", "7 xyz open"] {
+            assert_eq!(Record::parse(damaged), None, "{damaged}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! One owner, on one server and in a cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crivo::filter::Kind;
+use crivo_core::Random;
+use crivo_store::redis::RedisStoreError;
+use crivo_store::{AsyncGuarded, Existed, GuardSource, GuardedError, ScanReason};
+
+use crate::servers::{Servers, Single, with};
+use crate::{guard, options, stops_absent_keys};
+
+#[test]
+fn every_kind_follows_writes() {
+    follow_writes::<Single>(&Kind::ALL);
+}
+
+pub fn follow_writes<S: Servers>(kinds: &[Kind]) {
+    with(|servers: S, prefix| async move {
+        for &kind in kinds {
+            let guarded = AsyncGuarded::open(servers.store(&prefix), options(kind)).await.unwrap();
+            let keys: Vec<_> = (0..1_200u32).map(|key| key.to_le_bytes()).collect();
+            let entries: Vec<(&[u8], &[u8])> =
+                keys.iter().map(|key| (key.as_slice(), b"x".as_slice())).collect();
+            let existed = guarded.put_batch(&entries[..1_000]).await.unwrap();
+            assert!(existed.iter().all(|existed| *existed == Existed::No), "{kind}");
+            assert_eq!(guarded.put(&keys[7], b"seven").await.unwrap(), Existed::Yes);
+            assert_eq!(guarded.delete(&keys[8]).await.unwrap(), Existed::Yes);
+            assert_eq!(guarded.delete(&keys[8]).await.unwrap(), Existed::No);
+            assert!(guarded.rebuild().await.is_ok());
+            assert_eq!(guarded.get(&keys[7]).await.unwrap().unwrap(), b"seven");
+            let asked: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
+            let values = guarded.get_batch(&asked).await.unwrap();
+            for (at, value) in values.iter().enumerate() {
+                assert_eq!(value.is_some(), at < 1_000 && at != 8, "{kind}: {at}");
+            }
+            // 200 absent keys at 1%: by chance more than 20 pass with a probability below 10^-12.
+            assert!(guarded.counters().stopped >= 180, "{kind}: {:?}", guarded.counters());
+            let snapshot =
+                AsyncGuarded::snapshot(servers.store(&prefix), &guard(kind)).await.unwrap();
+            for (at, key) in keys.iter().enumerate().step_by(10) {
+                assert_eq!(snapshot.contains(key).await.unwrap(), at < 1_000, "{kind}: {at}");
+            }
+            guarded.delete_batch(&asked).await.unwrap();
+            guarded.close().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_saved_guard_is_valid_for_the_session_that_was_closed() {
+    save_and_take_over::<Single>();
+}
+
+pub fn save_and_take_over<S: Servers>() {
+    with(|servers: S, prefix| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let open = |take_over: bool| {
+            let options = options(Kind::Cuckoo).file(directory.path().join("guard"));
+            AsyncGuarded::open(servers.store(&prefix), options.take_over(take_over))
+        };
+        let guarded = open(false).await.unwrap();
+        assert_eq!(guarded.guard_source(), &GuardSource::Scan(ScanReason::NotClosed));
+        guarded.put(b"ana", b"1").await.unwrap();
+        guarded.close().await.unwrap();
+        let guarded = open(false).await.unwrap();
+        assert_eq!(guarded.guard_source(), &GuardSource::File);
+        assert!(guarded.contains(b"ana").await.unwrap());
+        guarded.put(b"rui", b"2").await.unwrap();
+
+        // A second owner is refused, or fences the first off.
+        let refused = open(false).await.unwrap_err();
+        assert!(matches!(refused, GuardedError::Store(RedisStoreError::Owned { .. })), "{refused}");
+        let second = open(true).await.unwrap();
+        assert_eq!(second.guard_source(), &GuardSource::Scan(ScanReason::NotClosed));
+        assert!(second.contains(b"rui").await.unwrap());
+        second.put(b"eva", b"3").await.unwrap();
+        // In a cluster these keys have several partitions.
+        for key in [b"leo", b"lea", b"lia", b"luz"] {
+            let fenced = guarded.put(key, b"4").await.unwrap_err();
+            assert!(matches!(fenced, RedisStoreError::LostClaim), "{fenced}");
+            assert!(!second.contains(key).await.unwrap());
+        }
+        assert!(!guarded.guard_status().is_trusted && guarded.contains(b"eva").await.unwrap());
+        assert!(guarded.close().await.is_err());
+        second.close().await.unwrap();
+    });
+}
+
+#[test]
+fn tasks_hide_no_key() {
+    hide_no_key::<Single>();
+}
+
+pub fn hide_no_key<S: Servers>() {
+    with(|servers: S, prefix| async move {
+        let store = servers.store(&prefix);
+        let guarded = Arc::new(AsyncGuarded::open(store, options(Kind::Cuckoo)).await.unwrap());
+        let work = |task: u8, guarded: Arc<AsyncGuarded<S::Store>>| async move {
+            let mut random = Random::new(task.into());
+            let mut expected = BTreeMap::new();
+            for _ in 0..400 {
+                let key = [task, random.below(30) as u8];
+                if random.below(3) == 0 {
+                    guarded.delete(&key).await.unwrap();
+                    expected.remove(&key);
+                } else {
+                    let value = random.number().to_le_bytes();
+                    guarded.put(&key, &value).await.unwrap();
+                    expected.insert(key, value);
+                }
+                let key = [task, random.below(30) as u8];
+                let found = guarded.get(&key).await.unwrap();
+                assert_eq!(found.as_deref(), expected.get(&key).map(|value| &value[..]));
+                if random.below(50) == 0 {
+                    guarded.rebuild().await.unwrap();
+                }
+            }
+        };
+        let tasks: Vec<_> = (0..8).map(|task| tokio::spawn(work(task, guarded.clone()))).collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let guarded = Arc::try_unwrap(guarded).unwrap();
+        guarded.rebuild().await.unwrap();
+        stops_absent_keys(&guarded).await;
+        guarded.close().await.unwrap();
+    });
+}

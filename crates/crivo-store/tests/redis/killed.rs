@@ -1,0 +1,252 @@
+//! Writers that are killed at random points.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crivo::filter::Kind;
+use crivo_core::Random;
+use crivo_store::{AsyncGuarded, AsyncStore, Owner, SharedOptions};
+
+use crate::servers::{Servers, Single, with};
+use crate::{guard, options, stops_absent_keys};
+
+/// Set for a process that is to be killed: the prefix to write under.
+const PREFIX: &str = "CRIVO_STORE_TEST_CHILD";
+
+/// How many keys a writer has.
+const KEYS: u8 = 40;
+
+/// Starts a test of this program as a process that writes until it is killed.
+fn start(test: &str, prefix: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(PREFIX, prefix)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// What such a process says.
+fn lines(output: ChildStdout) -> impl Iterator<Item = String> {
+    BufReader::new(output).lines().map(Result::unwrap)
+}
+
+fn print(line: String) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "\n{line}").and_then(|()| output.flush()).unwrap();
+}
+
+/// The key of an operation, and whether it is a put.
+fn parse(operation: &str) -> (u8, bool) {
+    let words: Vec<&str> = operation.split(' ').collect();
+    (words[2].parse().unwrap(), words[1] == "put")
+}
+
+/// Writes as an owner until it is killed, if the process was started for that.
+pub fn write_as_owner<S: Servers>() {
+    let Ok(prefix) = std::env::var(PREFIX) else { return };
+    with(|servers: S, _| async move {
+        let mut random = Random::new(Owner::random().unwrap().0 as u64);
+        loop {
+            let options = options(Kind::Cuckoo).take_over(true);
+            let guarded = AsyncGuarded::open(servers.store(&prefix), options).await.unwrap();
+            for _ in 0..random.below(60) {
+                let key = [random.below(KEYS.into()) as u8];
+                if random.below(3) == 0 {
+                    print(format!("begin delete {}", key[0]));
+                    guarded.delete(&key).await.unwrap();
+                } else {
+                    print(format!("begin put {}", key[0]));
+                    guarded.put(&key, b"x").await.unwrap();
+                }
+                print("done".to_owned());
+            }
+            if random.below(2) == 0 {
+                guarded.close().await.unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn owner() {
+    write_as_owner::<Single>();
+}
+
+#[test]
+fn killed_owners_hide_nothing() {
+    kill_owners::<Single>("killed::owner", 8);
+}
+
+pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
+    with(|servers: S, prefix| async move {
+        let mut random = Random::new(5);
+        let mut expected: BTreeMap<u8, bool> = BTreeMap::new();
+        for round in 0..rounds {
+            let mut child = start(test, &prefix);
+            let mut lines = lines(child.stdout.take().unwrap());
+            let mut pending: Option<String> = None;
+            let mut done = 0;
+            let mut settle = |line: String, pending: &mut Option<String>| {
+                if line.starts_with("begin ") {
+                    *pending = Some(line);
+                } else if line == "done" {
+                    let (key, is_put) = parse(&pending.take().unwrap());
+                    expected.insert(key, is_put);
+                    done += 1;
+                }
+            };
+            for line in lines.by_ref().take(30 + random.below(300) as usize) {
+                settle(line, &mut pending);
+            }
+            child.kill().unwrap();
+            for line in lines {
+                settle(line, &mut pending);
+            }
+            assert_eq!(child.wait().unwrap().code(), None, "the child ended by itself");
+            assert!(done > 0, "the child did nothing");
+            let under_way = pending.as_deref().map(parse).map(|(key, _)| key);
+
+            let raw = servers.store(&prefix);
+            let options = options(Kind::Cuckoo).take_over(true);
+            let guarded = AsyncGuarded::open(servers.store(&prefix), options).await.unwrap();
+            // The claim comes after the killed writer's last command or refuses it.
+            for key in 0..KEYS {
+                let holds = raw.contains(&[key]).await.unwrap();
+                assert_eq!(guarded.contains(&[key]).await.unwrap(), holds, "round {round}: {key}");
+                if under_way != Some(key) {
+                    let expected = expected.get(&key).copied().unwrap_or(false);
+                    assert_eq!(holds, expected, "round {round}: {key}");
+                }
+                expected.insert(key, holds);
+            }
+            if round == 0 {
+                stops_absent_keys(&guarded).await;
+            }
+            if round % 2 == 0 {
+                guarded.close().await.unwrap();
+            }
+        }
+    });
+}
+
+/// Writes as one of several until it is killed, if the process was started for that.
+#[test]
+fn sharer() {
+    let Ok(prefix) = std::env::var(PREFIX) else { return };
+    // The last byte of the prefix says which keys are those of this writer.
+    let (prefix, writer) = prefix.split_at(prefix.len() - 1);
+    let writer: u8 = writer.parse().unwrap();
+    with(|servers: Single, _| async move {
+        let mut random = Random::new(Owner::random().unwrap().0 as u64);
+        let store = servers.store(prefix);
+        let shared = AsyncGuarded::share(store, guard(Kind::Cuckoo)).await.unwrap();
+        loop {
+            let key = [writer * KEYS + random.below(KEYS.into()) as u8];
+            if random.below(3) == 0 {
+                print(format!("begin delete {}", key[0]));
+                shared.delete(&key).await.unwrap();
+            } else {
+                print(format!("begin put {}", key[0]));
+                shared.put(&key, b"x").await.unwrap();
+                assert!(shared.contains(&key).await.unwrap());
+            }
+            print("done".to_owned());
+        }
+    });
+}
+
+#[test]
+fn what_killed_sharers_have_written_is_found_within_the_staleness() {
+    const WRITERS: u8 = 2;
+    const STALENESS: Duration = Duration::from_millis(300);
+    with(|servers: Single, prefix| async move {
+        let mut random = Random::new(6);
+        let options = SharedOptions::new(guard(Kind::Cuckoo)).staleness(STALENESS);
+        let stream = crate::servers::Connection::new(&std::env::var(Single::VARIABLE).unwrap());
+        let store = servers.store(&prefix).stream_connection(stream);
+        let reader = AsyncGuarded::share(store, options.clone()).await.unwrap();
+        let raw = servers.store(&prefix);
+        // Since when each key is known to be there.
+        let mut present: BTreeMap<u8, Instant> = BTreeMap::new();
+        for _ in 0..4 {
+            let (news, heard) = mpsc::channel();
+            let mut children = Vec::new();
+            let mut readers = Vec::new();
+            for writer in 0..WRITERS {
+                let mut child = start("killed::sharer", &format!("{prefix}{writer}"));
+                let output = child.stdout.take().unwrap();
+                let news = news.clone();
+                readers.push(thread::spawn(move || {
+                    let mut pending = None;
+                    for line in lines(output) {
+                        if line.starts_with("begin ") {
+                            pending = Some(parse(&line));
+                            let (key, _) = parse(&line);
+                            news.send((key, None)).unwrap();
+                        } else if line == "done" {
+                            let (key, is_put) = pending.take().unwrap();
+                            news.send((key, is_put.then(Instant::now))).unwrap();
+                        }
+                    }
+                }));
+                children.push(child);
+            }
+            drop(news);
+            let mut operations = 0;
+            let enough = 200 + random.below(600);
+            let start = Instant::now();
+            while operations < enough {
+                assert!(start.elapsed() < Duration::from_secs(120), "the writers do nothing");
+                for (key, since) in heard.try_iter() {
+                    operations += 1;
+                    match since {
+                        Some(since) => present.insert(key, since),
+                        None => present.remove(&key),
+                    };
+                }
+                let key = random.below((KEYS * WRITERS).into()) as u8;
+                let asked = Instant::now();
+                let found = reader.contains(&[key]).await.unwrap();
+                // A delete of that key may have begun in the meantime.
+                for (key, since) in heard.try_iter() {
+                    operations += 1;
+                    match since {
+                        Some(since) => present.insert(key, since),
+                        None => present.remove(&key),
+                    };
+                }
+                let since = present.get(&key);
+                let is_hidden = !found && since.is_some_and(|since| *since + STALENESS < asked);
+                if is_hidden {
+                    // The writer may have begun to delete it, and has not been heard yet.
+                    assert!(!raw.contains(&[key]).await.unwrap(), "{key} is hidden");
+                }
+                tokio::task::yield_now().await;
+            }
+            for mut child in children {
+                child.kill().unwrap();
+                assert_eq!(child.wait().unwrap().code(), None, "the child ended by itself");
+            }
+            readers.into_iter().for_each(|reader| reader.join().unwrap());
+            present.clear();
+            // What was under way has arrived, or will not.
+            let settled = Instant::now();
+            while settled.elapsed() < STALENESS {
+                tokio::time::sleep(STALENESS / 10).await;
+            }
+            for key in 0..KEYS * WRITERS {
+                let holds = raw.contains(&[key]).await.unwrap();
+                assert_eq!(reader.contains(&[key]).await.unwrap(), holds, "{key}");
+            }
+        }
+        let options = options.staleness(Duration::from_secs(600));
+        let reader = AsyncGuarded::share(servers.store(&prefix), options).await.unwrap();
+        stops_absent_keys(&reader).await;
+    });
+}
