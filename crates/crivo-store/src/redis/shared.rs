@@ -65,6 +65,9 @@ impl Scripts {
     }
 }
 
+/// An entry of the stream: its position, and names and values of its fields by turns.
+type Entry = (String, Vec<Vec<u8>>);
+
 /// The last entry of the stream that somebody has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPosition {
@@ -156,7 +159,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
         pipe.atomic().cmd("GET").arg(self.owner_key());
         pipe.cmd("XRANGE").arg(self.stream_key()).arg(&after.id).arg("+");
         pipe.arg("COUNT").arg(FOLLOW_COUNT + 1);
-        let (record, entries): (Option<String>, Vec<(String, Vec<Vec<u8>>)>) =
+        let (record, entries): (Option<String>, Vec<Entry>) =
             pipe.query_async(&mut self.connection.clone()).await?;
         if record != Some(Record::new(*session, State::Shared).to_string()) {
             return Ok(None);

@@ -161,6 +161,9 @@ impl<S: AsyncSharedStore> AsyncGuarded<S, Shared> {
     ///
     /// # Errors
     /// If the store has an owner, or cannot be read or written; or if the guard cannot be built.
+    ///
+    /// # Panics
+    /// If a method of the store panics.
     pub async fn share(
         store: S,
         options: impl Into<SharedOptions>,
