@@ -34,6 +34,7 @@
 //! | `asynchronous` | the same for stores whose calls are futures: `AsyncGuarded` (feature `async`, on tokio) |
 //! | `Shared` | a mode of `AsyncGuarded`: data that several writers change, who announce what they write |
 //! | `redis` | keys of a Redis or Valkey server (feature `redis`) |
+//! | `cassandra` | a table of a Cassandra cluster (feature `cassandra`) |
 //! | [`redb`] | tables of the embedded database redb (feature `redb`, on by default) |
 //!
 //! # The promise
@@ -43,6 +44,8 @@
 
 #[cfg(feature = "async")]
 pub mod asynchronous;
+#[cfg(feature = "cassandra")]
+pub mod cassandra;
 mod counters;
 mod error;
 pub mod guard;
