@@ -1,28 +1,68 @@
-//! A redb table with and without a guard: absent and present keys.
+//! Stores with and without a guard: absent and present keys, and what the guards take.
 //!
 //! ```text
 //! cargo run --release --bin stores [KEYS]
 //! ```
 //!
-//! The database is closed and opened again before it is asked. The guards have an FPR of 0.1%.
+//! Tables of redb always; keys of a Redis server if `REDIS_URL` is set, and of a cluster if
+//! `REDIS_CLUSTER_URL` is (`scripts/services redis` starts them, and prints the variables). The guards have
+//! an FPR of 0.1%. A ratio above 1 says how many times as fast as the store without a guard.
+
+use std::time::Duration;
 
 use crivo::filter::Kind;
-use crivo_bench::{Contender, interleave, number, shuffle};
+use crivo_bench::{Contender, interleave, number, shuffle, table};
 use crivo_store::redb::RedbStore;
-use crivo_store::{GuardOptions, Guarded, Mode, Store};
+use crivo_store::redis::{ClusterStore, RedisStore};
+use crivo_store::{
+    AsyncGuarded, AsyncOwnedStore, AsyncStore, GuardOptions, Guarded, Mode, OpenOptions,
+    SharedOptions, Store,
+};
 use redb::{Database, TableDefinition};
+use tokio::runtime::Runtime;
 
 const TABLE: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
 const FPR: f64 = 0.001;
-const QUESTIONS: usize = 20_000;
 const ROUNDS: usize = 9;
+const KINDS: [Kind; 4] = [Kind::Fuse, Kind::Blocked, Kind::Bloom, Kind::Cuckoo];
 
-type Table = RedbStore<u64, u64>;
+/// A store, guarded or not.
+struct Subject<'a> {
+    name: String,
+    /// The memory of its guard.
+    bits: u64,
+    /// How many of these keys it has.
+    count: Box<dyn Fn(&[u64]) -> u64 + 'a>,
+}
+
+impl<'a> Subject<'a> {
+    fn new(name: impl Into<String>, bits: u64, count: impl Fn(&[u64]) -> u64 + 'a) -> Self {
+        Self { name: name.into(), bits, count: Box::new(count) }
+    }
+}
 
 fn main() {
-    let keys: u64 = std::env::args()
-        .nth(1)
-        .map_or(1_000_000, |keys| keys.parse().expect("the number of keys is a number"));
+    let keys = std::env::args().nth(1).map(|keys| keys.parse().expect("a number of keys"));
+    measure_redb(keys.unwrap_or(1_000_000));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if let Ok(url) = std::env::var("REDIS_URL") {
+        measure_redis(keys.unwrap_or(100_000), &url, &runtime);
+    }
+    if let Ok(urls) = std::env::var("REDIS_CLUSTER_URL") {
+        measure_cluster(keys.unwrap_or(100_000), &urls, &runtime);
+    }
+}
+
+fn guard(kind: Kind) -> GuardOptions {
+    GuardOptions::new(kind, FPR).unwrap()
+}
+
+/// For tables and servers that another guard of this program has opened before. Nobody writes.
+fn take_over(kind: Kind) -> OpenOptions {
+    OpenOptions::new(guard(kind)).take_over(true)
+}
+
+fn measure_redb(keys: u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("numbers.redb");
     let database = Database::create(&path).unwrap();
@@ -34,42 +74,163 @@ fn main() {
     writing.commit().unwrap();
     drop(database);
 
+    // Opened again, so that its cache is empty.
     let database = std::sync::Arc::new(Database::open(&path).unwrap());
     let store = || RedbStore::new(database.clone(), TABLE);
+    let count = |store: &RedbStore<u64, u64>, asked: &[u64]| {
+        asked.iter().filter(|key| store.contains(key).unwrap()).count() as u64
+    };
     let unguarded = store();
-    let guard = |kind| GuardOptions::new(kind, FPR).unwrap();
-    let snapshots: Vec<_> = [Kind::Fuse, Kind::Blocked, Kind::Cuckoo]
-        .into_iter()
-        .map(|kind| (kind, Guarded::snapshot(store(), &guard(kind)).unwrap()))
-        .collect();
-    let exclusive = Guarded::open(store(), guard(Kind::Cuckoo)).unwrap();
-    for (kind, snapshot) in &snapshots {
-        let bits = snapshot.filter().size_in_bits() as f64 / keys as f64;
-        println!("{kind}: {bits:.1} bits per key");
+    let mut subjects = vec![Subject::new("no guard", 0, |asked| count(&unguarded, asked))];
+    for kind in KINDS {
+        let guarded = Guarded::snapshot(store(), &guard(kind)).unwrap();
+        let bits = guarded.filter().size_in_bits();
+        subjects.push(Subject::new(format!("snapshot, {kind}"), bits, ask(guarded)));
     }
+    for kind in KINDS {
+        let guarded = Guarded::open(store(), take_over(kind)).unwrap();
+        let bits = guarded.guard_status().size_in_bits;
+        subjects.push(Subject::new(format!("exclusive, {kind}"), bits, ask(guarded)));
+    }
+    measure("redb", &subjects, keys, 20_000);
+}
 
-    let mut present: Vec<u64> = (0..keys).map(number).collect();
-    shuffle(&mut present);
-    present.truncate(QUESTIONS);
-    let absent: Vec<u64> = (keys..keys + QUESTIONS as u64).map(number).collect();
-    for (what, asked, expected) in
-        [("absent", &absent, 0), ("present", &present, present.len() as u64)]
-    {
-        let mut contenders = vec![Contender::new("no guard", || {
-            asked.iter().filter(|key| unguarded.contains(key).unwrap()).count() as u64
-        })];
-        for (kind, snapshot) in &snapshots {
-            contenders.push(Contender::new(format!("snapshot, {kind}"), || ask(snapshot, asked)));
-        }
-        contenders.push(Contender::new("exclusive, cuckoo", || ask(&exclusive, asked)));
-        let times = interleave(&mut contenders, asked.len(), ROUNDS, Some(expected));
-        println!("\n{what} keys");
-        for (contender, time) in contenders.iter().zip(&times) {
-            println!("{:20} {time:9.1} ns {:8.2} ×", contender.name, times[0] / time);
-        }
+fn ask<M: Mode>(guarded: Guarded<RedbStore<u64, u64>, M>) -> impl Fn(&[u64]) -> u64 {
+    move |asked| asked.iter().filter(|key| guarded.contains(**key).unwrap()).count() as u64
+}
+
+fn measure_redis(keys: u64, url: &str, runtime: &Runtime) {
+    let client = redis::Client::open(url).unwrap();
+    let connect = || runtime.block_on(client.get_multiplexed_async_connection()).unwrap();
+    let (connection, stream) = (connect(), connect());
+    let store = || RedisStore::new(connection.clone(), "crivo-bench.exclusive:");
+    fill(store(), keys, runtime);
+    let shared = || {
+        let store = RedisStore::new(connection.clone(), "crivo-bench.shared:");
+        store.stream_connection(stream.clone())
+    };
+    fill(shared(), keys, runtime);
+    let mut subjects = owned_subjects(store, runtime);
+    for kind in KINDS {
+        // Questions that do not wait for the server leave the follower no time.
+        let options = SharedOptions::new(guard(kind)).staleness(Duration::from_secs(600));
+        let guarded = runtime.block_on(AsyncGuarded::share(shared(), options.take_over(true)));
+        let guarded = guarded.unwrap();
+        let bits = guarded.guard_status().size_in_bits;
+        subjects.push(Subject::new(format!("shared, {kind}"), bits, ask_async(guarded, runtime)));
+    }
+    measure("Redis", &subjects, keys, 5_000);
+    drop(subjects);
+    empty(store(), runtime);
+    empty(shared(), runtime);
+}
+
+fn measure_cluster(keys: u64, urls: &str, runtime: &Runtime) {
+    let client = redis::cluster::ClusterClient::new(urls.split(' ')).unwrap();
+    let connection = runtime.block_on(client.get_async_connection()).unwrap();
+    let store = || ClusterStore::new(connection.clone(), "crivo-bench:").unwrap();
+    fill(store(), keys, runtime);
+    measure("Redis Cluster", &owned_subjects(store, runtime), keys, 5_000);
+    empty(store(), runtime);
+}
+
+/// A server's keys in the modes that every store has.
+fn owned_subjects<S>(store: impl Fn() -> S, runtime: &Runtime) -> Vec<Subject<'_>>
+where
+    S: AsyncOwnedStore<Key = [u8]>,
+{
+    let unguarded = store();
+    let mut subjects = vec![Subject::new("no guard", 0, move |asked| {
+        runtime.block_on(async {
+            let mut found = 0;
+            for key in asked {
+                found += u64::from(unguarded.contains(&key.to_le_bytes()).await.unwrap());
+            }
+            found
+        })
+    })];
+    for kind in KINDS {
+        let guarded = runtime.block_on(AsyncGuarded::snapshot(store(), &guard(kind))).unwrap();
+        let bits = guarded.filter().size_in_bits();
+        subjects.push(Subject::new(format!("snapshot, {kind}"), bits, ask_async(guarded, runtime)));
+    }
+    for kind in KINDS {
+        let guarded = runtime.block_on(AsyncGuarded::open(store(), take_over(kind))).unwrap();
+        let bits = guarded.guard_status().size_in_bits;
+        subjects.push(Subject::new(
+            format!("exclusive, {kind}"),
+            bits,
+            ask_async(guarded, runtime),
+        ));
+    }
+    subjects
+}
+
+fn ask_async<S: AsyncStore<Key = [u8]>, M: Mode>(
+    guarded: AsyncGuarded<S, M>,
+    runtime: &Runtime,
+) -> impl Fn(&[u64]) -> u64 {
+    move |asked| {
+        runtime.block_on(async {
+            let mut found = 0;
+            for key in asked {
+                found += u64::from(guarded.contains(&key.to_le_bytes()).await.unwrap());
+            }
+            found
+        })
     }
 }
 
-fn ask<M: Mode>(guarded: &Guarded<Table, M>, keys: &[u64]) -> u64 {
-    keys.iter().filter(|key| guarded.contains(**key).unwrap()).count() as u64
+/// Writes the keys, as their owner.
+fn fill<S: AsyncOwnedStore<Key = [u8], NewValue = [u8]>>(store: S, keys: u64, runtime: &Runtime) {
+    runtime.block_on(async {
+        let guarded = AsyncGuarded::open(store, take_over(Kind::Blocked)).await.unwrap();
+        let keys: Vec<[u8; 8]> = (0..keys).map(|key| number(key).to_le_bytes()).collect();
+        for part in keys.chunks(10_000) {
+            let entries: Vec<(&[u8], &[u8])> =
+                part.iter().map(|key| (key.as_slice(), key.as_slice())).collect();
+            guarded.put_batch(&entries).await.unwrap();
+        }
+        guarded.close().await.unwrap();
+    });
+}
+
+fn empty<S: AsyncOwnedStore<Key = [u8]>>(store: S, runtime: &Runtime) {
+    runtime.block_on(async {
+        let mut keys = Vec::new();
+        store.scan(|key| keys.push(key.to_vec())).await.unwrap();
+        let guarded = AsyncGuarded::open(store, take_over(Kind::Blocked)).await.unwrap();
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        guarded.delete_batch(&keys).await.unwrap();
+        guarded.close().await.unwrap();
+    });
+}
+
+/// Asks all subjects, by turns, and prints a table.
+fn measure(store: &str, subjects: &[Subject<'_>], keys: u64, questions: usize) {
+    let mut present: Vec<u64> = (0..keys).map(number).collect();
+    shuffle(&mut present);
+    present.truncate(questions);
+    let absent: Vec<u64> = (keys..keys + questions as u64).map(number).collect();
+    let times = |asked: &[u64], expected: u64| {
+        let mut contenders: Vec<_> = subjects
+            .iter()
+            .map(|subject| Contender::new(subject.name.as_str(), || (subject.count)(asked)))
+            .collect();
+        interleave(&mut contenders, asked.len(), ROUNDS, Some(expected))
+    };
+    let [absent, present] = [times(&absent, 0), times(&present, present.len() as u64)];
+    let head = [store, "bits per key", "absent, ns", "×", "present, ns", "×"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (at, subject) in subjects.iter().enumerate() {
+        rows.push(vec![
+            subject.name.clone(),
+            format!("{:.1}", subject.bits as f64 / keys as f64),
+            format!("{:.0}", absent[at]),
+            format!("{:.2}", absent[0] / absent[at]),
+            format!("{:.0}", present[at]),
+            format!("{:.3}", present[0] / present[at]),
+        ]);
+    }
+    println!("{keys} keys, {questions} questions\n{}", table(&rows));
 }

@@ -12,7 +12,7 @@ pub struct Counters {
     pub stopped: u64,
     /// Answered by the store: the key is there.
     pub found: u64,
-    /// Passed by the guard, but the store does not have the key.
+    /// Passed by the guard, also because it was not up to date, but the store does not have the key.
     pub false_positives: u64,
     /// The store could not answer.
     pub failures: u64,

@@ -227,13 +227,17 @@ async fn share(peer: &Peer, kind: Kind, staleness: Duration) -> AsyncGuarded<Pee
     }
 }
 
-/// Waits until a guard answers, at most a minute.
-async fn wait_until_current(shared: &AsyncGuarded<Peer, Shared>) {
+/// Waits until something is so, at most a minute.
+async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();
-    while !shared.is_current() {
-        assert!(start.elapsed() < Duration::from_secs(60), "the guard does not catch up");
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+}
+
+async fn wait_until_current(shared: &AsyncGuarded<Peer, Shared>) {
+    wait_until("the guard has caught up", || shared.is_current()).await;
 }
 
 /// A question. *Absent* must have been right at most the staleness ago.
@@ -316,11 +320,11 @@ fn a_guard_that_is_current_stops_what_is_absent() {
             writer.put(&key, &key).await.unwrap();
         }
         // The reader hears of them within a moment, and rebuilds its guard if it is full.
-        let start = Instant::now();
-        while reader.guard_status().rebuild_count < 2 || reader.guard_status().key_count < 2_000 {
-            assert!(start.elapsed() < Duration::from_secs(60), "{:?}", reader.guard_status());
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        wait_until("the guard is rebuilt", || {
+            let status = reader.guard_status();
+            status.rebuild_count >= 2 && status.key_count >= 2_000
+        })
+        .await;
         for key in 0..2_000 {
             assert!(reader.contains(&key).await.unwrap());
         }
@@ -350,9 +354,7 @@ fn a_guard_without_news_lets_everything_pass() {
         let session = shared.session();
         peer.0.lock().unwrap().replace(Data::default());
         assert!(matches!(shared.put(&1, &1).await, Err(Fault::LostSession)));
-        while shared.session() == session {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        wait_until("another session has begun", || shared.session() != session).await;
         shared.put(&1, &1).await.unwrap();
         assert!(shared.contains(&1).await.unwrap());
     });
