@@ -1,14 +1,14 @@
 //! Tables of [redb](https://docs.rs/redb), an embedded database: no server, and no async runtime.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crivo::{Digest, KeyHasher};
 use redb::{
-    AccessGuard, Database, Key, ReadOnlyTable, ReadableDatabase, ReadableTable, Table,
-    TableDefinition, TableError, TableHandle, Value, WriteTransaction,
+    AccessGuard, Database, Key, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
+    Table, TableDefinition, TableError, TableHandle, Value, WriteTransaction,
 };
 
 use crate::{Claim, Existed, OwnedStore, Owner, Session, Store};
@@ -17,13 +17,16 @@ use crate::{Claim, Existed, OwnedStore, Owner, Session, Store};
 const OWNERS: TableDefinition<'_, &str, (u64, u128, bool)> =
     TableDefinition::new("crivo-store.owners");
 
-/// The owners that are alive in this process. Those of other processes are not: redb lets one process
-/// at a time open a database.
-static LIVE: Mutex<BTreeSet<Owner>> = Mutex::new(BTreeSet::new());
+/// Who owns which table in this process: by the address of the database and the name of the table. There
+/// are no owners in other processes: redb lets one process at a time open a database.
+static LIVE: Mutex<BTreeMap<(usize, String), Owner>> = Mutex::new(BTreeMap::new());
 
-fn live() -> MutexGuard<'static, BTreeSet<Owner>> {
+fn live() -> MutexGuard<'static, BTreeMap<(usize, String), Owner>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// A table as it is during a transaction.
+type Opened<K, V> = (ReadTransaction, ReadOnlyTable<K, V>);
 
 /// A table of a redb database: keys and values of whatever types the table has.
 ///
@@ -35,6 +38,8 @@ fn live() -> MutexGuard<'static, BTreeSet<Owner>> {
 /// - redb lets one process at a time open a database. An owner in another process has therefore ended,
 ///   and is replaced without being asked. An owner in the same process, through the same database,
 ///   refuses a second one.
+/// - The first change records the owner in its own transaction. Opening and closing a table without a
+///   change writes nothing, and leaves the saved guard valid.
 /// - The digest of a key is that of its bytes in the table.
 ///
 /// ```
@@ -62,8 +67,8 @@ fn live() -> MutexGuard<'static, BTreeSet<Owner>> {
 pub struct RedbStore<K, V> {
     database: Arc<Database>,
     table: String,
-    /// What this value has claimed, and not released.
-    owned: Mutex<Vec<Owner>>,
+    /// The last owner that has claimed the table through this value.
+    claimed: Mutex<Option<Owner>>,
     types: PhantomData<fn() -> (K, V)>,
 }
 
@@ -73,7 +78,7 @@ impl<K: Key + 'static, V: Value + 'static> RedbStore<K, V> {
         Self {
             database: database.into(),
             table: table.name().to_owned(),
-            owned: Mutex::default(),
+            claimed: Mutex::default(),
             types: PhantomData,
         }
     }
@@ -87,10 +92,11 @@ impl<K: Key + 'static, V: Value + 'static> RedbStore<K, V> {
         TableDefinition::new(&self.table)
     }
 
-    /// The table as it is now; `None` if nobody has written to it yet.
-    fn read(&self) -> Result<Option<ReadOnlyTable<K, V>>, RedbError> {
-        match self.database.begin_read()?.open_table(self.definition()) {
-            Ok(table) => Ok(Some(table)),
+    /// A transaction, and the table in it; `None` if nobody has written to it yet.
+    fn read(&self) -> Result<Option<Opened<K, V>>, RedbError> {
+        let transaction = self.database.begin_read()?;
+        match transaction.open_table(self.definition()) {
+            Ok(table) => Ok(Some((transaction, table))),
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -103,33 +109,53 @@ impl<K: Key + 'static, V: Value + 'static> RedbStore<K, V> {
         change: impl FnOnce(&mut Table<'_, K, V>) -> Result<T, RedbError>,
     ) -> Result<T, RedbError> {
         let transaction = self.database.begin_write()?;
-        self.check(&transaction, claim)?;
+        self.check(claim)?;
+        if self.record()? != Some((claim.session, true)) {
+            self.set_record(&transaction, claim.session, true)?;
+        }
         let changed = change(&mut transaction.open_table(self.definition())?)?;
         transaction.commit()?;
         Ok(changed)
     }
 
-    /// An error unless this claim is the current one.
-    fn check(&self, transaction: &WriteTransaction, claim: &Claim) -> Result<(), RedbError> {
-        let owners = transaction.open_table(OWNERS)?;
-        let current = owners.get(&*self.table)?.map(|record| record.value());
-        let Session { generation, owner } = claim.session;
-        if current == Some((generation, owner.0, true)) {
-            Ok(())
-        } else {
-            Err(RedbError::LostClaim { table: self.table.clone() })
+    /// An error unless this claim is the current one. While a transaction for writing is open it
+    /// remains so.
+    fn check(&self, claim: &Claim) -> Result<(), RedbError> {
+        match live().get(&self.live_key()) {
+            Some(owner) if *owner == claim.session.owner => Ok(()),
+            _ => Err(RedbError::LostClaim { table: self.table.clone() }),
         }
     }
 
-    fn forget(&self, owner: Owner) {
-        live().remove(&owner);
-        self.owned.lock().unwrap_or_else(PoisonError::into_inner).retain(|own| *own != owner);
+    /// The last session that wrote, and whether it is open.
+    fn record(&self) -> Result<Option<(Session, bool)>, RedbError> {
+        let transaction = self.database.begin_read()?;
+        let owners = match transaction.open_table(OWNERS) {
+            Ok(owners) => owners,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(owners.get(&*self.table)?.map(|record| {
+            let (generation, owner, is_open) = record.value();
+            (Session { generation, owner: Owner(owner) }, is_open)
+        }))
+    }
+
+    fn set_record(
+        &self,
+        transaction: &WriteTransaction,
+        Session { generation, owner }: Session,
+        is_open: bool,
+    ) -> Result<(), RedbError> {
+        let record = (generation, owner.0, is_open);
+        transaction.open_table(OWNERS)?.insert(&*self.table, record)?;
+        Ok(())
     }
 }
 
 impl<K: Key + 'static, V: Value + 'static> Store for RedbStore<K, V> {
     type Key<'k> = K::SelfType<'k>;
-    type Value = AccessGuard<'static, V>;
+    type Value = RedbValue<V>;
     type Error = RedbError;
 
     #[inline]
@@ -138,23 +164,30 @@ impl<K: Key + 'static, V: Value + 'static> Store for RedbStore<K, V> {
     }
 
     fn get(&self, key: &K::SelfType<'_>) -> Result<Option<Self::Value>, RedbError> {
-        match self.read()? {
-            Some(table) => Ok(table.get(key)?),
-            None => Ok(None),
-        }
+        let Some((transaction, table)) = self.read()? else { return Ok(None) };
+        let found = table.get(key)?;
+        Ok(found.map(|value| RedbValue { value, _transaction: Arc::new(transaction) }))
+    }
+
+    fn contains(&self, key: &K::SelfType<'_>) -> Result<bool, RedbError> {
+        let Some((_transaction, table)) = self.read()? else { return Ok(false) };
+        Ok(table.get(key)?.is_some())
     }
 
     fn get_batch(&self, keys: &[&K::SelfType<'_>]) -> Result<Vec<Option<Self::Value>>, RedbError> {
-        let table = self.read()?;
-        let get = |key: &&K::SelfType<'_>| match &table {
-            Some(table) => Ok(table.get(*key)?),
-            None => Ok(None),
+        let Some((transaction, table)) = self.read()? else {
+            return Ok(keys.iter().map(|_| None).collect());
+        };
+        let transaction = Arc::new(transaction);
+        let get = |key: &&K::SelfType<'_>| {
+            let found = table.get(*key)?;
+            Ok(found.map(|value| RedbValue { value, _transaction: transaction.clone() }))
         };
         keys.iter().map(get).collect()
     }
 
     fn scan(&self, mut visit: impl FnMut(&K::SelfType<'_>)) -> Result<(), RedbError> {
-        let Some(table) = self.read()? else { return Ok(()) };
+        let Some((_transaction, table)) = self.read()? else { return Ok(()) };
         for entry in table.iter()? {
             visit(&entry?.0.value());
         }
@@ -169,35 +202,38 @@ impl<K: Key + 'static, V: Value + 'static> OwnedStore for RedbStore<K, V> {
     const LATE_WRITES: bool = false;
 
     fn claim(&self, owner: Owner, take_over: bool) -> Result<Claim, RedbError> {
-        let transaction = self.database.begin_write()?;
-        let claim = {
-            let mut owners = transaction.open_table(OWNERS)?;
-            let last = owners.get(&*self.table)?.map(|record| record.value());
-            let (generation, last_owner, is_open) = last.unwrap_or((0, 0, true));
-            let last = Session { generation, owner: Owner(last_owner) };
-            if is_open && !take_over && live().contains(&last.owner) {
-                return Err(RedbError::Owned { table: self.table.clone() });
-            }
-            let session = Session { generation: generation + 1, owner };
-            owners.insert(&*self.table, (session.generation, owner.0, true))?;
-            Claim { session, closed: (!is_open).then_some(last) }
-        };
-        // So that it can be read.
-        transaction.open_table(self.definition())?;
-        // While the transaction is open nobody else can look for owners.
-        live().insert(owner);
-        self.owned.lock().unwrap_or_else(PoisonError::into_inner).push(owner);
-        transaction.commit()?;
-        Ok(claim)
+        // So that nobody writes meanwhile: nothing is written here.
+        let _transaction = self.database.begin_write()?;
+        let last = self.record()?;
+        let mut live = live();
+        if live.contains_key(&self.live_key()) && !take_over {
+            return Err(RedbError::Owned { table: self.table.clone() });
+        }
+        live.insert(self.live_key(), owner);
+        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(owner);
+        let generation = last.map_or(0, |(last, _)| last.generation) + 1;
+        Ok(Claim {
+            session: Session { generation, owner },
+            closed: last.and_then(|(last, is_open)| (!is_open).then_some(last)),
+        })
     }
 
     fn release(&self, claim: &Claim) -> Result<(), RedbError> {
-        let Session { generation, owner } = claim.session;
-        self.forget(owner);
         let transaction = self.database.begin_write()?;
-        self.check(&transaction, claim)?;
-        transaction.open_table(OWNERS)?.insert(&*self.table, (generation, owner.0, false))?;
+        self.check(claim)?;
+        self.set_record(&transaction, claim.session, false)?;
+        live().remove(&self.live_key());
         Ok(transaction.commit()?)
+    }
+
+    fn withdraw(&self, claim: &Claim) -> Result<bool, RedbError> {
+        let _transaction = self.database.begin_write()?;
+        self.check(claim)?;
+        let is_unused = self.record()? != Some((claim.session, true));
+        if is_unused {
+            live().remove(&self.live_key());
+        }
+        Ok(is_unused)
     }
 
     fn put(
@@ -238,16 +274,62 @@ impl<K: Key + 'static, V: Value + 'static> OwnedStore for RedbStore<K, V> {
     }
 }
 
+/// A value of a table. What it reads does not change while it is there.
+pub struct RedbValue<V: Value + 'static> {
+    // Dropped before its transaction, whose end lets writers use its pages again.
+    value: AccessGuard<'static, V>,
+    _transaction: Arc<ReadTransaction>,
+}
+
+impl<V: Value + 'static> RedbValue<V> {
+    /// The value.
+    ///
+    /// ```
+    /// use crivo_store::redb::RedbStore;
+    /// use crivo_store::Store;
+    /// use redb::{Database, TableDefinition};
+    ///
+    /// const SQUARES: TableDefinition<u64, u64> = TableDefinition::new("squares");
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// let database = Database::create(directory.path().join("squares.redb"))?;
+    /// let writing = database.begin_write()?;
+    /// writing.open_table(SQUARES)?.insert(7, 49)?;
+    /// writing.commit()?;
+    ///
+    /// let squares = RedbStore::new(database, SQUARES);
+    /// assert_eq!(squares.get(&7)?.map(|square| square.value()), Some(49));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn value(&self) -> V::SelfType<'_> {
+        self.value.value()
+    }
+}
+
+impl<V: Value + 'static> fmt::Debug for RedbValue<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedbValue").field(&self.value()).finish()
+    }
+}
+
 fn existed<V: Value>(previous: Option<AccessGuard<'_, V>>) -> Existed {
     if previous.is_some() { Existed::Yes } else { Existed::No }
 }
 
+impl<K, V> RedbStore<K, V> {
+    fn live_key(&self) -> (usize, String) {
+        (Arc::as_ptr(&self.database) as usize, self.table.clone())
+    }
+}
+
 impl<K, V> Drop for RedbStore<K, V> {
     fn drop(&mut self) {
-        let owned = self.owned.get_mut().unwrap_or_else(PoisonError::into_inner);
-        owned.iter().for_each(|owner| {
-            live().remove(owner);
-        });
+        let claimed = *self.claimed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut live = live();
+        let key = self.live_key();
+        if claimed.is_some() && live.get(&key) == claimed.as_ref() {
+            live.remove(&key);
+        }
     }
 }
 

@@ -76,7 +76,7 @@ pub trait OwnedStore: Store {
     /// returns after it has succeeded or failed for good, as in an embedded database.
     const LATE_WRITES: bool;
 
-    /// Records a new generation and this owner, durably, before any write.
+    /// Records a new generation and this owner, durably, before any write or together with the first.
     ///
     /// # Errors
     /// If the store has another owner, unless `take_over` says to take it anyway; or if it cannot be
@@ -88,6 +88,17 @@ pub trait OwnedStore: Store {
     /// # Errors
     /// If the claim is no longer the current one, or the store cannot be written.
     fn release(&self, claim: &Claim) -> Result<(), Self::Error>;
+
+    /// Gives a claim up that has left no record, because nothing was written under it: the session
+    /// before it is still the last one. Returns `false` where there is a record: then the claim must be
+    /// [released](Self::release).
+    ///
+    /// # Errors
+    /// As those of [`release`](Self::release).
+    fn withdraw(&self, claim: &Claim) -> Result<bool, Self::Error> {
+        let _ = claim;
+        Ok(false)
+    }
 
     /// Writes a value, durably, and tells whether the key was there before.
     ///

@@ -71,6 +71,23 @@ fn a_closed_store_opens_with_its_saved_guard() {
 }
 
 #[test]
+fn a_value_stays_as_it_was_while_others_are_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let guarded = open(directory.path());
+    guarded.put_batch(&[(1, "one"), (2, "two")]).unwrap();
+    let one = guarded.get(1).unwrap().unwrap();
+    let both = guarded.get_batch(&[1, 2]).unwrap();
+    for _ in 0..20 {
+        guarded.put_batch(&[(1, "another one"), (2, "another two")]).unwrap();
+    }
+    assert_eq!(one.value(), "one");
+    assert_eq!(
+        both.iter().flatten().map(|value| value.value()).collect::<Vec<_>>(),
+        ["one", "two"]
+    );
+}
+
+#[test]
 fn a_guard_is_not_trusted_after_a_crash() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
@@ -83,6 +100,26 @@ fn a_guard_is_not_trusted_after_a_crash() {
     let guarded = open(directory);
     assert_eq!(guarded.guard_source(), &GuardSource::Scan(ScanReason::NotClosed));
     assert!(guarded.contains(1).unwrap() && guarded.contains(2).unwrap());
+}
+
+#[test]
+fn a_session_without_a_write_leaves_the_saved_guard_valid() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let guarded = open(directory);
+    guarded.put(1, "one").unwrap();
+    guarded.close().unwrap();
+    let saved = fs::read(directory.join("guard")).unwrap();
+    for is_closed in [false, true, false, true] {
+        let guarded = open(directory);
+        assert_eq!(guarded.guard_source(), &GuardSource::File);
+        assert_eq!(guarded.session().generation, 2);
+        assert!(guarded.contains(1).unwrap() && !guarded.contains(2).unwrap());
+        if is_closed {
+            guarded.close().unwrap();
+        }
+        assert_eq!(fs::read(directory.join("guard")).unwrap(), saved);
+    }
 }
 
 #[test]
@@ -198,6 +235,15 @@ fn a_second_owner_is_refused_or_fences_the_first_off() {
     // It has noticed, and asks the store from now on.
     assert!(!first.guard_status().is_trusted && first.contains(3).unwrap());
     assert!(matches!(first.close(), Err(GuardedError::Store(RedbError::LostClaim { .. }))));
+    second.close().unwrap();
+    // The same for an owner that has not written yet.
+    let first = Guarded::open(store(), options.clone()).unwrap();
+    assert!(Guarded::open(store(), options.clone()).is_err());
+    let second = Guarded::open(store(), options.clone().take_over(true)).unwrap();
+    assert!(matches!(first.put(4, "too late").unwrap_err(), RedbError::LostClaim { .. }));
+    assert!(matches!(first.close(), Err(GuardedError::Store(RedbError::LostClaim { .. }))));
+    assert!(!second.contains(4).unwrap());
+    second.put(5, "second").unwrap();
     second.close().unwrap();
     // An owner that is dropped is gone.
     drop(Guarded::open(store(), options.clone()).unwrap());

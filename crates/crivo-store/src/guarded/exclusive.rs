@@ -17,7 +17,7 @@ const STRIPES: usize = 64;
 
 /// The mode of a store with one writer.
 ///
-/// Opening records a new generation and an owner in the store, before the first write: a second writer
+/// A new generation and an owner are recorded in the store, before or with the first write: a second writer
 /// through `crivo-store` is refused, or fences this one off if it takes over. The guard is saved when
 /// the store is [closed](Guarded::close), and is valid only for the session that was closed. After a
 /// crash, or without its file, it is rebuilt from a scan.
@@ -246,6 +246,12 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
     pub fn close(self) -> Result<(), GuardedError<S::Error>> {
         let Self { store, mode, .. } = self;
         mode.join_worker();
+        let is_saved =
+            matches!(mode.source, GuardSource::File | GuardSource::Scan(ScanReason::NoFile));
+        // If nothing was written, the guard's file is still that of the last session.
+        if is_saved && store.withdraw(&mode.claim).map_err(GuardedError::Store)? {
+            return Ok(());
+        }
         let mut saved = Ok(());
         if let Some(file) = &mode.file {
             // A guard of two filters becomes one; if that fails, it is not saved.
