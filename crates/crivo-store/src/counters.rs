@@ -18,9 +18,22 @@ pub struct Counters {
     pub failures: u64,
 }
 
-/// The counters, as threads change them: a question changes exactly one.
+/// Counts questions, on any number of threads: [`Guarded`](crate::Guarded) has one of its own, and
+/// a [`Guard`](crate::Guard) that is used alone can have one beside it.
+///
+/// ```
+/// use crivo_store::Tally;
+///
+/// let tally = Tally::default();
+/// tally.stopped(98); // by the guard
+/// tally.answered(true);
+/// tally.answered(false);
+/// let counters = tally.counters();
+/// assert_eq!((counters.questions, counters.found, counters.false_positives), (100, 1, 1));
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
+    // A question changes exactly one of these.
     stopped: AtomicU64,
     found: AtomicU64,
     absent: AtomicU64,
@@ -28,21 +41,24 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn stopped(&self, count: u64) {
+    /// Counts questions that the guard has answered *absent*.
+    pub fn stopped(&self, count: u64) {
         self.stopped.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Counts an answer of the store.
-    pub(crate) fn answered(&self, found: bool) {
+    pub fn answered(&self, found: bool) {
         let counter = if found { &self.found } else { &self.absent };
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn failed(&self, count: u64) {
+    /// Counts questions that the store could not answer.
+    pub fn failed(&self, count: u64) {
         self.failed.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(crate) fn counters(&self) -> Counters {
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
         let [stopped, found, false_positives, failures] =
             [&self.stopped, &self.found, &self.absent, &self.failed]
                 .map(|counter| counter.load(Ordering::Relaxed));

@@ -61,7 +61,7 @@ pub use asynchronous::{
     AsyncExclusive, AsyncGuarded, AsyncOwnedStore, AsyncSharedStore, AsyncStore, Shared,
     SharedOptions,
 };
-pub use counters::Counters;
+pub use counters::{Counters, Tally};
 pub use error::GuardedError;
 pub use guard::{Guard, GuardOptions, GuardStatus};
 pub use guarded::{Exclusive, GuardSource, Guarded, Mode, OpenOptions, ScanReason, Snapshot};

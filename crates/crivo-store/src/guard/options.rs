@@ -2,7 +2,7 @@
 
 use crivo::filter::{AnyFilter, Kind, Spec, SpecError};
 use crivo::hash::SecretKey;
-use crivo::{Digest, KeyHasher};
+use crivo::{Digest, Key, KeyHasher};
 
 use super::tables::Tables;
 
@@ -90,6 +90,12 @@ impl GuardOptions {
     pub(crate) fn build_filter(&self, digests: Vec<Digest>) -> Result<AnyFilter, SpecError> {
         let capacity = (digests.len() as u64).max(1);
         Spec::for_fpr(self.kind, capacity, self.fpr)?.build_from(digests, self.hasher)
+    }
+
+    /// The digest of a key, as the guard needs it.
+    #[inline]
+    pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        self.hasher.digest(key)
     }
 
     /// The kind of filter.
