@@ -52,6 +52,8 @@ pub struct Dictionary {
     compound_minima: (usize, usize),
     /// No break is beside one of these.
     unbroken: Vec<Vec<char>>,
+    /// Whether letters beyond ASCII are several bytes.
+    is_utf8: bool,
 }
 
 /// A place where a word may be divided, and how its spelling changes there.
@@ -130,7 +132,7 @@ impl Dictionary {
         };
         let mut gaps = self.gaps(&letters, true, true);
         clip_start(&letters, &mut gaps, self.minima.0);
-        clip_end(&letters, &mut gaps, self.minima.1);
+        self.clip_end(&letters, &mut gaps, self.minima.1);
         self.clear_unbroken(&letters, &mut gaps);
         let found = gaps.iter().enumerate().filter(|(_, gap)| gap.level % 2 == 1);
         let point = |(index, gap): (usize, &Gap)| {
@@ -199,7 +201,7 @@ impl Dictionary {
                 clip_start(word, &mut gaps, self.compound_minima.0);
             }
             if !ends {
-                clip_end(word, &mut gaps, self.compound_minima.1);
+                self.clip_end(word, &mut gaps, self.compound_minima.1);
             }
         }
         gaps
@@ -213,6 +215,25 @@ impl Dictionary {
             }
         }
     }
+
+    /// Removes breaks with fewer than `min` letters after them, counted in the changed spelling.
+    ///
+    /// As in libhyphen, which leaves out the first byte of a word, a break after a first letter of one
+    /// byte stays.
+    fn clip_end(&self, word: &[char], gaps: &mut [Gap], min: usize) {
+        let is_wide = self.is_utf8 && word.first().is_some_and(|letter| !letter.is_ascii());
+        let first = (word.len() + 1).saturating_sub(min).max(if is_wide { 1 } else { 2 });
+        for gap in gaps.iter_mut().take(word.len() + 1).skip(first) {
+            let kept = gap.change.as_ref().is_some_and(|change| {
+                let after = change.text.split('=').nth(1).unwrap_or_default();
+                let rest = word.len().saturating_sub(change.start + change.length);
+                rest + after.chars().count() >= min
+            });
+            if !kept {
+                *gap = Gap::default();
+            }
+        }
+    }
 }
 
 /// Removes breaks with fewer than `min` letters before them, counted in the changed spelling.
@@ -221,21 +242,6 @@ fn clip_start(word: &[char], gaps: &mut [Gap], min: usize) {
         let kept = gap.change.as_ref().is_some_and(|change| {
             let before = change.text.split('=').next().unwrap_or_default();
             change.start + before.chars().count() >= min
-        });
-        if index > 0 && !kept {
-            *gap = Gap::default();
-        }
-    }
-}
-
-/// The same for letters after them.
-fn clip_end(word: &[char], gaps: &mut [Gap], min: usize) {
-    let first = (word.len() + 1).saturating_sub(min).max(2);
-    for (index, gap) in gaps.iter_mut().enumerate().take(word.len() + 1).skip(first) {
-        let kept = gap.change.as_ref().is_some_and(|change| {
-            let after = change.text.split('=').nth(1).unwrap_or_default();
-            let rest = word.len().saturating_sub(change.start + change.length);
-            rest + after.chars().count() >= min
         });
         if index > 0 && !kept {
             *gap = Gap::default();

@@ -24,6 +24,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Dictionary, ParseError> {
     let fail = |label: &str| ParseError::new(1, 1, label, "the name of an encoding");
     let encoding = Encoding::from_label(&label).map_err(|_| fail(&label))?;
     let text = encoding.decode(bytes).map_err(|_| fail(&label))?.text;
+    let is_utf8 = encoding == Encoding::UTF_8;
     let mut sections = vec![Section::default()];
     for line in text.lines().skip(1) {
         let line = line.trim_end_matches('\r');
@@ -46,6 +47,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Dictionary, ParseError> {
             minima: (or(first.left, 2), or(first.right, 2)),
             compound_minima: (first.compound_left, first.compound_right),
             unbroken: first.unbroken,
+            is_utf8,
         },
         None => Dictionary {
             compounds: default_compounds(),
@@ -56,6 +58,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Dictionary, ParseError> {
                 or(last.compound_right, or(last.right, 3)),
             ),
             unbroken: ["'", "-", "\u{2013}"].map(|sign| sign.chars().collect()).to_vec(),
+            is_utf8,
         },
     };
     match dictionary.parts.is_empty() {

@@ -36,12 +36,25 @@ fn minima_count_the_changed_spelling() {
     assert_eq!(divided("UTF-8\nRIGHTHYPHENMIN 5\n1b\n", "cacabaca"), "cacabaca");
 }
 
+/// libhyphen does not look at the first byte of a word.
+#[test]
+fn a_break_after_the_first_letter_is_clipped_at_the_end_if_the_letter_is_wide() {
+    let patterns = "LEFTHYPHENMIN 1\nRIGHTHYPHENMIN 2\n1b\n1\u{fe}\n";
+    assert_eq!(divided(&format!("UTF-8\n{patterns}"), "\u{ed}\u{fe}"), "\u{ed}\u{fe}");
+    assert_eq!(divided(&format!("UTF-8\n{patterns}"), "\u{ed}\u{fe}a"), "\u{ed}-\u{fe}a");
+    assert_eq!(divided(&format!("UTF-8\n{patterns}"), "ab"), "a-b");
+    assert_eq!(divided(&format!("UTF-8\n{patterns}"), "aba"), "a-ba");
+}
+
 #[test]
 fn parts_of_compound_words_have_their_own_minima() {
     let text = |min: usize| format!("UTF-8\nCOMPOUNDLEFTHYPHENMIN {min}\nn1h\nNEXTLEVEL\n1b\n");
     // "hababa" is a part, whose first break is after two letters.
     assert_eq!(divided(&text(2), "babanhababa"), "ba-ban-ha-ba-ba");
     assert_eq!(divided(&text(3), "babanhababa"), "ba-ban-haba-ba");
+    // As in libhyphen since 2.8.9, a part may be divided before its last letter.
+    let all = "UTF-8\nCOMPOUNDLEFTHYPHENMIN 1\nCOMPOUNDRIGHTHYPHENMIN 1\na1b\nNEXTLEVEL\n1a\n";
+    assert_eq!(divided(all, "bonabon"), "bon-a-bon");
     // Without a first level, apostrophes and hyphens divide a word, and no break is beside them.
     assert_eq!(divided("UTF-8\n1b\n", "bababa'bababa"), "ba-baba'baba-ba");
 }
