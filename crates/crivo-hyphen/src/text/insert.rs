@@ -1,13 +1,15 @@
 //! Finding the breaks of a text, and copying it with separators there.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use super::words::Words;
+use super::words::{PADDING, Words};
 use crate::{BreakPoint, Hyphenator};
 
 /// The text with `separator` at the breaks of its words that `mask` shows.
 ///
-/// `mask` is as long as `text`, and has the same bytes where it shows a word.
+/// `mask` is as long as `text`, and has the same bytes where it shows a word, or a sign with padding for
+/// an entity that may join two words.
 pub(super) fn insert_into_text<'h>(
     text: &str,
     mask: &str,
@@ -80,8 +82,9 @@ pub(super) fn for_each_point<'h>(
         if sign.is_some_and(|sign| hyphenator.joins(sign))
             && let Some((whole, after)) = joined(text, &word, &words, |sign| hyphenator.joins(sign))
         {
-            let report = |point| found(whole.start, point);
-            hyphenator.for_each_point(&text[whole.clone()], separator, report);
+            let joined = Joined::new(&text[whole.clone()]);
+            let report = |point| found(whole.start, joined.in_text(point));
+            hyphenator.for_each_point(&joined.word, separator, report);
             words = after;
             continue;
         }
@@ -90,14 +93,48 @@ pub(super) fn for_each_point<'h>(
             && let Some((whole, after)) = joined(text, &word, &words, is_apostrophe)
         {
             tried = whole.end;
-            if let Some(breaks) = hyphenator.listed(&text[whole.clone()]) {
-                let offsets = breaks.inside(&text[whole.clone()]);
-                offsets.for_each(|offset| found(whole.start, BreakPoint::plain(offset)));
+            let joined = Joined::new(&text[whole.clone()]);
+            if let Some(breaks) = hyphenator.listed(&joined.word) {
+                let points = breaks.inside(&joined.word).map(BreakPoint::plain);
+                points.for_each(|point| found(whole.start, joined.in_text(point)));
                 words = after;
                 continue;
             }
         }
         hyphenator.for_each_point(&text[word.clone()], separator, |point| found(word.start, point));
+    }
+}
+
+/// Words that signs join to one.
+struct Joined<'t> {
+    /// Without padding.
+    word: Cow<'t, str>,
+    /// The offset in the text for each in `word`; empty if they are the same.
+    origins: Vec<usize>,
+}
+
+impl<'t> Joined<'t> {
+    fn new(text: &'t str) -> Self {
+        if !text.contains(PADDING) {
+            return Self { word: text.into(), origins: Vec::new() };
+        }
+        let (mut word, mut origins) = (String::with_capacity(text.len()), Vec::new());
+        for (at, letter) in text.char_indices().filter(|&(_, letter)| letter != PADDING) {
+            word.push(letter);
+            origins.extend(at..at + letter.len_utf8());
+        }
+        origins.push(text.len());
+        Self { word: word.into(), origins }
+    }
+
+    /// A break of the word as one of the text.
+    fn in_text(&self, mut point: BreakPoint) -> BreakPoint {
+        let origin = |offset: usize| self.origins.get(offset).copied().unwrap_or(offset);
+        point.offset = origin(point.offset);
+        if let Some(change) = &mut point.change {
+            change.replaced = origin(change.replaced.start)..origin(change.replaced.end);
+        }
+        point
     }
 }
 
@@ -116,7 +153,7 @@ fn joined<'t>(
     let mut ahead = words.clone();
     while let Some(next) = ahead.next() {
         let mut between = text[whole.end..next.start].chars();
-        if !(between.next().is_some_and(&joins) && between.next().is_none()) {
+        if !(between.next().is_some_and(&joins) && between.all(|c| c == PADDING)) {
             break;
         }
         whole.end = next.end;

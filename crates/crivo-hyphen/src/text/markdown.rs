@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::html::entity::{self, Entity};
 use super::template;
 
 /// Hides everything that is not prose. The mask is as long as the text.
@@ -168,10 +169,11 @@ fn inline(text: &str, mask: &mut [u8], range: Range<usize>) {
                 Some(length) => hide(mask, at..at + length, b'0'),
                 None => at + 1,
             },
-            b'&' => match entity_end(rest) {
-                Some(length) => hide(mask, at..at + length, b'0'),
-                None => at + 1,
-            },
+            b'&' if begins_entity(rest) => {
+                let Entity { end, fill, .. } = entity::read(bytes, at);
+                fill.apply(&mut mask[at..end]);
+                end
+            }
             b'[' => {
                 brackets.push(at);
                 at + 1
@@ -245,11 +247,11 @@ fn tag_end(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// The length of an entity.
-fn entity_end(rest: &[u8]) -> Option<usize> {
+/// Whether an entity begins here. Without a semicolon it is none.
+fn begins_entity(rest: &[u8]) -> bool {
     let name = rest[1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'#');
-    let length = name.count() + 1;
-    (length > 1 && rest.get(length) == Some(&b';')).then_some(length + 1)
+    let length = name.count();
+    length > 0 && rest.get(length + 1) == Some(&b';')
 }
 
 /// The length of a text up to the bracket that closes its first one.

@@ -398,7 +398,8 @@ impl Hyphenator {
     ///
     /// Which elements a text is in is decided by the rules of the HTML standard, also in pages with
     /// errors. A word with a letter written as an entity (`caf&eacute;`) or with a tag inside
-    /// (`<b>B</b>eginning`) is not changed. Errors in the page are preserved.
+    /// (`<b>B</b>eginning`) is not changed; an apostrophe may be an entity (`l&rsquo;amour`). Errors in
+    /// the page are preserved.
     ///
     /// ```
     /// use crivo_hyphen::text::Html;

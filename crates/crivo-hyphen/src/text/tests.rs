@@ -372,6 +372,48 @@ fn words_with_entities_are_not_changed() {
 }
 
 #[test]
+fn an_apostrophe_written_as_an_entity_divides_words_as_the_character_does() {
+    let own = Hyphenator::new(Language::EnglishUs)
+        .with_exceptions(MemoryExceptions::new(Exception::parse_list("don't-ever").unwrap()));
+    let languages = [Language::Italian, Language::French, Language::Catalan].map(Hyphenator::new);
+    let text = "<p>Dell\u{2019}amore, l\u{2019}amour d\u{2019}aujourd\u{2019}hui. Don\u{2019}tever \
+                l\u{2019}<b>amour</b> \u{2019}amore\u{2019} dell\u{2019}\u{2019}amore l\u{2019}2nd \
+                paral\u{2019}lel dell\u{2019}\n";
+    for (sign, entities) in [
+        (
+            "\u{2019}",
+            &["&rsquo;", "&#8217;", "&#x2019;", "&rsquor;", "&#39;", "&apos;", "&#0039;"][..],
+        ),
+        ("\u{b7}", &["&middot;", "&#183;", "&#xb7;", "&centerdot;"]),
+    ] {
+        let text = text.replace('\u{2019}', sign);
+        for hyphenator in languages.iter().chain([&own, &*EVERYWHERE]) {
+            let page = hyphenator.hyphenate_html(&text, &Html::default());
+            let markdown = hyphenator.hyphenate_markdown(&text, "&shy;");
+            for entity in entities {
+                let written = text.replace(sign, entity);
+                assert_eq!(
+                    hyphenator.hyphenate_html(&written, &Html::default()),
+                    page.replace(sign, entity)
+                );
+                assert_eq!(
+                    hyphenator.hyphenate_markdown(&written, "&shy;"),
+                    markdown.replace(sign, entity)
+                );
+            }
+        }
+    }
+    let italian = languages[0].hyphenate_html("dell&rsquo;amore", &Html::default());
+    assert_eq!(italian, "del&shy;l&rsquo;a&shy;mo&shy;re");
+    let french = languages[1].hyphenate_html("aujourd&#8217;hui", &Html::default());
+    assert_eq!(french, "au&shy;jour&shy;d&#8217;hui");
+    let latin1 = Html { encoding: Encoding::from_label("latin1").ok(), ..Html::default() };
+    let page = languages[0].hyphenate_html_bytes(b"\xe9 dell&rsquo;amore", &latin1).unwrap();
+    assert_eq!(page.bytes, b"\xe9 del&shy;l&rsquo;a&shy;mo&shy;re");
+    assert_eq!(own.hyphenate_html("don&apos;tever", &Html::default()), "don&apos;t&shy;ever");
+}
+
+#[test]
 fn templates_are_not_changed() {
     divides_html("a\u{b7}b {{ ab }} {% if ab %}<p>a\u{b7}b{% endif %} <% ab %> ${ab} a\u{b7}b");
     divides_html(

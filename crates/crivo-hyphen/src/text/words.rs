@@ -11,6 +11,10 @@ use crate::fold::WORD_JOINER;
 /// Longer tokens are not prose and are not changed. This bounds the buffer of a stream.
 pub(super) const MAX_TOKEN_LENGTH: usize = 1 << 16;
 
+/// Fills the rest of an entity in a mask, after a sign that may join two words. Browsers pass it over in
+/// pages as well.
+pub(super) const PADDING: char = '\0';
+
 /// Classes of bytes: one bit each, so that the classes of a token can be combined.
 mod class {
     pub(super) const LETTER: u8 = 1;

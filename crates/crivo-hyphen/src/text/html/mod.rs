@@ -11,14 +11,15 @@
 //!
 //! A tag between two letters, a hidden element, or a letter written as an entity becomes zeros: a
 //! run of letters and digits is not a word, so parts of words are not changed. Between other signs a
-//! tag becomes hyphens, so that an address with a tag inside is still one token.
+//! tag becomes hyphens, so that an address with a tag inside is still one token. An apostrophe that is
+//! written as an entity becomes an apostrophe and padding, because it may be a letter.
 //!
 //! Which elements a text is in follows from the standard's rules, which also say what errors in a page
 //! mean: `build` has them. The page itself is not rebuilt, so errors in it are preserved.
 
 mod body;
 mod build;
-mod entity;
+pub(super) mod entity;
 mod names;
 #[cfg(test)]
 mod oracle;
@@ -33,7 +34,7 @@ use std::ops::Range;
 use super::template;
 use super::words::joins;
 use build::{Builder, Content};
-use entity::Entity;
+use entity::{Entity, Fill};
 use names::{Name, Names};
 use scan::{Markup, Scanner, Tag};
 use tree::{NodeId, Space};
@@ -134,8 +135,8 @@ enum Kind {
     Text {
         /// Where in the tree the text is; `None` if it is not shown.
         node: Option<NodeId>,
-        /// The byte that stands for the text in the mask, unless the text itself does.
-        fill: Option<u8>,
+        /// What stands for the text in the mask, unless the text itself does.
+        fill: Option<Fill>,
     },
 }
 
@@ -211,7 +212,7 @@ impl<'h> Page<'h> {
                 match self.scanner.read(at, allows_verbatim) {
                     Some((end, markup)) => self.markup(at..end, markup),
                     // A less-than sign in text.
-                    None => self.text(at..at + 1, Some(b'<'), false),
+                    None => self.text(at..at + 1, Some(Fill::Byte(b'<')), false),
                 }
             }
             b'&' => {
@@ -234,7 +235,7 @@ impl<'h> Page<'h> {
         }
     }
 
-    fn text(&mut self, range: Range<usize>, fill: Option<u8>, is_space: bool) -> usize {
+    fn text(&mut self, range: Range<usize>, fill: Option<Fill>, is_space: bool) -> usize {
         let end = range.end;
         let node = match self.is_xml {
             true if self.builder.stack.current_name().is_some_and(Name::is_raw) => {
@@ -346,16 +347,16 @@ struct Masker {
 }
 
 impl Masker {
-    /// Shows a text, or another byte instead of it, or hides it if its language has no number.
-    fn text(&mut self, range: Range<usize>, fill: Option<u8>, language: Option<usize>) {
+    /// Shows a text, or something else instead of it, or hides it if its language has no number.
+    fn text(&mut self, range: Range<usize>, fill: Option<Fill>, language: Option<usize>) {
         let start = range.start;
         match (language, fill) {
             (Some(number), fill) => {
                 if self.languages.last().is_none_or(|&(_, last)| last != number) {
                     self.languages.push((start, number));
                 }
-                if let Some(byte) = fill {
-                    self.mask[range].fill(byte);
+                if let Some(fill) = fill {
+                    fill.apply(&mut self.mask[range]);
                 }
             }
             // White space is kept, so that hidden text joins only adjacent text.
