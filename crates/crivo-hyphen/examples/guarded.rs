@@ -13,7 +13,7 @@ use std::time::Instant;
 use std::{env, fs};
 
 use crivo::filter::Kind;
-use crivo_hyphen::exceptions::{Guard, StoredExceptions};
+use crivo_hyphen::exceptions::{GuardOptions, StoredExceptions};
 use crivo_hyphen::{Exception, Hyphenator, Language};
 
 /// Bloom's example in a few words, two of which are exceptions.
@@ -36,9 +36,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let patterns = Language::EnglishUs.patterns();
     let mut first = None;
 
-    println!("guard, FPR 5% bits/key  lookups   rejections  false+  found     ms");
+    println!("guard, FPR 5% bits/key questions     stopped  false+  found     ms");
     for kind in Kind::ALL.map(Some).into_iter().chain([None]) {
-        let guard = kind.map(|kind| Guard::new(kind, FPR)).transpose()?;
+        let guard = kind.map(|kind| GuardOptions::new(kind, FPR)).transpose()?;
         let words = Arc::new(StoredExceptions::open(&path, guard)?);
         if words.key_count()? == 0 {
             words.insert(Language::EnglishUs.exceptions())?;
@@ -53,12 +53,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         assert_eq!(first.get_or_insert_with(|| hyphenated.clone()), &hyphenated);
 
         let counters = words.counters();
+        let bits = words.guard_status().map_or(0, |status| status.size_in_bits);
         println!(
             "{:12} {:9.1} {:8} {:12} {:8} {:6} {:6.1}",
             kind.map_or("none", Kind::name),
-            words.guard_size_in_bits() as f64 / words.key_count()? as f64,
-            counters.lookups,
-            counters.rejections,
+            bits as f64 / words.key_count()? as f64,
+            counters.questions,
+            counters.stopped,
             counters.false_positives,
             counters.found,
             time,
@@ -66,8 +67,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // A new word: on disk and in the guard before the call returns.
-    let guard = Some(Guard::new(Kind::Cuckoo, FPR)?);
-    StoredExceptions::open(&path, guard)?.insert([Exception::parse("Cri-vo")?])?;
+    let guard = Some(GuardOptions::new(Kind::Cuckoo, FPR)?);
+    StoredExceptions::open(&path, guard.clone())?.insert([Exception::parse("Cri-vo")?])?;
     let words = StoredExceptions::open(&path, guard)?;
     let breaks = words.get("CRIVO")?.unwrap_or_default();
     println!("\nafter a restart: {}", breaks.join("CRIVO", "-"));

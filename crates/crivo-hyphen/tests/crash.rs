@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use crivo::filter::Kind;
-use crivo_hyphen::exceptions::{Guard, StoredExceptions};
+use crivo_hyphen::exceptions::{GuardOptions, StoredExceptions};
 use crivo_hyphen::{Exception, Exceptions};
 
 /// Environment variables of the child: the path of the store, and the number of the guard's kind.
@@ -20,8 +20,8 @@ const KIND: &str = "CRIVO_CRASH_KIND";
 /// Words are added in batches of this size, all or none.
 const BATCH: u64 = 3;
 
-fn guard(kind: Kind) -> Option<Guard> {
-    Some(Guard::new(kind, 0.01).unwrap())
+fn guard(kind: Kind) -> Option<GuardOptions> {
+    Some(GuardOptions::new(kind, 0.01).unwrap())
 }
 
 /// A different word for every number.
@@ -44,7 +44,10 @@ fn child() {
         println!("\nacknowledged {batch}");
         stdout().flush().unwrap();
         match batch % 4 {
-            1 => words.save_guard().unwrap(),
+            1 => {
+                words.close().unwrap();
+                words = StoredExceptions::open(&store, guard(kind)).unwrap();
+            }
             3 => {
                 // A word is added and removed, and the store is closed and opened.
                 let passing =

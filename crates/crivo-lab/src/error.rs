@@ -4,11 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crivo::filter::{Full, FuseError};
+use crivo::filter::{Full, FuseError, SpecError};
 use crivo::{BuildError, ParameterError};
 use crivo_exact::InsertError;
 use crivo_hyphen::ReadError;
-use crivo_hyphen::exceptions::{GuardError, StoreError};
+use crivo_hyphen::exceptions::StoreError;
 
 /// Why a study failed. Files that were finished before are kept; none is incomplete.
 #[derive(Debug, thiserror::Error)]
@@ -97,8 +97,8 @@ impl From<ParameterError> for StudyError {
     }
 }
 
-impl From<GuardError> for StudyError {
-    fn from(error: GuardError) -> Self {
+impl From<SpecError> for StudyError {
+    fn from(error: SpecError) -> Self {
         Self::wrong(format_args!("a guard could not be built: {error}"))
     }
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::guard::GuardError;
+use crivo_store::GuardedError;
+use crivo_store::redb::RedbError;
 
 /// A store could not be read or changed: which file, and why.
 #[derive(Debug, thiserror::Error)]
@@ -43,9 +44,9 @@ pub enum StoreErrorKind {
         /// The maximum length in bytes.
         limit: usize,
     },
-    /// The guard could not be built.
+    /// The guard could not be built or saved.
     #[error("{0}")]
-    Guard(GuardError),
+    Guard(Box<GuardedError<RedbError>>),
 }
 
 impl StoreErrorKind {
@@ -73,9 +74,22 @@ impl From<io::Error> for StoreErrorKind {
     }
 }
 
-impl From<GuardError> for StoreErrorKind {
-    fn from(error: GuardError) -> Self {
-        Self::Guard(error)
+impl From<RedbError> for StoreErrorKind {
+    fn from(error: RedbError) -> Self {
+        match error {
+            RedbError::Database(error) => (*error).into(),
+            // There is another owner in this process.
+            _ => Self::AlreadyOpen,
+        }
+    }
+}
+
+impl From<GuardedError<RedbError>> for StoreErrorKind {
+    fn from(error: GuardedError<RedbError>) -> Self {
+        match error {
+            GuardedError::Store(error) => error.into(),
+            error => Self::Guard(Box::new(error)),
+        }
     }
 }
 

@@ -1,11 +1,9 @@
 //! Exceptions in a map behind a guard.
 
-use std::convert::Infallible;
-
 use crivo::Digest;
+use crivo::filter::SpecError;
+use crivo_store::{Counters, Existed, Guard, GuardOptions, GuardStatus, Tally};
 
-use super::gate::{Counters, Gate};
-use super::guard::{Guard, GuardError, GuardFilter, HASHER};
 use super::memory::MemoryExceptions;
 use crate::{Breaks, Exception, Exceptions, fold};
 
@@ -16,23 +14,25 @@ use crate::{Breaks, Exception, Exceptions, fold};
 ///
 /// ```
 /// use crivo::filter::Kind;
-/// use crivo_hyphen::exceptions::{Guard, GuardedExceptions};
+/// use crivo_hyphen::exceptions::{GuardOptions, GuardedExceptions};
 /// use crivo_hyphen::Exception;
 ///
 /// let list = Exception::parse_list("gno-mon cri-vo")?;
-/// let words = GuardedExceptions::new(list.into_iter().collect(), Guard::new(Kind::Blocked, 0.01)?)?;
+/// let guard = GuardOptions::new(Kind::Blocked, 0.01)?;
+/// let words = GuardedExceptions::new(list.into_iter().collect(), guard)?;
 /// assert!(words.get("Crivo").is_some());
 /// assert!(words.get("sieve").is_none());
 ///
 /// let counters = words.counters();
-/// assert_eq!((counters.lookups, counters.found), (2, 1));
-/// assert_eq!(counters.rejections + counters.false_positives, 1);
+/// assert_eq!((counters.questions, counters.found), (2, 1));
+/// assert_eq!(counters.stopped + counters.false_positives, 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct GuardedExceptions {
     words: MemoryExceptions,
-    gate: Gate,
+    guard: Guard,
+    tally: Tally,
 }
 
 impl GuardedExceptions {
@@ -40,51 +40,39 @@ impl GuardedExceptions {
     ///
     /// # Errors
     /// If the guard cannot be built.
-    pub fn new(words: MemoryExceptions, guard: Guard) -> Result<Self, GuardError> {
-        let filter = GuardFilter::new(guard, digests(&words))?;
-        Ok(Self { words, gate: Gate::new(Some(filter)) })
+    pub fn new(words: MemoryExceptions, guard: GuardOptions) -> Result<Self, SpecError> {
+        // A map that has returned writes nothing later.
+        let guard = guard.late_writes(false);
+        let digests = words.words().map(|word| guard.digest(word)).collect();
+        Ok(Self { guard: Guard::build(guard, digests)?, words, tally: Tally::default() })
     }
 
     /// Adds exceptions, or replaces the breaks of words that are present. Returns the number of
     /// words that were not present before.
-    ///
-    /// # Errors
-    /// If the guard had to be rebuilt and could not be. The words are in the map and will be found:
-    /// from then on there is no guard.
-    pub fn insert(
-        &mut self,
-        exceptions: impl IntoIterator<Item = Exception>,
-    ) -> Result<u64, GuardError> {
-        let mut new = Vec::new();
+    pub fn insert(&mut self, exceptions: impl IntoIterator<Item = Exception>) -> u64 {
+        let mut new = 0;
         for exception in exceptions {
-            if self.words.insert_one(&exception) {
-                new.push(HASHER.digest(exception.word()));
-            }
+            let put = self.guard.begin_put(self.digest(exception.word()));
+            let is_new = self.words.insert_one(&exception);
+            put.stored(if is_new { Existed::No } else { Existed::Yes });
+            new += u64::from(is_new);
         }
-        let updated = self.gate.change(|filter| filter.insert(&new, || Ok(digests(&self.words))));
-        self.keep_guard_if(updated)?;
-        Ok(new.len() as u64)
+        self.rebuild_if_needed();
+        new
     }
 
     /// Removes words, in any letter case. Returns the number of words that were present.
-    ///
-    /// # Errors
-    /// If the guard had to be rebuilt and could not be: from then on there is no guard.
-    pub fn remove<W: AsRef<str>>(
-        &mut self,
-        words: impl IntoIterator<Item = W>,
-    ) -> Result<u64, GuardError> {
-        let mut removed = Vec::new();
+    pub fn remove<W: AsRef<str>>(&mut self, words: impl IntoIterator<Item = W>) -> u64 {
+        let mut removed = 0;
         for word in words {
             let word = fold(word.as_ref());
-            if self.words.remove_folded(&word) {
-                removed.push(HASHER.digest(&*word));
-            }
+            let delete = self.guard.begin_delete(self.digest(&word));
+            let was_present = self.words.remove_folded(&word);
+            delete.deleted(if was_present { Existed::Yes } else { Existed::No });
+            removed += u64::from(was_present);
         }
-        let updated =
-            self.gate.change(|filter| filter.remove(&removed, || Ok(digests(&self.words))));
-        self.keep_guard_if(updated)?;
-        Ok(removed.len() as u64)
+        self.rebuild_if_needed();
+        removed
     }
 
     /// The listed breaks of a word in any letter case, as offsets into the [folded](fold()) word.
@@ -104,17 +92,12 @@ impl GuardedExceptions {
 
     /// How many lookups there were, and how they ended.
     pub fn counters(&self) -> Counters {
-        self.gate.counters()
+        self.tally.counters()
     }
 
-    /// The guard; `None` if it could not be rebuilt after a change.
-    pub fn guard(&self) -> Option<Guard> {
-        self.gate.guard()
-    }
-
-    /// The memory of the guard in bits; 0 without a guard.
-    pub fn guard_size_in_bits(&self) -> u64 {
-        self.gate.guard_size_in_bits()
+    /// How large the guard is, how old, and how much of it is wasted.
+    pub fn guard_status(&self) -> GuardStatus {
+        self.guard.status()
     }
 
     /// The map without the guard.
@@ -122,22 +105,28 @@ impl GuardedExceptions {
         self.words
     }
 
-    /// Drops the guard if it could not be updated: it would hide words.
-    fn keep_guard_if(&mut self, updated: Result<(), GuardError>) -> Result<(), GuardError> {
-        if updated.is_err() {
-            self.gate.drop_guard();
+    fn digest(&self, folded: &str) -> Digest {
+        self.guard.hasher().digest(folded)
+    }
+
+    fn rebuild_if_needed(&self) {
+        if self.guard.needs_rebuild()
+            && let Some(rebuild) = self.guard.begin_rebuild()
+        {
+            // If it cannot be built, the old guard stays. It holds every word.
+            let _ = rebuild.finish(self.words.words().map(|word| self.digest(word)).collect());
         }
-        updated
     }
 }
 
 impl Exceptions for GuardedExceptions {
     fn find(&self, folded: &str) -> Option<Breaks> {
-        let look_up = || Ok::<_, Infallible>(self.words.find(folded));
-        self.gate.look_up(folded, look_up).unwrap_or_default()
+        if !self.guard.contains(self.digest(folded)) {
+            self.tally.stopped(1);
+            return None;
+        }
+        let found = self.words.find(folded);
+        self.tally.answered(found.is_some());
+        found
     }
-}
-
-fn digests(words: &MemoryExceptions) -> Vec<Digest> {
-    words.words().map(|word| HASHER.digest(word)).collect()
 }

@@ -19,7 +19,7 @@
 //!
 //! For a word that is not listed, the guard says *maybe* with a false-positive rate ε that you can
 //! choose. It never says *no* for a word in the dictionary. So it changes the cost of a text and
-//! never the result.
+//! never the result. The guard and its rules are those of `crivo-store`; any kind of filter will do.
 //!
 //! # Does a guard pay?
 //!
@@ -61,10 +61,6 @@
 //!   remain.
 
 #[cfg(feature = "guard")]
-mod gate;
-#[cfg(feature = "guard")]
-mod guard;
-#[cfg(feature = "guard")]
 mod guarded;
 mod memory;
 #[cfg(all(test, feature = "stored"))]
@@ -73,20 +69,16 @@ mod tests;
 #[cfg(feature = "stored")]
 mod error;
 #[cfg(feature = "stored")]
-mod guard_file;
-#[cfg(feature = "stored")]
 mod store;
 #[cfg(feature = "stored")]
 mod stored;
 
 #[cfg(feature = "stored")]
-pub use error::{StoreError, StoreErrorKind};
+pub use crivo_store::ScanReason;
 #[cfg(feature = "guard")]
-pub use gate::Counters;
-#[cfg(feature = "guard")]
-pub use guard::{Guard, GuardError};
+pub use crivo_store::{Counters, GuardOptions, GuardStatus};
 #[cfg(feature = "stored")]
-pub use guard_file::RebuildReason;
+pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "guard")]
 pub use guarded::GuardedExceptions;
 pub use memory::MemoryExceptions;

@@ -1,14 +1,18 @@
-//! Exceptions on disk behind a guard, and why the guard never hides a word.
+//! Exceptions on disk behind a guard.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crivo_store::{
+    Claim, Counters, Existed, GuardOptions, GuardSource, GuardStatus, Guarded, GuardedError,
+    OpenOptions, OwnedStore, Owner, ScanReason, Store, Tally,
+};
+use redb::{ReadOnlyTable, ReadableDatabase, ReadableTableMetadata};
 
 use super::error::{StoreError, StoreErrorKind};
-use super::gate::{Counters, Gate};
-use super::guard::{Guard, GuardFilter};
-use super::guard_file::{self, RebuildReason};
-use super::store::{Stamp, Store};
+use super::store::{self, MAX_WORD_LENGTH, WORDS, Words};
 use crate::{Breaks, Exception, Exceptions, fold};
 
 /// Exceptions in a database on disk, behind an optional guard: lists of any size, and additions that
@@ -18,13 +22,13 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// use std::sync::Arc;
 ///
 /// use crivo::filter::Kind;
-/// use crivo_hyphen::exceptions::{Guard, StoredExceptions};
+/// use crivo_hyphen::exceptions::{GuardOptions, StoredExceptions};
 /// use crivo_hyphen::{Exception, Hyphenator, Language};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("words.redb");
-/// let guard = Some(Guard::new(Kind::Cuckoo, 0.01)?);
-/// let words = Arc::new(StoredExceptions::open(&path, guard)?);
+/// let guard = GuardOptions::new(Kind::Cuckoo, 0.01)?;
+/// let words = Arc::new(StoredExceptions::open(&path, Some(guard.clone()))?);
 /// let english = Hyphenator::new(Language::EnglishUs).with_exceptions(Arc::clone(&words));
 /// assert_eq!(english.hyphenate("Nosotros", "-"), "Nosotros");
 ///
@@ -32,7 +36,7 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// assert_eq!(english.hyphenate("Nosotros", "-"), "No-so-tros");
 /// # drop(english);
 /// # drop(words);
-/// # let words = StoredExceptions::open(&path, guard)?;
+/// # let words = StoredExceptions::open(&path, Some(guard))?;
 /// # assert_eq!(words.get("nosotros")?.unwrap().join("nosotros", "-"), "no-so-tros");
 /// # assert_eq!(words.rebuild_reason(), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -44,37 +48,21 @@ use crate::{Breaks, Exception, Exceptions, fold};
 /// is stored completely or not at all. A process that is killed at any moment loses nothing that was
 /// acknowledged. One process at a time can have the store open; its threads share it.
 ///
-/// # Why the guard never hides a word
+/// # The guard
 ///
-/// The guard must hold every word of the database at all times: *guard ⊇ database*. A guard that
-/// holds more words costs useless lookups; one that holds fewer hides words. Hence the order of
-/// steps:
+/// The guard holds every word of the database at all times, so that it never hides one: a word enters
+/// it before its insertion is committed, and leaves it after its removal was. [`crivo_store::guard`]
+/// has the rules.
 ///
-/// | | first | then | last |
-/// |---|---|---|---|
-/// | insert | write to the transaction | insert into the guard | commit |
-/// | remove | remove in the transaction | commit | remove from the guard |
-///
-/// **Threads.** A lock is held during the three steps, so changes are serialised. Lookups do not
-/// take it: between two steps they may find words in the guard that are not in the database, which
-/// are false positives. A rebuilt guard replaces the old one in one step: before the commit of an
-/// insertion, with the words of the transaction in it, or after the commit of a removal. A lookup
-/// that begins after `insert` returned finds the word in the guard and in the database. A commit
-/// that fails may or may not have reached the disk; the guard holds the words of both cases.
-///
-/// **Crashes.** The guard in memory is lost with the process. Its file (the store's path with
-/// `.guard` appended) is only a cache. It is written atomically when the store is closed or
-/// [`save_guard`](Self::save_guard) is called, with the store's generation, number of words and
-/// fingerprint (the sum of their digests) at that moment, while the lock is held. Every commit
-/// changes the generation. So at whatever step a process is killed, the file either matches the
-/// words in the database, or it is recognised as stale, damaged or missing, and the guard is rebuilt
-/// from the words.
+/// Its file, the store's path with `.guard` appended, is a cache. It is written when the store is
+/// closed, and the database then says for which session it is valid. After a crash, or after a change
+/// without a guard, it is not used, and the guard is rebuilt from the words.
 pub struct StoredExceptions {
-    store: Store,
-    gate: Gate,
-    rebuild_reason: Option<RebuildReason>,
-    /// Locked while words or the guard's file are changed. The value says which words the file is for.
-    saved: Mutex<Option<Stamp>>,
+    path: PathBuf,
+    /// Asked if there is no guard.
+    plain: Plain,
+    /// `None` without a guard.
+    guarded: Option<Guarded<Words>>,
 }
 
 impl StoredExceptions {
@@ -85,21 +73,20 @@ impl StoredExceptions {
     /// If the file cannot be read or written, is already open, or is not a store; or if the guard
     /// cannot be built. A guard that cannot be *read* is not an error: see
     /// [`rebuild_reason`](Self::rebuild_reason).
-    pub fn open(path: impl AsRef<Path>, guard: Option<Guard>) -> Result<Self, StoreError> {
-        let store = Store::open(path.as_ref())?;
-        let stamp = store.stamp()?;
-        let (mut rebuild_reason, mut saved, mut filter) = (None, None, None);
-        if let Some(guard) = guard {
-            match guard_file::read(store.path(), guard, stamp) {
-                Ok(read) => (saved, filter) = (Some(stamp), Some(read)),
-                Err(reason) => {
-                    let build = || Ok(GuardFilter::new(guard, store.digests()?)?);
-                    filter = Some(build().map_err(|kind: StoreErrorKind| kind.at(store.path()))?);
-                    rebuild_reason = Some(reason);
-                }
-            }
-        }
-        Ok(Self { store, gate: Gate::new(filter), rebuild_reason, saved: Mutex::new(saved) })
+    pub fn open(path: impl AsRef<Path>, guard: Option<GuardOptions>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let open = || {
+            let database = Arc::new(store::open(path)?);
+            let plain = Plain::new(Words::new(database.clone(), WORDS));
+            let open_guarded = |guard| {
+                // Changes rebuild the guard themselves: no threads in the background.
+                let options =
+                    OpenOptions::new(guard).file(guard_file(path)).rebuild_in_background(false);
+                Guarded::open(Words::new(database, WORDS), options)
+            };
+            Ok(Self { path: path.to_owned(), plain, guarded: guard.map(open_guarded).transpose()? })
+        };
+        open().map_err(|kind: StoreErrorKind| kind.at(path))
     }
 
     /// Adds exceptions, or replaces the breaks of words that are present, all or none. Returns the
@@ -108,16 +95,32 @@ impl StoredExceptions {
     /// Each call waits for the disk: add many words in one call.
     ///
     /// # Errors
-    /// If the database cannot be written, a word is longer than a mebibyte, or the guard had to be
-    /// rebuilt and could not be: then nothing has changed.
+    /// If the database cannot be written, or a word is longer than a mebibyte: then nothing has
+    /// changed.
     pub fn insert(
         &self,
         exceptions: impl IntoIterator<Item = Exception>,
     ) -> Result<u64, StoreError> {
-        let _changing = self.lock();
-        self.store.insert(exceptions, |new, words| {
-            self.gate.change(|filter| filter.insert(new, || words.digests()))
-        })
+        let insert = || {
+            let mut encoded = Vec::new();
+            for exception in exceptions {
+                let length = exception.word().len();
+                if length > MAX_WORD_LENGTH {
+                    return Err(StoreErrorKind::WordTooLong { length, limit: MAX_WORD_LENGTH });
+                }
+                let breaks = store::encode(exception.breaks());
+                encoded.push((exception, breaks));
+            }
+            let entries: Vec<(&str, &[u8])> =
+                encoded.iter().map(|(exception, breaks)| (exception.word(), &**breaks)).collect();
+            let existed = match &self.guarded {
+                Some(guarded) => guarded.put_batch(&entries)?,
+                None => self.plain.words.put_batch(&self.plain.claim()?, &entries)?,
+            };
+            self.rebuild_guard_if_needed();
+            Ok(count(&existed, Existed::No))
+        };
+        insert().map_err(|kind| kind.at(&self.path))
     }
 
     /// Removes words, in any letter case, all or none. Returns the number of words that were present.
@@ -128,12 +131,18 @@ impl StoredExceptions {
         &self,
         words: impl IntoIterator<Item = W>,
     ) -> Result<u64, StoreError> {
-        let _changing = self.lock();
-        let removed = self.store.remove(words)?;
-        // The words are removed. A guard that still has them costs false positives only, and the
-        // next removal tries again.
-        let _ = self.gate.change(|filter| filter.remove(&removed, || self.store.digests()));
-        Ok(removed.len() as u64)
+        let remove = || {
+            let folded: Vec<String> =
+                words.into_iter().map(|word| fold(word.as_ref()).into_owned()).collect();
+            let keys: Vec<&str> = folded.iter().map(|word| &**word).collect();
+            let existed = match &self.guarded {
+                Some(guarded) => guarded.delete_batch(&keys)?,
+                None => self.plain.words.delete_batch(&self.plain.claim()?, &keys)?,
+            };
+            self.rebuild_guard_if_needed();
+            Ok(count(&existed, Existed::Yes))
+        };
+        remove().map_err(|kind: StoreErrorKind| kind.at(&self.path))
     }
 
     /// The listed breaks of a word in any letter case, as offsets into the [folded](fold()) word.
@@ -141,8 +150,7 @@ impl StoredExceptions {
     /// # Errors
     /// If the database cannot be read.
     pub fn get(&self, word: &str) -> Result<Option<Breaks>, StoreError> {
-        let folded = fold(word);
-        self.gate.look_up(&folded, || self.store.get(&folded))
+        self.look_up(&fold(word)).map_err(|kind| kind.at(&self.path))
     }
 
     /// All exceptions, ordered by the bytes of their words: a snapshot of this moment.
@@ -152,7 +160,15 @@ impl StoredExceptions {
     pub fn iter(
         &self,
     ) -> Result<impl Iterator<Item = Result<Exception, StoreError>> + '_, StoreError> {
-        self.store.iter()
+        let open = || Ok(self.table()?.range::<&str>(..)?);
+        let range = open().map_err(|kind: StoreErrorKind| kind.at(&self.path))?;
+        Ok(range.map(|entry| {
+            let read = || {
+                let (word, breaks) = entry?;
+                Ok(Exception::new(word.value(), &store::decode(breaks.value())?))
+            };
+            read().map_err(|kind: StoreErrorKind| kind.at(&self.path))
+        }))
     }
 
     /// The number of words.
@@ -160,70 +176,128 @@ impl StoredExceptions {
     /// # Errors
     /// If the database cannot be read.
     pub fn key_count(&self) -> Result<u64, StoreError> {
-        Ok(self.store.stamp()?.key_count)
+        let read = || Ok(self.table()?.len()?);
+        read().map_err(|kind: StoreErrorKind| kind.at(&self.path))
     }
 
-    /// The number of changes since the store was created.
-    ///
-    /// # Errors
-    /// If the database cannot be read.
-    pub fn generation(&self) -> Result<u64, StoreError> {
-        Ok(self.store.stamp()?.generation)
-    }
-
-    /// How many lookups there were since the store was opened, and how they ended.
+    /// How many lookups there were since the store was opened, and how they ended. Without a guard all
+    /// of them reach the database, as if the guard had an FPR of 1.
     pub fn counters(&self) -> Counters {
-        self.gate.counters()
+        self.guarded.as_ref().map_or_else(|| self.plain.tally.counters(), Guarded::counters)
     }
 
-    /// The guard, if there is one.
-    pub fn guard(&self) -> Option<Guard> {
-        self.gate.guard()
-    }
-
-    /// The memory of the guard in bits; 0 without a guard.
-    pub fn guard_size_in_bits(&self) -> u64 {
-        self.gate.guard_size_in_bits()
+    /// How large the guard is, how old, and how much of it is wasted; `None` without a guard.
+    pub fn guard_status(&self) -> Option<GuardStatus> {
+        self.guarded.as_ref().map(Guarded::guard_status)
     }
 
     /// Why the guard was rebuilt when the store was opened; `None` if it was read from its file, or
     /// if there is no guard.
-    pub fn rebuild_reason(&self) -> Option<&RebuildReason> {
-        self.rebuild_reason.as_ref()
+    pub fn rebuild_reason(&self) -> Option<&ScanReason> {
+        match self.guarded.as_ref()?.guard_source() {
+            GuardSource::Scan(reason) => Some(reason),
+            GuardSource::File => None,
+        }
     }
 
-    /// Writes the guard to its file next to the store, unless the file is up to date. Closing the
-    /// store does this as well, but cannot report an error.
+    /// Writes the guard to its file next to the store, and closes the store. Dropping it does the
+    /// same, but cannot report an error.
     ///
     /// # Errors
-    /// If the file cannot be written. Nothing is lost: the guard will be rebuilt.
-    pub fn save_guard(&self) -> Result<(), StoreError> {
-        let mut saved = self.lock();
-        let stamp = self.store.stamp()?;
-        if *saved == Some(stamp) {
-            return Ok(());
-        }
-        if let Some(written) =
-            self.gate.read(|filter| guard_file::write(self.store.path(), filter, stamp))
-        {
-            written.map_err(|error| StoreErrorKind::from(error).at(self.store.path()))?;
-            *saved = Some(stamp);
-        }
-        Ok(())
+    /// If the file of the guard, or the record that it is valid, cannot be written. No word is lost:
+    /// the guard will be rebuilt.
+    pub fn close(mut self) -> Result<(), StoreError> {
+        self.save_guard().map_err(|kind| kind.at(&self.path))
     }
 
-    /// A thread that panicked while it held the lock left a consistent state: its transaction was
-    /// rolled back or committed, and a guard that it was changing is not consulted again.
-    fn lock(&self) -> MutexGuard<'_, Option<Stamp>> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    fn save_guard(&mut self) -> Result<(), StoreErrorKind> {
+        let Some(guarded) = self.guarded.take() else { return Ok(()) };
+        let shared = share_permissions(&self.path);
+        guarded.close()?;
+        shared
     }
+
+    fn look_up(&self, folded: &str) -> Result<Option<Breaks>, StoreErrorKind> {
+        let found = match &self.guarded {
+            Some(guarded) => guarded.get(folded)?,
+            None => self.plain.get(folded)?,
+        };
+        found.map(|breaks| store::decode(breaks.value())).transpose()
+    }
+
+    fn table(&self) -> Result<ReadOnlyTable<&'static str, &'static [u8]>, StoreErrorKind> {
+        Ok(self.plain.words.database().begin_read()?.open_table(WORDS)?)
+    }
+
+    fn rebuild_guard_if_needed(&self) {
+        if let Some(guarded) = self.guarded.as_ref().filter(|guarded| guarded.needs_rebuild()) {
+            // The words are written. If the guard cannot be rebuilt, the old one stays, which holds
+            // all of them.
+            let _ = guarded.rebuild();
+        }
+    }
+}
+
+/// The words without a guard.
+struct Plain {
+    words: Words,
+    /// From the first change on. Nobody releases it, so that a guard that was saved before is not
+    /// used again.
+    claim: Mutex<Option<Claim>>,
+    tally: Tally,
+}
+
+impl Plain {
+    fn new(words: Words) -> Self {
+        Self { words, claim: Mutex::default(), tally: Tally::default() }
+    }
+
+    fn claim(&self) -> Result<Claim, StoreErrorKind> {
+        // A claim is there or not, also after a panic.
+        let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(claim) = *claim {
+            return Ok(claim);
+        }
+        let owner = Owner::random().map_err(GuardedError::Random)?;
+        Ok(*claim.insert(self.words.claim(owner, false)?))
+    }
+
+    fn get(&self, folded: &str) -> Result<Option<<Words as Store>::Value>, StoreErrorKind> {
+        let answer = self.words.get(&folded);
+        match &answer {
+            Ok(found) => self.tally.answered(found.is_some()),
+            Err(_) => self.tally.failed(1),
+        }
+        Ok(answer?)
+    }
+}
+
+fn count(answers: &[Existed], answer: Existed) -> u64 {
+    answers.iter().filter(|&&given| given == answer).count() as u64
+}
+
+/// The path of the guard's file.
+pub(super) fn guard_file(store: &Path) -> PathBuf {
+    let mut path = store.as_os_str().to_owned();
+    path.push(".guard");
+    path.into()
+}
+
+/// Lets the same users read the guard as the store: a file keeps its permissions when it is replaced.
+fn share_permissions(store: &Path) -> Result<(), StoreErrorKind> {
+    let file = guard_file(store);
+    if !file.try_exists()? {
+        let permissions = fs::metadata(store)?.permissions();
+        crivo_core::file::replace_with_permissions(&file, permissions, |_| Ok(()))?;
+    }
+    Ok(())
 }
 
 /// If the database fails, the word is treated as not listed, and counted in [`Counters::failures`]:
 /// the text can still be hyphenated.
 impl Exceptions for StoredExceptions {
     fn find(&self, folded: &str) -> Option<Breaks> {
-        self.gate.look_up(folded, || self.store.get(folded)).unwrap_or_default()
+        self.look_up(folded).unwrap_or_default()
     }
 }
 
@@ -237,8 +311,8 @@ impl Drop for StoredExceptions {
 impl fmt::Debug for StoredExceptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredExceptions")
-            .field("path", &self.store.path())
-            .field("guard", &self.guard())
+            .field("path", &self.path)
+            .field("guard", &self.guard_status())
             .field("counters", &self.counters())
             .finish_non_exhaustive()
     }

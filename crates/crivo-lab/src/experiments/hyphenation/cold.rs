@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crivo::filter::Kind;
-use crivo_hyphen::exceptions::{Guard, StoredExceptions};
+use crivo_hyphen::exceptions::{GuardOptions, StoredExceptions};
 use crivo_hyphen::{Automaton, Hyphenator};
 
 use super::measure::sum_of_breaks;
@@ -59,18 +59,19 @@ pub(super) fn measure(
     let mut contenders = Vec::new();
     let mut right = None;
     for filter in FILTERS {
-        let guard = filter.map(|kind| Guard::new(kind, f64::from(PERCENT) / 100.0)).transpose()?;
+        let guard =
+            filter.map(|kind| GuardOptions::new(kind, f64::from(PERCENT) / 100.0)).transpose()?;
         for state in [WARM, COLD] {
             let name = contender_name(filter, state);
             let path = original.with_file_name(format!("{name}.redb"));
             std::fs::copy(original, &path)
                 .map_err(|error| StudyError::Write { path: path.clone(), error })?;
             // Opened and closed once, so that the guard's file is there.
-            drop(StoredExceptions::open(&path, guard)?);
-            let (few, rules) = (&few, Arc::clone(rules));
+            drop(StoredExceptions::open(&path, guard.clone())?);
+            let (few, rules, guard) = (&few, Arc::clone(rules), guard.clone());
             let mut open: Option<Hyphenator> = None;
             if right.is_none() {
-                let store = StoredExceptions::open(&path, guard)?;
+                let store = StoredExceptions::open(&path, guard.clone())?;
                 let hyphenator =
                     Hyphenator::from_automaton(Arc::clone(&rules)).with_exceptions(store);
                 right = Some(sum_of_breaks(&hyphenator, few));
@@ -86,7 +87,7 @@ pub(super) fn measure(
                     Ok(0)
                 }
                 1 => {
-                    let store = StoredExceptions::open(&path, guard)?;
+                    let store = StoredExceptions::open(&path, guard.clone())?;
                     open =
                         Some(Hyphenator::from_automaton(Arc::clone(&rules)).with_exceptions(store));
                     Ok(0)

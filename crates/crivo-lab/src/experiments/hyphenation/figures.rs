@@ -423,8 +423,9 @@ pub(super) fn space(data: &Dataset, guarded: &[Guarded]) -> Result<Figure, Study
         question: "How much memory does the filter take, compared with the exceptions themselves?"
             .to_string(),
         method: format!(
-            "Bits of each guard per exception, for {} exceptions. Guards have room for a quarter more; the \
-             fuse filter is rebuilt instead. Sizes have no error. Table: bytes, compared with those of the \
+            "Bits of each guard per exception, for {} exceptions. Guards have room for a quarter more, and \
+             all have a small second filter for what does not fit; the fuse filter is rebuilt instead. \
+             Sizes have no error. Table: bytes, compared with those of the \
              automaton with and without the exceptions.",
             thousands(exceptions)
         ),

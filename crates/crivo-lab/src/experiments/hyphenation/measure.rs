@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crivo_hyphen::exceptions::{
-    Counters, Guard, GuardedExceptions, MemoryExceptions, StoredExceptions,
+    Counters, GuardOptions, GuardedExceptions, MemoryExceptions, StoredExceptions,
 };
 use crivo_hyphen::{Automaton, Breaks, Exception, Exceptions, Hyphenator, Language, fold};
 
@@ -23,7 +23,7 @@ use crate::timing::{Clock, Contender, Phase, interleave};
 struct GuardPair {
     kind: crivo::filter::Kind,
     percent: u32,
-    guard: Guard,
+    guard: GuardOptions,
     memory: Arc<GuardedExceptions>,
     stored: Arc<StoredExceptions>,
 }
@@ -58,12 +58,12 @@ pub(super) fn run(context: &Context<'_>, data: &mut Dataset) -> Result<(), Study
     let mut pairs = Vec::new();
     for percent in PERCENTS {
         for (kind, _) in KINDS {
-            let guard = Guard::new(kind, f64::from(percent) / 100.0)?;
-            let memory =
-                GuardedExceptions::new(MemoryExceptions::new(exceptions.iter().cloned()), guard)?;
+            let guard = GuardOptions::new(kind, f64::from(percent) / 100.0)?;
+            let map = MemoryExceptions::new(exceptions.iter().cloned());
+            let memory = GuardedExceptions::new(map, guard.clone())?;
             let path = scratch.path().join(format!("{kind}-{percent}.redb"));
             copy(&original, &path)?;
-            let stored = StoredExceptions::open(&path, Some(guard))?;
+            let stored = StoredExceptions::open(&path, Some(guard.clone()))?;
             pairs.push(GuardPair {
                 kind,
                 percent,
@@ -159,7 +159,7 @@ impl Counting for GuardedExceptions {
     }
 
     fn guard_size_in_bits(&self) -> u64 {
-        self.guard_size_in_bits()
+        self.guard_status().size_in_bits
     }
 }
 
@@ -169,7 +169,7 @@ impl Counting for StoredExceptions {
     }
 
     fn guard_size_in_bits(&self) -> u64 {
-        self.guard_size_in_bits()
+        self.guard_status().map_or(0, |status| status.size_in_bits)
     }
 }
 
@@ -214,8 +214,8 @@ impl GuardPair {
             store: store.to_string(),
             exceptions: exceptions.len() as u64,
             bits: list.guard_size_in_bits(),
-            lookups: after.lookups - before.lookups,
-            rejections: after.rejections - before.rejections,
+            lookups: after.questions - before.questions,
+            rejections: after.stopped - before.stopped,
             found: after.found - before.found,
             false_positives: after.false_positives - before.false_positives,
             checked,
@@ -241,11 +241,12 @@ fn construct(
     let mut contenders: Vec<Contender<'_>> = pairs
         .iter()
         .map(|pair| {
-            let guard = pair.guard;
+            let guard = &pair.guard;
             // Only the construction of the filter is timed, not that of the map.
             let mut list = Some(MemoryExceptions::new(exceptions.iter().cloned()));
             Contender::new(name(pair.kind, pair.percent), move |_| {
-                let guarded = GuardedExceptions::new(list.take().unwrap_or_default(), guard)?;
+                let guarded =
+                    GuardedExceptions::new(list.take().unwrap_or_default(), guard.clone())?;
                 let count = guarded.key_count();
                 list = Some(guarded.into_inner());
                 Ok(count)
