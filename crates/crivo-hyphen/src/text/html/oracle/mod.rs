@@ -248,7 +248,8 @@ proptest! {
     }
 }
 
-/// The cases of html5lib-tests, if `HTML5LIB_TESTS` names its directory.
+/// The cases of html5lib-tests, if `HTML5LIB_TESTS` names its directory. Since they moved to
+/// web-platform-tests, check out its commit 9329e64.
 #[test]
 fn cases_of_html5lib_are_read_as_html5ever_reads_them() {
     let Some(directory) = std::env::var_os("HTML5LIB_TESTS") else { return };
