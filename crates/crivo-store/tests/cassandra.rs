@@ -427,7 +427,9 @@ fn a_cluster_that_loses_a_node_hides_nothing() {
                         let mut answered = 0;
                         // Before, during and after what happens in this stage.
                         while !has_happened.load(Ordering::Relaxed) {
-                            answered += operate(&guarded, task, &mut random, &mut model, 20).await;
+                            answered += operate(&guarded, task, &mut random, &mut model, 10).await;
+                            // A node that starts needs the processor, too.
+                            tokio::time::sleep(Duration::from_millis(200)).await;
                         }
                         answered += operate(&guarded, task, &mut random, &mut model, 100).await;
                         (model, answered)
