@@ -20,6 +20,7 @@ use crivo::filter::AnyFilter;
 use crivo::{Digest, KeyHasher};
 
 use crate::counters::Tally;
+use crate::guard::{Rebuild, Tables};
 use crate::guarded::Mode;
 use crate::{Counters, Guard, GuardOptions, GuardedError, Snapshot};
 
@@ -166,17 +167,25 @@ async fn rebuild<S: AsyncStore>(
     store: &S,
     guard: &Arc<Guard>,
 ) -> Result<bool, GuardedError<S::Error>> {
-    let Some(mut rebuild) = guard.begin_rebuild() else { return Ok(false) };
+    let Some(rebuild) = guard.begin_rebuild() else { return Ok(false) };
     let scanned = scan(store, guard.hasher()).await.map_err(GuardedError::Store)?;
     let keys = scanned.len();
-    let digests = rebuild.with_pending(scanned);
-    let tables = {
-        let guard = guard.clone();
-        compute(move || guard.build_tables(digests)).await.map_err(GuardedError::Build)?
-    };
+    let (rebuild, tables) = build_tables(guard, rebuild, scanned).await?;
     rebuild.install(tables);
     tracing::debug!(keys, "the guard was rebuilt");
     Ok(true)
+}
+
+/// New tables from what a scan has found.
+async fn build_tables<'g, E: std::error::Error>(
+    guard: &Arc<Guard>,
+    mut rebuild: Rebuild<'g>,
+    scanned: Vec<Digest>,
+) -> Result<(Rebuild<'g>, Tables), GuardedError<E>> {
+    let digests = rebuild.with_pending(scanned);
+    let guard = guard.clone();
+    let tables = compute(move || guard.build_tables(digests)).await.map_err(GuardedError::Build)?;
+    Ok((rebuild, tables))
 }
 
 /// Runs work of seconds where it keeps no other task waiting.

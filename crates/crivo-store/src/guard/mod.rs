@@ -63,7 +63,8 @@ use crivo::filter::{AnyFilter, SpecError};
 use crivo::{Digest, KeyHasher};
 
 use crate::Existed;
-use tables::{Multiset, Place, Tables};
+pub(crate) use tables::Tables;
+use tables::{Multiset, Place};
 
 /// A filter that holds every key of a store, and the protocol that keeps it so.
 ///

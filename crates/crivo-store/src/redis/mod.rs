@@ -160,6 +160,34 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
         invocation.invoke_async(&mut self.connection.clone()).await
     }
 
+    async fn scan_keys(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
+        let pattern = prefix_pattern(&self.prefix);
+        let own = [self.owner_key(), self.stream_key()];
+        let mut cursor = 0u64;
+        loop {
+            let mut command = cmd("SCAN");
+            command.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(SCAN_COUNT);
+            let (next, keys): (u64, Vec<Vec<u8>>) = self.query(&command).await?;
+            for key in keys.iter().filter(|key| !own.contains(key)) {
+                if let Some(key) = key.strip_prefix(&*self.prefix) {
+                    visit(key);
+                }
+            }
+            if next == 0 {
+                return Ok(());
+            }
+            cursor = next;
+        }
+    }
+
+    /// Whether the same process answers as before.
+    async fn check_run_id(&self, run_id: &str) -> Result<(), RedisStoreError> {
+        match self.run_id().await? == run_id {
+            true => Ok(()),
+            false => Err(RedisStoreError::Interrupted),
+        }
+    }
+
     /// Which process answers: another number after each start.
     async fn run_id(&self) -> Result<String, RedisStoreError> {
         let info: redis::Value = self.query(cmd("INFO").arg("server")).await?;
@@ -201,30 +229,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncStore for RedisStor
         Ok(values)
     }
 
-    async fn scan(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
-        let pattern = prefix_pattern(&self.prefix);
-        let own = [self.owner_key(), self.stream_key()];
+    async fn scan(&self, visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
         // A cursor means nothing to a server that was started in the meantime.
         let run_id = self.run_id().await?;
-        let mut cursor = 0u64;
-        loop {
-            let mut command = cmd("SCAN");
-            command.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(SCAN_COUNT);
-            let (next, keys): (u64, Vec<Vec<u8>>) = self.query(&command).await?;
-            for key in keys.iter().filter(|key| !own.contains(key)) {
-                if let Some(key) = key.strip_prefix(&*self.prefix) {
-                    visit(key);
-                }
-            }
-            if next == 0 {
-                break;
-            }
-            cursor = next;
-        }
-        match self.run_id().await? == run_id {
-            true => Ok(()),
-            false => Err(RedisStoreError::Interrupted),
-        }
+        self.scan_keys(visit).await?;
+        self.check_run_id(&run_id).await
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each entry of the stream has one field. Its name is the number of the script that wrote it, which
 //! nobody uses twice; its value is `+` and a key that was put and is new, `-` for a key that was deleted,
-//! or `=` for the mark of somebody who begins to follow. A follower knows where it is by the entry that
+//! or `=` for a mark, whose number is the script's. A follower knows where it is by the entry that
 //! it has read last. If that entry is still there, by its position *and* its number, then so is
 //! everything that came after it: streams are trimmed from their beginning, and a server that was
 //! restored, or a replica that has become the master, has lost its end. In all other cases the follower
@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use redis::aio::ConnectionLike;
-use redis::{Script, ScriptInvocation, cmd};
+use redis::{RedisResult, Script, ScriptInvocation, cmd};
 
 use super::record::{Record, State};
 use super::{RedisStore, RedisStoreError, SCRIPT_KEYS};
@@ -96,6 +96,12 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
         invocation
     }
 
+    /// Appends a mark to the stream, and returns its position, if the session is the current one.
+    async fn mark(&self, session: &Session, number: Owner) -> RedisResult<Option<String>> {
+        let mark = self.announced(&self.shared.mark, session, &number.to_string());
+        mark.invoke_async(&mut self.connection.clone()).await
+    }
+
     /// The session of those who share the keys, which begins if there is none.
     async fn shared_session(&self, take_over: bool) -> Result<Session, RedisStoreError> {
         loop {
@@ -124,15 +130,25 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
     async fn join(&self, take_over: bool) -> Result<Joined<StreamPosition>, RedisStoreError> {
         loop {
             let session = self.shared_session(take_over).await?;
-            let number = new_number()?;
-            let mark = self.announced(&self.shared.mark, &session, &number);
-            let id: Option<String> = mark.invoke_async(&mut self.connection.clone()).await?;
-            if let Some(id) = id {
-                let position = StreamPosition { id, number: number.into_bytes() };
+            let number = Owner::random()?;
+            if let Some(id) = self.mark(&session, number).await? {
+                let position = StreamPosition { id, number: number.to_string().into_bytes() };
                 return Ok(Joined { session, position });
             }
             // Somebody has taken over in the meantime.
         }
+    }
+
+    async fn scan_and_mark(
+        &self,
+        session: &Session,
+        mark: Owner,
+        visit: impl FnMut(&[u8]) + Send,
+    ) -> Result<(), RedisStoreError> {
+        let run_id = self.run_id().await?;
+        self.scan_keys(visit).await?;
+        self.mark(session, mark).await?.ok_or(RedisStoreError::LostClaim)?;
+        self.check_run_id(&run_id).await
     }
 
     async fn wait(&self, after: &StreamPosition, at_most: Duration) -> Result<(), RedisStoreError> {
@@ -180,7 +196,12 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
                     visit(Announcement::Put(&key[self.prefix.len()..]));
                 }
                 Some((b'-', [])) => visit(Announcement::Delete),
-                Some((b'=', [])) => {}
+                Some((b'=', [])) => {
+                    let mark = str::from_utf8(&number).ok();
+                    if let Some(mark) = mark.and_then(|mark| u128::from_str_radix(mark, 16).ok()) {
+                        visit(Announcement::Mark(Owner(mark)));
+                    }
+                }
                 _ => return Err(RedisStoreError::DamagedStream { entry: id }),
             }
             position = Some(StreamPosition { id, number });

@@ -1,16 +1,17 @@
 //! The task that keeps the guard of a shared store up to date.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::{Announcement, AsyncSharedStore, Joined, News};
-use crate::asynchronous::rebuild;
+use crate::asynchronous::build_tables;
 use crate::guard::Guard;
-use crate::{Existed, GuardedError, Session};
+use crate::{Existed, GuardedError, Owner, Session};
 
 /// The longest time for which the server is asked to wait for news. The clients of servers give up after
 /// some time: half a second in the crate `redis`.
@@ -34,6 +35,17 @@ pub(super) struct Follower<S: AsyncSharedStore> {
     news: Arc<News>,
     /// The scan that is running, if there is one. Dropped, it ends.
     scan: JoinSet<Scanned<S>>,
+    /// The mark of that scan.
+    mark: Option<Arc<Mark>>,
+}
+
+/// The mark of a scan. What the scan has found is used when the mark is heard: then the follower would
+/// notice if the store forgot a delete that the scan has seen.
+struct Mark {
+    number: Owner,
+    is_sent: AtomicBool,
+    is_heard: AtomicBool,
+    heard: Notify,
 }
 
 /// Why a stream is no longer followed.
@@ -46,7 +58,7 @@ enum End {
 
 impl<S: AsyncSharedStore> Follower<S> {
     pub(super) fn new(store: Arc<S>, guard: Arc<Guard>, news: Arc<News>) -> Self {
-        Self { store, guard, news, scan: JoinSet::new() }
+        Self { store, guard, news, scan: JoinSet::new(), mark: None }
     }
 
     /// Follows the stream until the task is aborted.
@@ -89,9 +101,16 @@ impl<S: AsyncSharedStore> Follower<S> {
                 && (!has_every_key || self.guard.needs_rebuild())
                 && Instant::now() >= scan_after
             {
-                let (store, guard) = (self.store.clone(), self.guard.clone());
-                self.scan.spawn(async move { rebuild(&*store, &guard).await });
+                match Owner::random() {
+                    Ok(number) => self.start_scan(session, number),
+                    Err(error) => {
+                        tracing::warn!(%error, "no random numbers for the mark of a scan");
+                        scan_after = Instant::now() + PAUSE;
+                    }
+                }
             }
+            let mark = self.mark.clone();
+            let is_sent = mark.as_ref().is_some_and(|mark| mark.is_sent.load(Ordering::Acquire));
             let asked = Instant::now();
             let is_end = match timeout(PATIENCE, self.hear(&session, &position)).await {
                 Ok(Ok(Some(followed))) => {
@@ -105,6 +124,10 @@ impl<S: AsyncSharedStore> Follower<S> {
                 }
                 Err(_) => None,
             };
+            let is_heard = mark.is_some_and(|mark| mark.is_heard.load(Ordering::Acquire));
+            if is_sent && !is_heard && is_end == Some(true) {
+                return End::Lost;
+            }
             // Everything that was announced while the scan ran is in the guard too: the rebuild has noted
             // it, or it was announced before the scan began.
             match self.scan.try_join_next() {
@@ -145,6 +168,28 @@ impl<S: AsyncSharedStore> Follower<S> {
         }
     }
 
+    fn start_scan(&mut self, session: Session, number: Owner) {
+        let mark = Arc::new(Mark {
+            number,
+            is_sent: AtomicBool::new(false),
+            is_heard: AtomicBool::new(false),
+            heard: Notify::new(),
+        });
+        self.mark = Some(mark.clone());
+        let (store, guard) = (self.store.clone(), self.guard.clone());
+        self.scan.spawn(async move {
+            let Some(rebuild) = guard.begin_rebuild() else { return Ok(false) };
+            let (mut scanned, hasher) = (Vec::new(), guard.hasher());
+            let visit = |key: &S::Key| scanned.push(hasher.digest(key));
+            store.scan_and_mark(&session, number, visit).await.map_err(GuardedError::Store)?;
+            mark.is_sent.store(true, Ordering::Release);
+            let (rebuild, tables) = build_tables(&guard, rebuild, scanned).await?;
+            mark.heard.notified().await;
+            rebuild.install(tables);
+            Ok(true)
+        });
+    }
+
     /// Puts what was announced into the guard.
     async fn hear(
         &self,
@@ -155,6 +200,12 @@ impl<S: AsyncSharedStore> Follower<S> {
         let insert = |announcement: Announcement<'_, S::Key>| match announcement {
             Announcement::Put(key) => guard.begin_put(hasher.digest(key)).stored(Existed::Unknown),
             Announcement::Delete => guard.count_deleted(),
+            Announcement::Mark(number) => {
+                if let Some(mark) = self.mark.as_ref().filter(|mark| mark.number == number) {
+                    mark.is_heard.store(true, Ordering::Release);
+                    mark.heard.notify_one();
+                }
+            }
         };
         self.store.follow(session, position, insert).await
     }

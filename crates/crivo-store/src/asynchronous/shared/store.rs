@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{AsyncStore, Existed, Session};
+use crate::{AsyncStore, Existed, Owner, Session};
 
 /// A store that several writers share: they announce every change of the set of keys on a stream, in the
 /// same step as the change.
@@ -44,6 +44,21 @@ pub trait AsyncSharedStore: AsyncStore {
         visit: impl FnMut(Announcement<'_, Self::Key>) + Send,
     ) -> impl Future<Output = Result<Option<Followed<Self::Position>>, Self::Error>> + Send;
 
+    /// Scans as [`AsyncStore::scan`] does, and announces this mark when all keys were visited.
+    ///
+    /// The mark stands for what the scan has seen. A store that forgets a delete has a key again which the
+    /// scan did not find; but then it has forgotten the mark too, which came later.
+    ///
+    /// # Errors
+    /// If the session is no longer the current one; if the store cannot be read or written; or if it may
+    /// have forgotten something between the beginning of the scan and the mark.
+    fn scan_and_mark(
+        &self,
+        session: &Session,
+        mark: Owner,
+        visit: impl FnMut(&Self::Key) + Send,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
     /// Writes and announces values, in their order, and tells for each whether its key was there before.
     ///
     /// # Errors
@@ -82,6 +97,8 @@ pub enum Announcement<'k, K: ?Sized> {
     Put(&'k K),
     /// A key was deleted.
     Delete,
+    /// Somebody has joined, or has scanned the store.
+    Mark(Owner),
 }
 
 /// How far a stream was followed.

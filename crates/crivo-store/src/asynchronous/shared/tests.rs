@@ -11,11 +11,18 @@ use crate::{AsyncStore, Owner};
 
 const KEYS: u64 = 60;
 
+#[derive(Clone, Copy)]
+enum Entry {
+    Put(u64),
+    Delete,
+    Mark(Owner),
+}
+
 #[derive(Clone, Default)]
 struct Data {
     values: BTreeMap<u64, u64>,
-    /// Positions, numbers, and what is announced: `None` is a mark, `Some(None)` a delete.
-    stream: VecDeque<(u64, u64, Option<Option<u64>>)>,
+    /// Positions, numbers, and what is announced.
+    stream: VecDeque<(u64, u64, Entry)>,
     last_position: u64,
     session: Option<Session>,
 }
@@ -31,6 +38,10 @@ struct Server {
     faults: Option<Random>,
     /// Puts that were given up and will still arrive.
     late: Vec<(Session, u64)>,
+    /// How often data were lost.
+    losses: u64,
+    /// A key that is deleted just before the next scan. The server forgets that just after it.
+    forgets_delete_of: Option<u64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +53,7 @@ enum Fault {
 }
 
 impl Server {
-    fn announce(&mut self, what: Option<Option<u64>>) -> (u64, u64) {
+    fn announce(&mut self, what: Entry) -> (u64, u64) {
         self.data.last_position += 1;
         self.next_number += 1;
         let at = (self.data.last_position, self.next_number);
@@ -58,13 +69,13 @@ impl Server {
         match value {
             Some(value) => {
                 if !existed {
-                    self.announce(Some(Some(key)));
+                    self.announce(Entry::Put(key));
                     self.since.insert(key, Instant::now());
                 }
                 self.data.values.insert(key, value);
             }
             None if existed => {
-                self.announce(Some(None));
+                self.announce(Entry::Delete);
                 self.data.values.remove(&key);
             }
             None => {}
@@ -79,6 +90,7 @@ impl Server {
             self.since.insert(*key, now);
         }
         self.data = data;
+        self.losses += 1;
     }
 
     fn fails(&mut self) -> u64 {
@@ -155,7 +167,7 @@ impl AsyncSharedStore for Peer {
             .session
             .unwrap_or_else(|| Session { generation: 1, owner: Owner::random().unwrap() });
         server.data.session = Some(session);
-        Ok(Joined { session, position: server.announce(None) })
+        Ok(Joined { session, position: server.announce(Entry::Mark(session.owner)) })
     }
 
     async fn wait(&self, _: &(u64, u64), at_most: Duration) -> Result<(), Fault> {
@@ -182,14 +194,47 @@ impl AsyncSharedStore for Peer {
         let news: Vec<_> = stream.iter().skip(known + 1).take(5).collect();
         let is_end = known + 1 + news.len() == stream.len();
         for (_, _, what) in &news {
-            match what {
-                Some(Some(key)) => visit(Announcement::Put(key)),
-                Some(None) => visit(Announcement::Delete),
-                None => {}
-            }
+            visit(match what {
+                Entry::Put(key) => Announcement::Put(key),
+                Entry::Delete => Announcement::Delete,
+                Entry::Mark(mark) => Announcement::Mark(*mark),
+            });
         }
         let position = news.last().map_or(*after, |(at, number, _)| (*at, *number));
         Ok(Some(Followed { position, is_end }))
+    }
+
+    async fn scan_and_mark(
+        &self,
+        session: &Session,
+        mark: Owner,
+        mut visit: impl FnMut(&u64) + Send,
+    ) -> Result<(), Fault> {
+        let losses = self.0.lock().unwrap().losses;
+        if self.0.lock().unwrap().forgets_delete_of.is_some() {
+            // The follower has asked for news, and waits.
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            let mut server = self.0.lock().unwrap();
+            let saved = server.data.clone();
+            let key = server.forgets_delete_of.take().unwrap();
+            server.change(*session, key, None)?;
+            server.data.values.keys().for_each(visit);
+            server.announce(Entry::Mark(mark));
+            server.replace(saved);
+            return Ok(());
+        }
+        self.scan(&mut visit).await?;
+        let mut server = self.0.lock().unwrap();
+        if server.losses != losses {
+            return Err(Fault::TimedOut);
+        }
+        if server.data.session != Some(*session) {
+            return Err(Fault::LostSession);
+        }
+        server.announce(Entry::Mark(mark));
+        Ok(())
     }
 
     async fn put_all(
@@ -357,5 +402,27 @@ fn a_guard_without_news_lets_everything_pass() {
         wait_until("another session has begun", || shared.session() != session).await;
         shared.put(&1, &1).await.unwrap();
         assert!(shared.contains(&1).await.unwrap());
+    });
+}
+
+#[test]
+fn a_delete_that_is_forgotten_after_a_scan_hides_nothing() {
+    block_on(async {
+        let peer = Peer::default();
+        let shared = share(&peer, Kind::Blocked, Duration::from_secs(600)).await;
+        for key in 0..100 {
+            shared.put(&key, &key).await.unwrap();
+        }
+        // Enough deletes for a rebuild.
+        peer.0.lock().unwrap().forgets_delete_of = Some(99);
+        let keys: Vec<u64> = (0..98).collect();
+        shared.delete_batch(&keys.iter().collect::<Vec<_>>()).await.unwrap();
+        wait_until("the store is scanned", || peer.0.lock().unwrap().losses == 1).await;
+        for _ in 0..1_000 {
+            assert!(shared.contains(&99).await.unwrap());
+            tokio::task::yield_now().await;
+        }
+        wait_until_current(&shared).await;
+        assert!(shared.contains(&99).await.unwrap());
     });
 }
