@@ -14,7 +14,7 @@ use crate::{Breaks, Exception, Patterns};
 
 use super::alphabet::{Alphabet, DOT, END};
 use super::cells::{Cell, Cells, GRANULE, Split};
-use super::levels::{Pool, Rows, ones_of_levels};
+use super::levels::{Pool, Rows};
 use super::tables::{Fill, Tables};
 use super::trie::{Fallbacks, Node, ROOT, Trie};
 use super::{Automaton, Listed};
@@ -28,7 +28,7 @@ pub(super) fn build(patterns: &Patterns, exceptions: &[&Exception], min_next: us
     let pattern_nodes = trie.node_count();
     let (listed, exception_of) = fold_exceptions(&alphabet, &mut trie, exceptions);
     let tree = trie.fallbacks();
-    let (levels_of, rows) = levels(patterns, &ends, &tree);
+    let (levels_of, rows) = levels(&ends, &tree);
     let stride = alphabet.class_count().next_multiple_of(GRANULE);
     let builder = Builder::new(trie, tree, pattern_nodes, levels_of, exception_of, stride);
     let start = builder.trie.child(ROOT, DOT).map_or(0, |node| builder.row(node));
@@ -82,16 +82,12 @@ fn fold_exceptions(
 
 /// The levels of every node: the maximum over all patterns that end there. Returns the index of each
 /// node's levels, and the distinct levels.
-fn levels(patterns: &Patterns, ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
-    let ones = ones_of_levels(patterns.iter().flat_map(|pattern| pattern.levels.iter().copied()));
+fn levels(ends: &[PatternEnd<'_>], tree: &Fallbacks) -> (Vec<u32>, Vec<Rows>) {
     let mut pool = Pool::new();
     let mut merged = vec![0; tree.fallback.len()];
-    let mut rows = Rows::new();
     // Of two patterns with the same letters the first one applies.
     for &(end, levels) in ends.iter().rev() {
-        rows.clear();
-        rows.extend(levels.iter().map(|&level| ones[usize::from(level)]));
-        merged[end as usize] = pool.number(&rows);
+        merged[end as usize] = pool.number(levels);
     }
     for &node in &tree.order {
         let fallback = merged[tree.fallback[node as usize] as usize];

@@ -1,42 +1,24 @@
-//! Levels as bits, so that the maximum of many is a bitwise *or*.
+//! The levels of the gaps of a word, raised by one state after the other.
 //!
-//! Only two things matter about the levels of a gap: the maximum, and whether it is odd. So a level
-//! is encoded in unary, as a row of ones: 1 is `1`, 2 is `11`, 3 is `111`. The *or* of such rows is
-//! the row of the maximum, and a break is allowed where the number of ones is odd. Levels that no
-//! pattern uses take no bit.
-//!
-//! A [`Window`] holds the rows of the gaps before the current position, in *planes*: one machine
-//! word for the first bit of every gap, one for the second bit of every gap, and so on, with the
-//! latest gap in the top bit. Reading a letter shifts every plane by one gap and *or*s the planes of
-//! the new state: a few vector instructions for all planes. The exclusive or of all planes gives all
-//! breaks of the window at once. For the levels 5 4 0:
+//! A [`Window`] holds the levels of the latest gaps, one in a byte. Reading a letter moves all of them by
+//! one place and raises them to those of the new state: two vector instructions, however many patterns
+//! match. For the levels 5 4 0 and a state that brings 1 3 at the last two gaps:
 //!
 //! ```text
-//! ones         11111   1111   (none)
-//! planes       110   110   110   110   100
-//! together     100                            a break at 5, none at 4 and 0
+//! before        … 5 4 0
+//! moved       … 5 4 0 0
+//! the state   …     1 3
+//! together    … 5 4 1 3
 //! ```
+//!
+//! A break is allowed where the level is odd.
 
 use std::collections::HashMap;
 
-/// The levels of one state: the number of ones of each gap, the gap after the last letter last.
-pub(super) type Rows = Vec<u8>;
+use super::lanes::{LANES, Lanes};
 
-/// The number of ones that encode each level from 0 to 9.
-pub(super) fn ones_of_levels(used: impl Iterator<Item = u8>) -> [u8; 10] {
-    let mut is_used = [false; 10];
-    used.for_each(|level| is_used[usize::from(level)] = true);
-    let mut ones = [0; 10];
-    let mut current = 0u8;
-    for level in 1..10u8 {
-        // Adjacent used levels of the same parity mean the same and share a code.
-        if is_used[usize::from(level)] && level % 2 != current % 2 {
-            current += 1;
-        }
-        ones[usize::from(level)] = current;
-    }
-    ones
-}
+/// The levels of one state, that of the gap after the last letter last.
+pub(super) type Rows = Vec<u8>;
 
 /// The distinct [`Rows`] of all states, each stored once.
 #[derive(Debug)]
@@ -56,7 +38,7 @@ impl Pool {
 
     /// The number of these rows; leading gaps without a level do not matter.
     pub fn number(&mut self, rows: &[u8]) -> u32 {
-        let leading = rows.iter().take_while(|&&ones| ones == 0).count();
+        let leading = rows.iter().take_while(|&&level| level == 0).count();
         let rows = &rows[leading..];
         if let Some(&id) = self.ids.get(rows) {
             return id;
@@ -82,7 +64,7 @@ impl Pool {
         };
         let mut highest = long.clone();
         let end = highest[long.len() - short.len()..].iter_mut();
-        end.zip(short).for_each(|(highest, &ones)| *highest = ones.max(*highest));
+        end.zip(short).for_each(|(highest, &level)| *highest = level.max(*highest));
         let id = self.number(&highest);
         self.merged.insert((one, other), id);
         id
@@ -107,87 +89,102 @@ impl Pool {
     }
 }
 
-/// The largest number of ones of any level.
-pub(super) fn max_ones(rows: &[Rows]) -> usize {
-    rows.iter().flatten().copied().max().unwrap_or(0).into()
+/// The levels that a state brings, in one register.
+pub(super) fn lanes_of(rows: &Rows) -> Lanes {
+    let mut levels = [0; LANES];
+    levels[LANES - rows.len()..].copy_from_slice(rows);
+    Lanes::new(levels)
 }
 
-/// The levels of the gaps before the current position, in planes.
-// Aligned like vector registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(align(16))]
-pub(super) struct Window<const PLANES: usize>([u32; PLANES]);
+/// The levels of the latest gaps.
+pub(super) trait Window: Copy {
+    /// How many gaps it has.
+    const GAPS: usize;
 
-impl<const PLANES: usize> Window<PLANES> {
-    #[inline(always)]
-    pub fn new() -> Self {
-        Self([0; PLANES])
-    }
-
-    /// The levels of a state, which must fit.
-    pub fn of(rows: &Rows) -> Self {
-        let mut window = Self::new();
-        for (age, &ones) in rows.iter().rev().enumerate() {
-            let raised = window.0.iter_mut().take(ones.into());
-            raised.for_each(|plane| *plane |= 1 << (u32::BITS - 1) >> age);
-        }
-        window
-    }
+    fn new() -> Self;
 
     /// Moves the window by one letter, and raises levels to those of the new state.
-    #[inline(always)]
-    pub fn read(&mut self, levels: &Self) {
-        for (plane, &raised) in self.0.iter_mut().zip(&levels.0) {
-            *plane = *plane >> 1 | raised;
-        }
-    }
+    fn read(&mut self, state: Lanes);
+
+    /// Bit i: whether gap i of the window has an odd level; the latest gap is the last.
+    fn odd(self) -> u32;
 
     /// The breaks of all gaps in the window, after `letters` letters.
     #[inline(always)]
-    pub fn breaks(&self, letters: usize) -> Breaks32 {
-        let odd = self.0.iter().fold(0, |odd, plane| odd ^ plane);
-        Breaks32 { odd, first_gap: letters as isize + 1 - u32::BITS as isize }
-    }
-
-    /// Removes the gaps from the window that later letters cannot change, and returns their breaks.
-    #[inline(always)]
-    pub fn close(&mut self, reach: Reach, letters: usize) -> Breaks32 {
-        let closed = u32::MAX >> (reach.0 - 1);
-        let Breaks32 { odd, first_gap } = self.breaks(letters);
-        self.0.iter_mut().for_each(|plane| *plane &= !closed);
-        Breaks32 { odd: odd & closed, first_gap }
+    fn breaks(self, letters: usize) -> WindowBreaks {
+        WindowBreaks { odd: self.odd(), first_gap: letters as isize + 1 - Self::GAPS as isize }
     }
 }
 
-/// The number of preceding gaps whose levels a letter can change: at least 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reach(u32);
-
-impl Reach {
-    /// The reach of these rows; `None` if they are too long for a window, which must have room for the
-    /// end of the word and one letter before it.
-    pub fn of(rows: &[Rows]) -> Option<Self> {
-        let longest = rows.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32;
-        (longest < u32::BITS).then_some(Self(longest))
-    }
-
-    /// The number of letters that can be read before gaps must be [closed](Window::close), such that
-    /// the end of the word can be read as well.
-    #[inline(always)]
-    pub fn letters_at_once(self) -> usize {
-        (u32::BITS - self.0) as usize
-    }
-}
-
-/// Breaks of up to 32 consecutive gaps.
+/// For short words: the older gaps are forgotten.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Breaks32 {
+pub(super) struct ShortWindow(Lanes);
+
+impl Window for ShortWindow {
+    const GAPS: usize = LANES;
+
+    #[inline(always)]
+    fn new() -> Self {
+        Self(Lanes::zero())
+    }
+
+    #[inline(always)]
+    fn read(&mut self, state: Lanes) {
+        self.0 = self.0.advance(Lanes::zero()).0.max(state);
+    }
+
+    #[inline(always)]
+    fn odd(self) -> u32 {
+        self.0.odd().into()
+    }
+}
+
+/// For words of any length.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LongWindow {
+    /// The gaps that the next letter can change.
+    latest: Lanes,
+    older: Lanes,
+}
+
+impl Window for LongWindow {
+    const GAPS: usize = 2 * LANES;
+
+    #[inline(always)]
+    fn new() -> Self {
+        Self { latest: Lanes::zero(), older: Lanes::zero() }
+    }
+
+    #[inline(always)]
+    fn read(&mut self, state: Lanes) {
+        let (latest, older) = self.latest.advance(self.older);
+        *self = Self { latest: latest.max(state), older };
+    }
+
+    #[inline(always)]
+    fn odd(self) -> u32 {
+        u32::from(self.older.odd()) | u32::from(self.latest.odd()) << LANES
+    }
+}
+
+impl LongWindow {
+    /// The breaks of the gaps that later letters cannot change.
+    #[inline(always)]
+    pub fn settled(self, letters: usize) -> WindowBreaks {
+        let WindowBreaks { odd, first_gap } = self.breaks(letters);
+        WindowBreaks { odd: odd & u32::from(u16::MAX), first_gap }
+    }
+}
+
+/// Breaks of consecutive gaps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WindowBreaks {
     odd: u32,
     /// The gap of bit 0; gaps below 0 lie before the word.
     first_gap: isize,
 }
 
-impl Breaks32 {
+impl WindowBreaks {
     /// Bit i is the gap before letter i, for the first 64 letters.
     #[inline(always)]
     pub fn mask(self) -> u64 {

@@ -25,8 +25,8 @@
 //! - The patterns that end in a state are known when the automaton is built, and so is the maximum
 //!   level of each preceding gap over all of them: a letter adds one row of levels, however many
 //!   patterns match.
-//! - Levels are encoded so that the maximum is a bitwise *or* (see `levels`), for all gaps in one
-//!   operation on a window that moves along the word.
+//! - The levels of sixteen gaps are in one vector register, a window that moves along the word: one
+//!   instruction moves it, one takes the maximum of all gaps (see `levels`).
 //! - A state is a row of a table with a cell for every letter; letters are numbered, and upper-case
 //!   letters have the numbers of lower-case ones. A cell holds the next row and the levels in 32 bits
 //!   (see `cells`), so each letter costs one dependent memory access. Leaves of the trie need no row
@@ -38,6 +38,7 @@
 mod alphabet;
 mod build;
 mod cells;
+mod lanes;
 mod letters;
 mod levels;
 mod tables;

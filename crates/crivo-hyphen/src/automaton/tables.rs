@@ -2,18 +2,17 @@
 
 use super::alphabet::Class;
 use super::cells::{Cell, Cells, Split};
-use super::levels::{Reach, Rows, max_ones};
+use super::lanes::LANES;
+use super::levels::Rows;
 use super::walk::{Found, Machine, walk_long};
 
 /// The table in the narrowest form that holds it.
 #[derive(Debug, Clone)]
 pub(super) enum Tables {
     /// Nearly every included language.
-    Narrow(Machine<u32, 8>),
-    /// Patterns with nine levels.
-    High(Machine<u32, 16>),
+    Narrow(Machine<u32>),
     /// More states than 32-bit cells can number, such as with many thousand folded exceptions.
-    Wide(Machine<u64, 16>),
+    Wide(Machine<u64>),
     /// Patterns that are too long for a window.
     Long(Cells<u64>, Vec<Rows>),
 }
@@ -26,13 +25,11 @@ impl Tables {
             let split = Split::new::<u64>(rows.len(), max_next);
             fill.cells(split.expect("64 bits hold two counts of what lies in memory"))
         };
-        match (Reach::of(&rows), Split::new::<u32>(rows.len(), max_next)) {
-            (None, _) => Self::Long(wide(), rows),
-            (Some(reach), None) => Self::Wide(Machine::new(wide(), reach, &rows)),
-            (Some(reach), Some(split)) if max_ones(&rows) <= 8 => {
-                Self::Narrow(Machine::new(fill.cells(split), reach, &rows))
-            }
-            (Some(reach), Some(split)) => Self::High(Machine::new(fill.cells(split), reach, &rows)),
+        let fits_window = rows.iter().all(|levels| levels.len() <= LANES);
+        match Split::new::<u32>(rows.len(), max_next) {
+            _ if !fits_window => Self::Long(wide(), rows),
+            Some(split) => Self::Narrow(Machine::new(fill.cells(split), &rows)),
+            None => Self::Wide(Machine::new(wide(), &rows)),
         }
     }
 
@@ -42,7 +39,6 @@ impl Tables {
     pub fn walk_ascii(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
         match self {
             Self::Narrow(machine) => machine.walk_ascii(start, classes, word),
-            Self::High(machine) => machine.walk_ascii(start, classes, word),
             Self::Wide(machine) => machine.walk_ascii(start, classes, word),
             Self::Long(..) => Found::UNREAD,
         }
@@ -53,7 +49,6 @@ impl Tables {
     pub fn walk(&self, start: usize, classes: &[Class]) -> (Vec<bool>, usize) {
         match self {
             Self::Narrow(machine) => machine.walk(start, classes),
-            Self::High(machine) => machine.walk(start, classes),
             Self::Wide(machine) => machine.walk(start, classes),
             Self::Long(cells, rows) => walk_long(cells, rows, start, classes),
         }
@@ -62,7 +57,6 @@ impl Tables {
     pub fn size_in_bytes(&self) -> usize {
         match self {
             Self::Narrow(machine) => machine.size_in_bytes(),
-            Self::High(machine) => machine.size_in_bytes(),
             Self::Wide(machine) => machine.size_in_bytes(),
             Self::Long(cells, rows) => {
                 let levels: usize = rows.iter().map(|rows| size_of::<Rows>() + rows.len()).sum();

@@ -2,7 +2,8 @@
 
 use super::alphabet::{Class, END};
 use super::cells::{Cell, Cells, GRANULE};
-use super::levels::{Reach, Rows, Window};
+use super::lanes::{LANES, Lanes};
+use super::levels::{LongWindow, Rows, ShortWindow, Window, lanes_of};
 
 /// The result of a walk over a word of up to 64 letters.
 #[derive(Debug, Clone, Copy)]
@@ -26,18 +27,26 @@ impl Found {
 /// Words of up to this many letters have their breaks in one machine word.
 const SHORT: usize = u64::BITS as usize;
 
+/// Words of up to this many letters have all of their gaps in a [`ShortWindow`], also those before the
+/// first letter and after the end.
+const AT_ONCE: usize = ShortWindow::GAPS - 2;
+
+/// How many letters are read into a [`LongWindow`] between two looks at its settled gaps: as many as it
+/// has of them, less one for the end of the word.
+const CHUNK: usize = LANES - 1;
+
 /// The tables of an automaton whose levels fit a window.
 #[derive(Debug, Clone)]
-pub(super) struct Machine<C, const PLANES: usize> {
+pub(super) struct Machine<C> {
     cells: Cells<C>,
-    reach: Reach,
     /// The levels, by their number.
-    levels: Vec<Window<PLANES>>,
+    levels: Vec<Lanes>,
 }
 
-impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
-    pub fn new(cells: Cells<C>, reach: Reach, rows: &[Rows]) -> Self {
-        Self { cells, reach, levels: rows.iter().map(Window::of).collect() }
+impl<C: Cell> Machine<C> {
+    /// Rows have at most [`LANES`] levels.
+    pub fn new(cells: Cells<C>, rows: &[Rows]) -> Self {
+        Self { cells, levels: rows.iter().map(lanes_of).collect() }
     }
 
     pub fn size_in_bytes(&self) -> usize {
@@ -47,7 +56,7 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
     /// Walks over a word in ASCII, whose letters are bytes, from a row on.
     #[inline]
     pub fn walk_ascii(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
-        match word.len() <= self.reach.letters_at_once() {
+        match word.len() <= AT_ONCE {
             true => self.walk_at_once(start, classes, word),
             false => self.walk_in_chunks(start, classes, word),
         }
@@ -56,7 +65,7 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
     // Not inlined, so that the loop has all registers.
     #[inline(never)]
     fn walk_at_once(&self, start: usize, classes: &[u8; 256], word: &[u8]) -> Found {
-        let mut walk = Walk::new(self, start);
+        let mut walk = Walk::<C, ShortWindow>::new(self, start);
         let seen = walk.read_bytes(classes, word);
         walk.step(END);
         walk.found(seen, walk.window.breaks(word.len() + 1).mask())
@@ -67,10 +76,10 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
         if word.len() > SHORT {
             return Found::UNREAD;
         }
-        let mut walk = Walk::new(self, start);
+        let mut walk = Walk::<C, LongWindow>::new(self, start);
         let (mut odd, mut seen, mut read) = (0, 0, 0);
-        for chunk in word.chunks(self.reach.letters_at_once()) {
-            odd |= walk.window.close(self.reach, read).mask();
+        for chunk in word.chunks(CHUNK) {
+            odd |= walk.window.settled(read).mask();
             seen |= walk.read_bytes(classes, chunk);
             read += chunk.len();
         }
@@ -82,11 +91,11 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
     /// Walks over a word of any letters and length: whether the gap before each letter has an odd
     /// level, and the number of the exception.
     pub fn walk(&self, start: usize, classes: &[Class]) -> (Vec<bool>, usize) {
-        let mut walk = Walk::new(self, start);
+        let mut walk = Walk::<C, LongWindow>::new(self, start);
         let mut odd = vec![false; classes.len() + 1];
         let mut read = 0;
-        for chunk in classes.chunks(self.reach.letters_at_once()) {
-            walk.window.close(self.reach, read).add_to(&mut odd);
+        for chunk in classes.chunks(CHUNK) {
+            walk.window.settled(read).add_to(&mut odd);
             chunk.iter().for_each(|&class| walk.step(class));
             read += chunk.len();
         }
@@ -97,24 +106,24 @@ impl<C: Cell, const PLANES: usize> Machine<C, PLANES> {
 }
 
 /// The state of a walk, with the levels that may still change.
-struct Walk<'a, C, const PLANES: usize> {
-    machine: &'a Machine<C, PLANES>,
+struct Walk<'a, C, W> {
+    machine: &'a Machine<C>,
     /// The row of the state; after the end of the word, the number of its exception, in granules.
     row: usize,
-    window: Window<PLANES>,
+    window: W,
 }
 
-impl<'a, C: Cell, const PLANES: usize> Walk<'a, C, PLANES> {
+impl<'a, C: Cell, W: Window> Walk<'a, C, W> {
     #[inline(always)]
-    fn new(machine: &'a Machine<C, PLANES>, start: usize) -> Self {
-        Self { machine, row: start, window: Window::new() }
+    fn new(machine: &'a Machine<C>, start: usize) -> Self {
+        Self { machine, row: start, window: W::new() }
     }
 
     #[inline(always)]
     fn step(&mut self, class: Class) {
         let (levels, next) = self.machine.cells.step(self.row, class);
         self.row = next;
-        self.window.read(&self.machine.levels[levels]);
+        self.window.read(self.machine.levels[levels]);
     }
 
     /// Reads ASCII letters, and returns the *or* of their bytes.
@@ -152,7 +161,7 @@ pub(super) fn walk_long(
         (levels, row) = cells.step(row, class);
         let gaps = highest[..index + 2].iter_mut().rev();
         gaps.zip(rows[levels].iter().rev())
-            .for_each(|(highest, &ones)| *highest = ones.max(*highest));
+            .for_each(|(highest, &level)| *highest = level.max(*highest));
     }
-    (highest.iter().map(|ones| ones % 2 == 1).collect(), row / GRANULE)
+    (highest.iter().map(|level| level % 2 == 1).collect(), row / GRANULE)
 }
