@@ -260,10 +260,7 @@ impl JsonScanner<'_> {
         children: &[(String, usize)],
         found: &mut [Found],
     ) -> Result<(), JsonError> {
-        self.place += 1;
-        self.skip_space();
-        if self.peek() == Some(b'}') {
-            self.place += 1;
+        if self.is_empty_until(b'}') {
             return Ok(());
         }
         loop {
@@ -283,16 +280,9 @@ impl JsonScanner<'_> {
                 }
                 None => self.skip_value()?,
             }
-            self.skip_space();
-            match self.peek() {
-                Some(b',') => self.place += 1,
-                Some(b'}') => {
-                    self.place += 1;
-                    return Ok(());
-                }
-                _ => return Err(self.missing("a comma or }")),
+            if self.ends(b'}', "a comma or }")? {
+                return Ok(());
             }
-            self.skip_space();
         }
     }
 
@@ -302,30 +292,45 @@ impl JsonScanner<'_> {
         children: &[(String, usize)],
         found: &mut [Found],
     ) -> Result<(), JsonError> {
-        self.place += 1;
-        self.skip_space();
-        if self.peek() == Some(b']') {
-            self.place += 1;
+        if self.is_empty_until(b']') {
             return Ok(());
         }
         for index in 0usize.. {
-            self.skip_space();
             let is_here = |name: &str| name.len() <= 20 && name == index.to_string();
             match children.iter().find(|(name, _)| is_here(name)) {
                 Some(&(_, child)) => self.find(keys, child, found)?,
                 None => self.skip_value()?,
             }
-            self.skip_space();
-            match self.peek() {
-                Some(b',') => self.place += 1,
-                Some(b']') => {
-                    self.place += 1;
-                    break;
-                }
-                _ => return Err(self.missing("a comma or ]")),
+            if self.ends(b']', "a comma or ]")? {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Goes behind the bracket that opens an object or an array, and behind the one that closes it if
+    /// there is nothing in between.
+    fn is_empty_until(&mut self, close: u8) -> bool {
+        self.place += 1;
+        self.skip_space();
+        let is_empty = self.peek() == Some(close);
+        self.place += usize::from(is_empty);
+        is_empty
+    }
+
+    /// Whether an object or an array ends behind one of its values. If not, goes to the next one.
+    fn ends(&mut self, close: u8, expected: &'static str) -> Result<bool, JsonError> {
+        self.skip_space();
+        let ends = match self.peek() {
+            Some(b',') => false,
+            Some(byte) if byte == close => true,
+            _ => return Err(self.missing(expected)),
+        };
+        self.place += 1;
+        if !ends {
+            self.skip_space();
+        }
+        Ok(ends)
     }
 
     /// The name of a member, and the colon behind it.
