@@ -46,7 +46,9 @@ def duckdb(query, **tables):
     """A command that runs a query whose tables are files of lines, and writes lines."""
     tables = {name: DUCKDB_LINES.format(path) for name, path in tables.items()}
     sql = f"COPY ({query.format(**tables)}) {DUCKDB_OUTPUT}"
-    return [sys.executable, "-c", f"import duckdb; duckdb.sql({sql!r})"]
+    # Its progress bar would go among the lines.
+    settings = "SET enable_progress_bar = false"
+    return [sys.executable, "-c", f"import duckdb; duckdb.sql({settings!r}); duckdb.sql({sql!r})"]
 
 
 def is_there(name, command):
