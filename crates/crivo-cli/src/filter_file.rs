@@ -1,5 +1,7 @@
 //! The file of a filter, which may be a pipe or standard input.
 
+#[cfg(feature = "formats")]
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -53,6 +55,29 @@ impl FilterFile {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Bytes { name, .. } => name.clone(),
+        }
+    }
+
+    /// All of its bytes.
+    #[cfg(feature = "formats")]
+    pub(crate) fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
+        match self {
+            Self::File(path) => fs::read(path).map(Cow::Owned).map_err(Error::reading(path)),
+            Self::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
+        }
+    }
+
+    /// Its first bytes, at most so many. A file that cannot be read has none.
+    #[cfg(feature = "formats")]
+    pub(crate) fn head(&self, length: usize) -> Vec<u8> {
+        match self {
+            Self::File(path) => {
+                let mut head = Vec::new();
+                let read = File::open(path)
+                    .and_then(|file| file.take(length as u64).read_to_end(&mut head));
+                read.map(|_| head).unwrap_or_default()
+            }
+            Self::Bytes { bytes, .. } => bytes[..length.min(bytes.len())].to_vec(),
         }
     }
 

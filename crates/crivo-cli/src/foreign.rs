@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::Path;
 
 use anstyle::Style;
@@ -15,6 +13,7 @@ use crivo_formats::{
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::filter_file::FilterFile;
 use crate::human;
 use crate::input::InputArgs;
 use crate::output;
@@ -76,13 +75,12 @@ fn list(names: impl IntoIterator<Item = impl Display>) -> String {
 
 impl ForeignArgs {
     /// The filter, unless it is one of ours.
-    pub(crate) fn open(&self, path: &Path) -> Result<Option<Box<dyn ForeignFilter>>, Error> {
-        let Some(format) = self.format.map_or_else(|| find_format(path), |it| Ok(Some(it)))? else {
+    pub(crate) fn open(&self, file: &FilterFile) -> Result<Option<Box<dyn ForeignFilter>>, Error> {
+        let Some(format) = self.format.map_or_else(|| find_format(file), |it| Ok(Some(it)))? else {
             return Ok(None);
         };
-        let bytes = fs::read(path).map_err(Error::reading(path))?;
-        let read = (format.read)(&bytes, &self.options());
-        read.map(Some).map_err(|error| Error::new(format_args!("{}: {error}", path.display())))
+        let read = (format.read)(&file.bytes()?, &self.options());
+        read.map(Some).map_err(|error| Error::new(format_args!("{}: {error}", file.name())))
     }
 
     /// The format to write, if one was named.
@@ -129,23 +127,19 @@ impl KeyTypeArgs {
 
 /// The format of a file that begins in a way of its own; an error with the formats that it may have if
 /// it is not ours either.
-fn find_format(path: &Path) -> Result<Option<&'static Format>, Error> {
-    // What cannot be read twice is one of ours, and what cannot be read is reported as such.
-    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-    let Some(mut file) = is_file.then(|| File::open(path).ok()).flatten() else { return Ok(None) };
-    let mut bytes = Vec::new();
-    let head = (&mut file).take(64).read_to_end(&mut bytes);
-    head.map_err(Error::reading(path))?;
-    if bytes.starts_with(OWN_MAGIC) {
+fn find_format(file: &FilterFile) -> Result<Option<&'static Format>, Error> {
+    // A file that cannot be read, which has no head, is reported when it is read as one of ours.
+    let head = file.head(OWN_MAGIC.len());
+    if head.is_empty() || head == OWN_MAGIC {
         return Ok(None);
     }
-    file.read_to_end(&mut bytes).map_err(Error::reading(path))?;
+    let bytes = file.bytes()?;
     match &recognise(&bytes)[..] {
         [] => Ok(None),
         [format] if matches!(format.recognition, Recognition::Magic(_)) => Ok(Some(format)),
         candidates => Err(Error::new(format_args!(
             "{} is not a crivo filter; it may be one of another system: say --format {}",
-            path.display(),
+            file.name(),
             list(candidates.iter().map(|format| format.name)).replace(", ", " or ")
         ))),
     }
@@ -159,12 +153,12 @@ pub(crate) fn merge(
     output: &Path,
 ) -> Result<Box<dyn ForeignFilter>, Error> {
     for path in others {
-        let path = path.as_ref();
-        let other = foreign.open(path)?.ok_or_else(|| {
-            Error::new(format_args!("{} is not a filter of {}", path.display(), all.format()))
+        let file = FilterFile::open(path.as_ref())?;
+        let other = foreign.open(&file)?.ok_or_else(|| {
+            Error::new(format_args!("{} is not a filter of {}", file.name(), all.format()))
         })?;
         all.union_with_any(&*other)
-            .map_err(|error| Error::new(format_args!("{}: {error}", path.display())))?;
+            .map_err(|error| Error::new(format_args!("{}: {error}", file.name())))?;
     }
     update::replace_bytes(output, &all.to_bytes())?;
     Ok(all)
@@ -225,10 +219,10 @@ pub(crate) struct ForeignReport {
 }
 
 impl ForeignReport {
-    pub(crate) fn of(path: &Path, filter: &dyn ForeignFilter) -> Self {
+    pub(crate) fn of(file: String, filter: &dyn ForeignFilter) -> Self {
         let format = by_name(filter.format());
         Self {
-            file: path.display().to_string(),
+            file,
             format: filter.format(),
             system: format.map_or("", |format| format.description),
             key_types: format

@@ -186,7 +186,8 @@ impl BuildArgs {
         update::replace_bytes(&self.output, &filter.to_bytes())?;
         let what = format!("of {}", human::counted(distinct_keys, "distinct key"));
         if !self.quiet {
-            ForeignReport::of(&self.output, &*filter).print_written(self.json, &what)?;
+            ForeignReport::of(update::output_name(&self.output), &*filter)
+                .print_written(self.json, &what)?;
         }
         Ok(Status::Success)
     }

@@ -60,12 +60,12 @@ impl InspectArgs {
             ParquetReport::of(&self.file)?.print(self.json)?;
             return Ok(Status::Success);
         }
+        let file = FilterFile::open(&self.file)?;
         #[cfg(feature = "formats")]
-        if let Some(filter) = self.foreign.open(&self.file)? {
-            ForeignReport::of(&self.file, &*filter).print(self.json)?;
+        if let Some(filter) = self.foreign.open(&file)? {
+            ForeignReport::of(file.name(), &*filter).print(self.json)?;
             return Ok(Status::Success);
         }
-        let file = FilterFile::open(&self.file)?;
         let header = file.verify()?;
         // Without its key a filter can be verified but not loaded.
         let needs_key = header.hash().family() == Family::Sip24 && self.key.key_file.is_none();

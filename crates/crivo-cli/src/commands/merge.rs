@@ -15,6 +15,8 @@ use crate::foreign::{self, ForeignArgs, ForeignReport};
 use crate::human;
 use crate::input::{is_standard_input, options_of, place_of};
 use crate::output;
+#[cfg(feature = "formats")]
+use crate::parquet::is_parquet;
 use crate::secret::KeyFileArgs;
 use crate::status::Status;
 use crate::update;
@@ -68,15 +70,24 @@ impl MergeArgs {
         let options = self.key.options()?;
         let (first, others) = self.files.split_first().ok_or_else(|| Error::new("no filters"))?;
         #[cfg(feature = "formats")]
-        if let Some(filter) = self.foreign.open(first)? {
+        if let Some(path) = self.files.iter().find(|path| is_parquet(path)) {
+            return Err(Error::new(format_args!(
+                "{} is a table with filters, and not a filter: merge takes filters alone",
+                path.display()
+            )));
+        }
+        let first_file = FilterFile::open(first)?;
+        #[cfg(feature = "formats")]
+        if let Some(filter) = self.foreign.open(&first_file)? {
             let all = foreign::merge(filter, others, &self.foreign, &self.output)?;
             let what = format!("merged from {}", self.files.len());
             if !self.quiet {
-                ForeignReport::of(&self.output, &*all).print_written(self.json, &what)?;
+                ForeignReport::of(update::output_name(&self.output), &*all)
+                    .print_written(self.json, &what)?;
             }
             return Ok(Status::Success);
         }
-        let mut all = FilterFile::open(first)?.load(&options)?;
+        let mut all = first_file.load(&options)?;
         for path in others {
             let other = FilterFile::open(path)?.load(&options)?;
             check_place(&all, first, &other, path)?;

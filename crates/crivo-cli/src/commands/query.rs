@@ -329,7 +329,11 @@ impl QueryArgs {
             if let Some(column) = self.parquet.open(&self.filter, self.key_type.key_type)? {
                 return Ok(Asked::Parquet { column, row_groups: self.parquet.row_groups });
             }
-            if let Some(filter) = self.foreign.open(&self.filter)? {
+        }
+        let file = FilterFile::open(&self.filter)?;
+        #[cfg(feature = "formats")]
+        {
+            if let Some(filter) = self.foreign.open(&file)? {
                 let key_type = self.key_type.require(filter.format())?;
                 return Ok(Asked::Foreign { filter, key_type });
             }
@@ -338,7 +342,7 @@ impl QueryArgs {
         let options = self.key_file.options()?;
         let filter = match self.no_verify {
             true => mapped::map(&options, &self.filter)?,
-            false => FilterFile::open(&self.filter)?.load(&options)?,
+            false => file.load(&options)?,
         };
         if self.copies && !filter.kind().capabilities().remove {
             return Err(Error::new(format_args!(

@@ -24,6 +24,13 @@ fn every_format_is_built_queried_inspected_and_merged() {
         assert_eq!(finished.out, "600\n", "{name}");
         let finished = dir.ok(&format!("inspect {options} all.f"));
         assert!(finished.out.contains(&format!("a filter of {name}\n")), "{finished:?}");
+        let piped = |command: &str| dir.shell(&format!("cat all.f | \"$CRIVO\" {command}")).out;
+        assert_eq!(piped(&format!("{query} -c - all")), "600\n", "{name}");
+        let expected = finished.out.replacen("all.f:", "standard input:", 1);
+        assert_eq!(piped(&format!("inspect {options} -")), expected, "{name}");
+        if let Recognition::Magic(_) = format.recognition {
+            assert_eq!(piped("inspect -"), expected, "{name}");
+        }
         let facts = dir.ok(&format!("inspect {options} --json all.f")).json();
         assert_eq!(facts["format"], name);
         assert!(facts["expected_fpr"].as_f64().unwrap() < 0.1, "{name}");
