@@ -1,10 +1,19 @@
 //! The common part of `crivo diff` and `crivo common`: which records of A are in B, exactly.
 //!
+//! If the records of B fit into `--memory`, 128 bits each, both inputs are read once:
+//!
+//! ```text
+//!   1  B ──▶ set
+//!   2  A ──▶ set ──▶ output         in the order of A, with its repeated records
+//! ```
+//!
+//! Otherwise a filter leaves few of them to be stored:
+//!
 //! ```text
 //!   1  B ──▶ filter                 about a byte for each record
 //!   2  A ──▶ filter ──▶ candidates  records that may be in B: 128 bits each, beyond --memory on disk
 //!   3  B ──▶ candidates             which candidates are in B
-//!   4  A ──▶ output                 in the order of A, with its repeated records
+//!   4  A ──▶ output
 //! ```
 //!
 //! A record that is not in the filter is certainly not in B and needs no more memory: only candidates
@@ -21,11 +30,11 @@ use super::records::{Fingerprint, HashedRecords, Printer};
 use crate::error::Error;
 use crate::human::{self, parse_bytes, parse_fpr};
 use crate::input::{
-    Chunk, Chunks, FormatArgs, InputProgress, JsonPointer, KEYS, Pieces, RecordFormat, Replay,
-    in_parallel, parse_delimiter, parse_field,
+    Chunk, Chunks, FormatArgs, InputProgress, JsonPointer, KEYS, Pieces, ReadOnce, RecordFormat,
+    Replay, in_parallel, parse_delimiter, parse_field,
 };
 use crate::output;
-use crate::spill::{RecordHasher, SemiJoin};
+use crate::spill::{InsertResult, RecordHasher, RecordSet, SemiJoin};
 use crate::status::Status;
 
 /// The filter's FPR if the answers are checked: each false positive costs a candidate.
@@ -119,11 +128,14 @@ impl Queried {
         self.halves.extend(self.hashed.digests.iter().map(|digest| Digest::new(*digest as u64)));
     }
 
-    fn query(&mut self, chunk: &Chunk, hasher: RecordHasher, filter: &Blocked) {
+    /// Without a filter, all may be in B.
+    fn query(&mut self, chunk: &Chunk, hasher: RecordHasher, filter: Option<&Blocked>) {
         self.hash(chunk, hasher);
         self.hits.clear();
-        self.hits.resize(self.halves.len(), false);
-        filter.contains_batch(&self.halves, &mut self.hits);
+        self.hits.resize(self.halves.len(), true);
+        if let Some(filter) = filter {
+            filter.contains_batch(&self.halves, &mut self.hits);
+        }
     }
 }
 
@@ -149,7 +161,8 @@ impl CompareArgs {
         };
         let a = [self.a];
         if self.approx {
-            let (filter, _) = comparison.filter_of(&b, self.fpr, None)?;
+            let filter = comparison.filter_of(&b, self.fpr, None)?;
+            let (filter, _) = filter.expect("only a limit of memory prevents a filter");
             if !self.quiet {
                 output::print_message(format_args!(
                     "crivo: not checked: {} of the records that are only in {} {}",
@@ -165,7 +178,18 @@ impl CompareArgs {
             let a = Chunks::open(&a, comparison.a_format.clone(), progress)?;
             comparison.take_unchecked(a, filter, &mut results)?;
         } else {
-            comparison.take_checked(&Replay::of(&a)?, &b, self.memory, &mut results)?;
+            // What is appended to A while B is read is not compared with B.
+            let once = ReadOnce::of(&a)?;
+            match comparison.set_of(&b, self.memory)? {
+                Some(set) => {
+                    let progress = InputProgress::beside_records(&a);
+                    let a = once.chunks(comparison.a_format.clone(), progress);
+                    comparison.take_by_set(a, set, &mut results)?;
+                }
+                None => {
+                    comparison.take_checked(&Replay::of(&a)?, &b, self.memory, &mut results)?;
+                }
+            }
         }
         let CompareResults { printer, records, selected, .. } = results;
         drop(printer);
@@ -278,17 +302,21 @@ impl FileComparison {
         b.chunks(self.b_format.clone(), InputProgress::beside_records(&b.paths()))
     }
 
-    /// A filter of all records with this FPR, or with a higher one in this memory.
+    /// A filter of all records with this FPR, or with a higher one in this memory; `None` if it would
+    /// pass nearly everything.
     fn filter_of(
         &self,
         b: &Replay,
         fpr: f64,
         memory: Option<u64>,
-    ) -> Result<(Blocked, Fingerprint), Error> {
+    ) -> Result<Option<(Blocked, Fingerprint)>, Error> {
         let capacity = self.count(b)?.max(1);
         let mut filter = match memory.map(|memory| memory.max(MIN_FILTER_BYTES)) {
             Some(memory) if capacity.saturating_mul(CANDIDATE_BITS) / 8 > memory => {
-                BlockedSpec::for_memory(capacity, Bytes(memory))?.build(KeyHasher::default())?
+                let Ok(spec) = BlockedSpec::for_memory(capacity, Bytes(memory)) else {
+                    return Ok(None);
+                };
+                spec.build(KeyHasher::default())?
             }
             _ => Blocked::new(capacity, fpr)?,
         };
@@ -305,7 +333,7 @@ impl FileComparison {
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        Ok((filter, fingerprint))
+        Ok(Some((filter, fingerprint)))
     }
 
     /// The number of records of B.
@@ -335,14 +363,63 @@ impl FileComparison {
         let (hasher, selection) = (self.hasher, self.selection);
         in_parallel(
             a,
-            move |chunk, queried: &mut Queried| queried.query(chunk, hasher, &filter),
+            move |chunk, queried: &mut Queried| queried.query(chunk, hasher, Some(&filter)),
             |chunk, Queried { hashed, hits, .. }| {
                 results.take(chunk, &hashed.records, |index| Ok(selection.includes(hits[index])))
             },
         )
     }
 
-    /// Takes records by exact answers.
+    /// The set of all records of B, if it has room in this memory.
+    fn set_of(&self, b: &Replay, memory: u64) -> Result<Option<RecordSet>, Error> {
+        let hasher = self.hasher;
+        let mut set = RecordSet::with_memory(memory);
+        let mut has_room = true;
+        let chunks = self.b_chunks(b)?;
+        let (length, mut read) = (chunks.length(), 0);
+        in_parallel(
+            chunks,
+            move |chunk, hashed: &mut HashedRecords| hashed.hash(chunk, hasher),
+            |chunk, hashed| {
+                set.insert_all(&hashed.digests, |_, inserted| {
+                    has_room &= inserted != InsertResult::Full;
+                    Ok::<_, Error>(())
+                })?;
+                let is_first = read == 0;
+                read += chunk.bytes().len() as u64;
+                let expected = set.key_count() as u64 * (length / read.max(1));
+                if is_first {
+                    set.expect(expected);
+                }
+                // Half of the records may be repeated later on; with more it is not worth trying.
+                has_room &= expected / 2 <= set.max_key_count() as u64;
+                Ok(if has_room { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            },
+        )?;
+        Ok(has_room.then_some(set))
+    }
+
+    /// Takes records by the set of all records of B.
+    fn take_by_set(
+        &self,
+        a: Chunks,
+        set: RecordSet,
+        results: &mut CompareResults,
+    ) -> Result<(), Error> {
+        let (hasher, selection) = (self.hasher, self.selection);
+        in_parallel(
+            a,
+            move |chunk, queried: &mut Queried| {
+                queried.hashed.hash(chunk, hasher);
+                set.contains_all(&queried.hashed.digests, &mut queried.hits);
+            },
+            |chunk, Queried { hashed, hits, .. }| {
+                results.take(chunk, &hashed.records, |index| Ok(selection.includes(hits[index])))
+            },
+        )
+    }
+
+    /// Takes records by exact answers, where the records of B have no room.
     fn take_checked(
         &self,
         a: &Replay,
@@ -352,14 +429,15 @@ impl FileComparison {
     ) -> Result<(), Error> {
         let (hasher, selection) = (self.hasher, self.selection);
         // Half is for the filter, and later for the sets of spilled records; half for the candidates.
-        let (filter, b_at_first) = self.filter_of(b, CANDIDATE_FPR, Some(memory / 2))?;
+        let filter = self.filter_of(b, CANDIDATE_FPR, Some(memory / 2))?;
+        let (filter, b_at_first) = filter.unzip();
         let mut join = SemiJoin::with_memory(memory / 2);
 
         let mut a_at_first = Fingerprint::default();
         let mut number = 0;
         in_parallel(
             self.a_chunks(a)?,
-            move |chunk, queried: &mut Queried| queried.query(chunk, hasher, &filter),
+            move |chunk, queried: &mut Queried| queried.query(chunk, hasher, filter.as_ref()),
             |_, Queried { hashed, hits, .. }| {
                 a_at_first.add(&hashed.digests);
                 for (digest, hit) in hashed.digests.iter().zip(hits) {
@@ -382,7 +460,9 @@ impl FileComparison {
             Ok(ControlFlow::Continue(()))
         })?;
 
-        b_now.check(&b_at_first, b)?;
+        if let Some(b_at_first) = b_at_first {
+            b_now.check(&b_at_first, b)?;
+        }
 
         let mut joined = join.finish()?;
         let mut number = 0;

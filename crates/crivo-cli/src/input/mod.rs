@@ -61,7 +61,7 @@ pub(crate) use layout::{RecordEnd, RecordFormat, parse_delimiter, parse_field};
 pub(crate) use pipeline::run as in_parallel;
 pub(crate) use progress::{InputProgress, hide as hide_progress};
 pub(crate) use recorded::{RecordedArgs, options_of, place_of};
-pub(crate) use replay::Replay;
+pub(crate) use replay::{ReadOnce, Replay};
 
 use self::standard::STANDARD_INPUT;
 pub(crate) use self::standard::{is_standard_input, open_standard_input};

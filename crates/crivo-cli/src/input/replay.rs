@@ -1,7 +1,8 @@
 //! Inputs that can be read several times, even if they are pipes.
 
+use std::collections::VecDeque;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Seek};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -31,6 +32,31 @@ struct ReplayFile {
     length: u64,
 }
 
+/// Inputs that are read once: files with the bytes that they have now, pipes to their end.
+#[derive(Debug)]
+pub(crate) struct ReadOnce {
+    inputs: VecDeque<Input>,
+}
+
+impl ReadOnce {
+    /// Opens files.
+    pub(crate) fn of(paths: &[PathBuf]) -> Result<Self, Error> {
+        let input = |path: &PathBuf| {
+            let input = Input::named(path);
+            input.check()?;
+            match ReplayFile::of_regular_file(path)? {
+                Some(file) => file.input(),
+                None => Ok(input),
+            }
+        };
+        Ok(Self { inputs: paths.iter().map(input).collect::<Result<_, _>>()? })
+    }
+
+    pub(crate) fn chunks(self, format: RecordFormat, progress: InputProgress) -> Chunks {
+        Chunks::of(self.inputs, format, progress)
+    }
+}
+
 impl Replay {
     /// Opens files, and copies pipes to temporary files.
     pub(crate) fn of(paths: &[PathBuf]) -> Result<Self, Error> {
@@ -40,13 +66,13 @@ impl Replay {
         Ok(Self { files })
     }
 
-    /// Reads from the beginning. The previous reader must have ended.
+    /// Reads from the beginning.
     pub(crate) fn chunks(
         &self,
         format: RecordFormat,
         progress: InputProgress,
     ) -> Result<Chunks, Error> {
-        let inputs = self.files.iter().map(ReplayFile::rewound).collect::<Result<_, _>>()?;
+        let inputs = self.files.iter().map(ReplayFile::input).collect::<Result<_, _>>()?;
         Ok(Chunks::of(inputs, format, progress))
     }
 
@@ -74,18 +100,27 @@ impl Replay {
 }
 
 impl ReplayFile {
+    /// A file; `None` for a pipe.
+    fn of_regular_file(path: &Path) -> Result<Option<Self>, Error> {
+        let input = Input::named(path);
+        let is_regular = || fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        if !matches!(input, Input::File(_)) || !is_regular() {
+            return Ok(None);
+        }
+        let failed = |error: io::Error| cannot_read(&input.name(), &error);
+        let file = open_file(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        let length = metadata.len();
+        Ok(Some(Self { path: path.to_owned(), file, metadata: Some(metadata), length }))
+    }
+
     fn open(path: &Path) -> Result<Self, Error> {
+        if let Some(file) = Self::of_regular_file(path)? {
+            return Ok(file);
+        }
         let input = Input::named(path);
         let name = input.name();
         let failed = |error: io::Error| cannot_read(&name, &error);
-        if let Input::File(file) = &input
-            && fs::metadata(file).is_ok_and(|metadata| metadata.is_file())
-        {
-            let file = open_file(path).map_err(failed)?;
-            let metadata = file.metadata().map_err(failed)?;
-            let length = metadata.len();
-            return Ok(Self { path: path.to_owned(), file, metadata: Some(metadata), length });
-        }
         let path = path.to_owned();
         let progress = InputProgress::over(slice::from_ref(&path));
         let mut source = progress.watch(input.open().map_err(failed)?);
@@ -96,11 +131,10 @@ impl ReplayFile {
         Ok(Self { path, file, metadata: None, length })
     }
 
-    fn rewound(&self) -> Result<Input, Error> {
+    fn input(&self) -> Result<Input, Error> {
         self.check_not_replaced()?;
         let name = Input::named(&self.path).name();
-        let rewound = self.file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
-        let file = rewound.map_err(|error| cannot_read(&name, &error))?;
+        let file = self.file.try_clone().map_err(|error| cannot_read(&name, &error))?;
         Ok(Input::Snapshot { file, length: self.length, name })
     }
 

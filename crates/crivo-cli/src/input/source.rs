@@ -41,19 +41,34 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
 /// Reads as many bytes as a file had, whatever is appended meanwhile.
 struct SnapshotReader {
     file: File,
-    left: u64,
+    place: u64,
+    length: u64,
 }
 
 impl Read for SnapshotReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = (&mut self.file).take(self.left).read(buffer)?;
-        if count == 0 && self.left > 0 && !buffer.is_empty() {
+        let left = usize::try_from(self.length - self.place).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let count = read_at(&self.file, &mut buffer[..length], self.place)?;
+        if count == 0 && length > 0 {
             let message = "it became shorter while it was being read; run the command again";
             return Err(io::Error::other(message));
         }
-        self.left -= count as u64;
+        self.place += count as u64;
         Ok(count)
     }
+}
+
+/// Reads at a place. The place of the file itself is shared with earlier readers, one of which may
+/// not have ended.
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], place: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, place)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], place: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, place)
 }
 
 /// An input that is not yet open.
@@ -61,7 +76,7 @@ impl Read for SnapshotReader {
 pub(super) enum Input {
     Standard,
     File(PathBuf),
-    /// The first bytes of an open file, which is at its beginning.
+    /// The first bytes of an open file.
     Snapshot {
         file: File,
         length: u64,
@@ -112,7 +127,9 @@ impl Input {
         Ok(match self {
             Self::Standard => Box::new(open_standard_input()?),
             Self::File(path) => Box::new(open_file(&path)?),
-            Self::Snapshot { file, length, .. } => Box::new(SnapshotReader { file, left: length }),
+            Self::Snapshot { file, length, .. } => {
+                Box::new(SnapshotReader { file, place: 0, length })
+            }
         })
     }
 }

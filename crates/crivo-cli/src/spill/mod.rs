@@ -38,6 +38,7 @@ pub(crate) use count::DistinctCounter;
 pub(crate) use dedup::{Deduplicator, Occurrence};
 pub(crate) use groups::{Keep, RecordGroups};
 pub(crate) use join::SemiJoin;
+pub(crate) use set::{InsertResult, RecordSet};
 
 /// The partition of a digest. Sets place digests by their high bits; partitions use the low ones.
 fn partition(digest: u128, level: u32) -> usize {

@@ -153,6 +153,27 @@ impl RecordSet {
         (found == digest).then_some(place)
     }
 
+    /// Whether each of these digests is in the set.
+    pub(crate) fn contains_all(&self, digests: &[u128], present: &mut Vec<bool>) {
+        present.clear();
+        present.extend(digests.iter().enumerate().map(|(index, digest)| {
+            if let Some(next) = digests.get(index + AHEAD) {
+                prefetch(&raw const self.slots[self.home(*next)]);
+            }
+            self.find(*digest).is_some()
+        }));
+    }
+
+    /// The number of digests.
+    pub(crate) fn key_count(&self) -> usize {
+        self.key_count
+    }
+
+    /// The maximum number of digests that its memory has room for.
+    pub(crate) fn max_key_count(&self) -> usize {
+        self.max_homes() / LOAD.1 * LOAD.0
+    }
+
     #[inline]
     fn home(&self, digest: u128) -> usize {
         reduce(!(digest >> 64) as u64, self.homes as u64) as usize

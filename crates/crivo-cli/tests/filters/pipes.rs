@@ -87,7 +87,7 @@ fn a_closed_input_is_an_error() {
 fn a_missing_directory_for_temporary_files_is_named() {
     let dir = TestDir::new();
     dir.write("a", "ana\n");
-    let finished = dir.shell("TMPDIR=./none \"$CRIVO\" diff - a < a");
+    let finished = dir.shell("TMPDIR=./none \"$CRIVO\" diff a - < a");
     finished.failed("diff", &["temporary file in ./none: ", "set TMPDIR to one that there is"]);
 }
 

@@ -112,8 +112,9 @@ fn lines_appended_meanwhile_are_not_printed() {
                 a.write_all(line(number).as_bytes()).unwrap();
             }
         });
-        for _ in 0..5 {
-            let finished = dir.run(["diff", "a", "b"]);
+        // Read once, and read twice.
+        for memory in ["1GB", "0", "1GB", "0"] {
+            let finished = dir.run(["diff", "--memory", memory, "a", "b"]);
             assert_eq!((finished.status, finished.text()), (Some(0), String::new()));
         }
         stop.store(true, Ordering::Relaxed);
