@@ -25,10 +25,10 @@ mod x86_64 {
     #[derive(Debug, Clone, Copy)]
     pub(in super::super) struct Lanes(__m128i);
 
-    // SAFETY of all calls: SSE2 is part of x86-64.
     impl Lanes {
         #[inline(always)]
         pub fn zero() -> Self {
+            // SAFETY: SSE2 is part of x86-64.
             Self(unsafe { _mm_set1_epi8(0) })
         }
 
@@ -40,14 +40,18 @@ mod x86_64 {
         /// Moves every level by one place, lane 0 into the last lane of `older`.
         #[inline(always)]
         pub fn advance(self, older: Self) -> (Self, Self) {
-            let falls = unsafe { _mm_slli_si128::<15>(self.0) };
-            let older = unsafe { _mm_or_si128(_mm_srli_si128::<1>(older.0), falls) };
-            (Self(unsafe { _mm_srli_si128::<1>(self.0) }), Self(older))
+            // SAFETY: SSE2 is part of x86-64.
+            unsafe {
+                let falls = _mm_slli_si128::<15>(self.0);
+                let older = _mm_or_si128(_mm_srli_si128::<1>(older.0), falls);
+                (Self(_mm_srli_si128::<1>(self.0)), Self(older))
+            }
         }
 
         /// The higher of two levels in each lane.
         #[inline(always)]
         pub fn max(self, other: Self) -> Self {
+            // SAFETY: SSE2 is part of x86-64.
             Self(unsafe { _mm_max_epu8(self.0, other.0) })
         }
 
@@ -55,6 +59,7 @@ mod x86_64 {
         #[inline(always)]
         pub fn odd(self) -> u16 {
             // The lowest bit of every lane becomes its highest one.
+            // SAFETY: SSE2 is part of x86-64.
             unsafe { _mm_movemask_epi8(_mm_slli_epi16::<7>(self.0)) as u16 }
         }
     }
