@@ -1,9 +1,10 @@
-//! Bloom filters in [DataFusion](datafusion): functions of SQL.
+//! Bloom filters in [DataFusion](datafusion): functions of SQL, and runtime filters for joins.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`functions`] | `bloom_agg` builds a filter from columns, `bloom_contains` asks it |
 //! | [`keys`] | rows of columns as keys, the same for every width of a type |
+//! | [`planner`] | joins that drop rows by a filter before they are sent |
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -27,5 +28,6 @@
 
 pub mod functions;
 pub mod keys;
+pub mod planner;
 
 pub use functions::register_functions;

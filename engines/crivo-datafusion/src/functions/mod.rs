@@ -1,10 +1,11 @@
-//! The functions of SQL: `bloom_agg` and `bloom_contains`.
+//! The functions of SQL: `bloom_agg` and `bloom_contains`, and `few_distinct` for runtime filters.
 //!
 //! | function | result |
 //! |---|---|
 //! | `bloom_agg(column, …)` | a filter of the keys in these columns, as the bytes of its file |
 //! | `bloom_agg(column, …, fpr)` | the same with this false-positive rate, a literal with a point |
 //! | `bloom_contains(filter, column, …)` | whether the key may be in the filter |
+//! | `few_distinct(column)` | a list of the distinct values, or NULL if there are more than [`MAX_FEW`] |
 //!
 //! A key with a NULL in any column is in no filter. No keys make an empty filter. More than
 //! [`MAX_KEYS`] distinct keys make none: the result is NULL, and `bloom_contains(NULL, …)` is true, so
@@ -12,6 +13,7 @@
 
 mod aggregate;
 mod contains;
+mod few;
 
 use std::sync::Arc;
 
@@ -20,6 +22,7 @@ use datafusion::prelude::SessionContext;
 
 pub use aggregate::{BloomAgg, DEFAULT_FPR, MAX_KEYS};
 pub use contains::{BloomContains, FilterCounts};
+pub use few::{FewDistinct, MAX_FEW};
 
 /// The aggregate `bloom_agg`.
 ///
@@ -39,7 +42,16 @@ pub fn bloom_contains() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(BloomContains::new()))
 }
 
-/// Makes both functions known to a session.
+/// The aggregate `few_distinct`.
+///
+/// ```
+/// assert_eq!(crivo_datafusion::functions::few_distinct().name(), "few_distinct");
+/// ```
+pub fn few_distinct() -> Arc<AggregateUDF> {
+    Arc::new(AggregateUDF::from(FewDistinct::new()))
+}
+
+/// Makes the functions known to a session.
 ///
 /// ```
 /// use datafusion::prelude::SessionContext;
@@ -50,5 +62,6 @@ pub fn bloom_contains() -> Arc<ScalarUDF> {
 /// ```
 pub fn register_functions(context: &SessionContext) {
     context.register_udaf(bloom_agg().as_ref().clone());
+    context.register_udaf(few_distinct().as_ref().clone());
     context.register_udf(bloom_contains().as_ref().clone());
 }

@@ -1,0 +1,209 @@
+//! `crivo-sql`: a query over files, with runtime filters.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Parser, ValueEnum};
+use crivo_datafusion::functions::FilterCounts;
+use crivo_datafusion::planner::{self, CrivoOptions, RuntimeFilterExec};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::csv::WriterBuilder;
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::common::{DataFusionError, Result, plan_datafusion_err, plan_err};
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::{CsvReadOptions, JsonReadOptions, ParquetReadOptions, SessionContext};
+use futures::TryStreamExt;
+
+/// Runs a query over Parquet, CSV and JSON files
+///
+/// With --filters joins drop rows by Bloom filters before they exchange them, where that is safe and
+/// predicted to pay, and a line on standard error says how many.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Args {
+    /// The query
+    sql: String,
+
+    /// A table: a file or a directory of files, of the type that the ending of its name says (.parquet,
+    /// .csv, .json: one record in each line)
+    #[arg(long = "table", value_name = "NAME=PATH", value_parser = parse_table)]
+    tables: Vec<(String, String)>,
+
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+
+    /// Write the result to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Use runtime filters
+    #[arg(long)]
+    filters: bool,
+
+    /// An option of the session, such as `crivo.fpr=0.001`
+    #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = parse_setting)]
+    settings: Vec<(String, String)>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  crivo-sql 'SELECT count(*) FROM t' --table t=rows.parquet
+  crivo-sql --table l=lineitem.parquet --table o=orders.parquet --filters \\
+    'SELECT count(*) FROM l JOIN o ON l_orderkey = o_orderkey WHERE o_totalprice > 400000'
+  crivo-sql 'SELECT bloom_agg(id) AS filter FROM t' --table t=rows.csv --format parquet -o filter.parquet
+";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table for people
+    Table,
+    /// Comma-separated values with a header
+    Csv,
+    /// A Parquet file; needs --output
+    Parquet,
+}
+
+fn parse_pair(text: &str, form: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("not {form}")),
+    }
+}
+
+fn parse_table(text: &str) -> std::result::Result<(String, String), String> {
+    parse_pair(text, "NAME=PATH")
+}
+
+fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
+    parse_pair(text, "OPTION=VALUE")
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(args).await {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader has seen enough.
+        Err(DataFusionError::IoError(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("crivo-sql: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(args: Args) -> Result<()> {
+    if args.format == Format::Parquet && args.output.is_none() {
+        return plan_err!("--format parquet needs --output FILE");
+    }
+    let context = planner::enable(&SessionContext::new());
+    {
+        let state = context.state_ref();
+        let mut state = state.write();
+        let options = state.config_mut().options_mut();
+        if let Some(own) = options.extensions.get_mut::<CrivoOptions>() {
+            own.runtime_filters = args.filters;
+        }
+        for (name, value) in &args.settings {
+            options.set(name, value)?;
+        }
+    }
+    for (name, path) in &args.tables {
+        register(&context, name, path).await?;
+    }
+    let frame = context.sql(&args.sql).await?;
+    let plan = frame.create_physical_plan().await?;
+    write_rows(&context, &plan, &args).await?;
+    if let Some(root) = plan.downcast_ref::<RuntimeFilterExec>() {
+        eprintln!("crivo-sql: {}", savings(root));
+    }
+    Ok(())
+}
+
+async fn register(context: &SessionContext, name: &str, path: &str) -> Result<()> {
+    let is_directory = std::fs::metadata(path)
+        .map_err(|error| plan_datafusion_err!("table {name}: {path}: {error}"))?
+        .is_dir();
+    let ending = match is_directory {
+        true => first_ending(path)?,
+        false => {
+            PathBuf::from(path).extension().and_then(|it| it.to_str()).unwrap_or("").to_owned()
+        }
+    };
+    match ending.as_str() {
+        "parquet" => context.register_parquet(name, path, ParquetReadOptions::default()).await,
+        "csv" => context.register_csv(name, path, CsvReadOptions::new()).await,
+        "json" | "jsonl" | "ndjson" => {
+            let extension = format!(".{ending}");
+            let options = JsonReadOptions::default().file_extension(&extension);
+            context.register_json(name, path, options).await
+        }
+        _ => plan_err!("table {name}: {path}: the name ends in none of .parquet, .csv, .json"),
+    }
+}
+
+/// How the names of the files in a directory end.
+fn first_ending(directory: &str) -> Result<String> {
+    let mut endings: Vec<String> = std::fs::read_dir(directory)?
+        .filter_map(|entry| Some(entry.ok()?.path().extension()?.to_str()?.to_owned()))
+        .collect();
+    endings.sort();
+    Ok(endings.into_iter().next().unwrap_or_default())
+}
+
+async fn write_rows(
+    context: &SessionContext,
+    plan: &Arc<dyn ExecutionPlan>,
+    args: &Args,
+) -> Result<()> {
+    let mut rows = execute_stream(Arc::clone(plan), context.task_ctx())?;
+    let mut output: Box<dyn Write + Send> = match &args.output {
+        Some(path) => Box::new(io::BufWriter::new(File::create(path)?)),
+        None => Box::new(io::stdout()),
+    };
+    match args.format {
+        Format::Table => {
+            let schema = rows.schema();
+            let mut batches: Vec<_> = rows.try_collect().await?;
+            if batches.is_empty() {
+                batches.push(RecordBatch::new_empty(schema));
+            }
+            writeln!(output, "{}", pretty_format_batches(&batches)?)?;
+        }
+        Format::Csv => {
+            let mut writer = WriterBuilder::new().with_header(true).build(&mut output);
+            // The header comes with the first rows, also if there are none.
+            writer.write(&RecordBatch::new_empty(rows.schema()))?;
+            while let Some(batch) = rows.try_next().await? {
+                writer.write(&batch)?;
+            }
+        }
+        Format::Parquet => {
+            let mut writer = ArrowWriter::try_new(&mut output, rows.schema(), None)?;
+            while let Some(batch) = rows.try_next().await? {
+                writer.write(&batch)?;
+            }
+            writer.close()?;
+        }
+    }
+    output.flush()?;
+    Ok(())
+}
+
+/// What the filters of a query did.
+fn savings(root: &RuntimeFilterExec) -> String {
+    let filters = root.filters();
+    let keys: u64 = filters.iter().map(|filter| filter.keys).sum();
+    let bytes: usize = filters.iter().map(|filter| filter.bytes.len()).sum();
+    let FilterCounts { rows, passed } = root.counts();
+    let plural = if filters.len() == 1 { "" } else { "s" };
+    let made = format!("{} runtime filter{plural} ({keys} keys, {bytes} bytes)", filters.len());
+    format!("{made} dropped {} of {rows} rows in the range of their keys", rows - passed)
+}

@@ -1,0 +1,169 @@
+//! The root of a plan with filters: it tells what they are and did, and verifies that the files they
+//! were made from did not change.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::files::FileVersions;
+use super::rewrite::RuntimeFilter;
+use crate::functions::{BloomContains, FilterCounts};
+
+/// A plan with runtime filters.
+#[derive(Debug)]
+pub struct RuntimeFilterExec {
+    input: Arc<dyn ExecutionPlan>,
+    filters: Vec<RuntimeFilter>,
+    /// What each filter was asked before this plan, by queries that had the same filter.
+    before: Vec<FilterCounts>,
+    function: Option<Arc<ScalarUDF>>,
+    files: FileVersions,
+    /// The partitions that have ended.
+    finished: Arc<AtomicUsize>,
+}
+
+impl RuntimeFilterExec {
+    pub(super) fn new(
+        input: Arc<dyn ExecutionPlan>,
+        filters: Vec<RuntimeFilter>,
+        function: Option<Arc<ScalarUDF>>,
+        files: FileVersions,
+    ) -> Self {
+        let before = counts(function.as_ref(), &filters);
+        Self { input, filters, before, function, files, finished: Arc::default() }
+    }
+
+    /// The filters.
+    pub fn filters(&self) -> &[RuntimeFilter] {
+        &self.filters
+    }
+
+    /// The rows that each filter was asked for, and how many passed, since the query was planned. Rows
+    /// below the least key or above the greatest are dropped before that, and are not counted.
+    /// Filters with the same keys are one.
+    pub fn counts(&self) -> FilterCounts {
+        let now = counts(self.function.as_ref(), &self.filters);
+        let since = |(now, before): (FilterCounts, &FilterCounts)| FilterCounts {
+            rows: now.rows.saturating_sub(before.rows),
+            passed: now.passed.saturating_sub(before.passed),
+        };
+        let all = now.into_iter().zip(&self.before).map(since).zip(&self.filters);
+        let mut seen: Vec<&[u8]> = Vec::new();
+        let mut total = FilterCounts::default();
+        for (counts, filter) in all {
+            if !seen.contains(&filter.bytes.as_ref()) {
+                seen.push(&filter.bytes);
+                total.rows += counts.rows;
+                total.passed += counts.passed;
+            }
+        }
+        total
+    }
+}
+
+fn counts(function: Option<&Arc<ScalarUDF>>, filters: &[RuntimeFilter]) -> Vec<FilterCounts> {
+    let function = function.and_then(|it| it.inner().downcast_ref::<BloomContains>());
+    let count = |filter: &RuntimeFilter| {
+        function.and_then(|it| it.counts(&filter.bytes).ok()).unwrap_or_default()
+    };
+    filters.iter().map(count).collect()
+}
+
+impl DisplayAs for RuntimeFilterExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RuntimeFilterExec: ")?;
+        for (index, filter) in self.filters.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{filter}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RuntimeFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { probe, build, keys, bytes } = self;
+        write!(f, "{probe} in {keys} keys of {build}, {} bytes", bytes.len())
+    }
+}
+
+impl ExecutionPlan for RuntimeFilterExec {
+    fn name(&self) -> &str {
+        "RuntimeFilterExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let input = children.into_iter().next().unwrap_or_else(|| Arc::clone(&self.input));
+        Ok(Arc::new(Self {
+            input,
+            filters: self.filters.clone(),
+            before: self.before.clone(),
+            function: self.function.clone(),
+            files: self.files.clone(),
+            finished: Arc::default(),
+        }))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = self.input.execute(partition, context)?;
+        let files = self.files.clone();
+        let finished = Arc::clone(&self.finished);
+        let partitions = self.properties().partitioning.partition_count();
+        let end = stream::once(async move {
+            // The partition that ends last has seen the last read. A plan can be executed again.
+            if (finished.fetch_add(1, Ordering::AcqRel) + 1).is_multiple_of(partitions) {
+                files.verify().await?;
+            }
+            Ok(None)
+        });
+        let stream = rows.map_ok(Some).chain(end).try_filter_map(|it| async move { Ok(it) });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+}

@@ -1,0 +1,86 @@
+//! The versions of the files that a filter was made from.
+//!
+//! The build side of a join is read twice. If a file changed in between, the filter would miss keys that
+//! the join has, and rows would be lost silently. So what the object store tells about each file is
+//! compared after the query. Tables in memory have no versions: they must not change during a query.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, exec_err};
+use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
+use datafusion::datasource::source_as_provider;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use futures::TryStreamExt;
+
+/// A file as its store describes it: time of change in nanoseconds, size, tag.
+type Version = (i64, u64, Option<String>);
+
+/// The tables of a plan that are files, and the versions of these.
+#[derive(Debug, Clone)]
+pub(super) struct FileVersions {
+    runtime: Arc<RuntimeEnv>,
+    tables: BTreeMap<String, (ListingTableUrl, BTreeMap<String, Version>)>,
+}
+
+impl FileVersions {
+    pub(super) fn new(session: &dyn Session) -> Self {
+        Self { runtime: Arc::clone(session.runtime_env()), tables: BTreeMap::new() }
+    }
+
+    /// Remembers the files of the tables in `plan`, as they are now. Those that are known keep their
+    /// version: the first filter decides.
+    pub(super) async fn add(&mut self, plan: &LogicalPlan) -> Result<()> {
+        let mut urls = Vec::new();
+        plan.apply_with_subqueries(|node| {
+            if let LogicalPlan::TableScan(scan) = node
+                && let Ok(provider) = source_as_provider(&scan.source)
+                && let Some(table) = provider.downcast_ref::<ListingTable>()
+            {
+                urls.extend(table.table_paths().iter().cloned());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        for url in urls {
+            let name = url.as_str().to_owned();
+            if !self.tables.contains_key(&name) {
+                let versions = versions(&self.runtime, &url).await?;
+                self.tables.insert(name, (url, versions));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if a file is not what it was.
+    pub(super) async fn verify(&self) -> Result<()> {
+        for (name, (url, before)) in &self.tables {
+            if versions(&self.runtime, url).await? != *before {
+                return exec_err!(
+                    "files of {name} changed while the query read them; its result may lack rows: \
+                     run it again"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn versions(
+    runtime: &RuntimeEnv,
+    url: &ListingTableUrl,
+) -> Result<BTreeMap<String, Version>> {
+    let store = runtime.object_store(url.object_store())?;
+    let metas = match url.is_collection() {
+        true => store.list(Some(url.prefix())).try_collect::<Vec<_>>().await?,
+        false => vec![store.head(url.prefix()).await?],
+    };
+    let version = |meta: ObjectMeta| {
+        let changed = meta.last_modified.timestamp_nanos_opt().unwrap_or_default();
+        (meta.location.to_string(), (changed, meta.size, meta.e_tag))
+    };
+    Ok(metas.into_iter().map(version).collect())
+}

@@ -1,0 +1,147 @@
+//! Runtime filters: joins that drop rows before they are sent.
+//!
+//! ```text
+//!   SELECT … FROM lineitem JOIN orders ON l_orderkey = o_orderkey WHERE o_orderdate = …
+//!
+//!   1  SELECT bloom_agg(o_orderkey) FROM orders WHERE o_orderdate = …      few keys, some kilobytes
+//!   2  lineitem ── bloom_contains('…', l_orderkey) ── exchange ── join ── exchange ── orders
+//! ```
+//!
+//! The planner of a session finds the joins where a filter is safe and predicted to pay, evaluates the
+//! keys of one side, decides again with their number, and adds the filter to the other side as a literal
+//! predicate, which goes down through projections, filters and further joins to the tables. The join
+//! itself is unchanged and remains the truth. What an engine does inside one process (dynamic filters)
+//! cannot cross an exchange between processes; a literal in a plan can.
+//!
+//! [`enable`] adds the planner to a session; the option `crivo.runtime_filters` turns it on, and
+//! [`CrivoOptions`] has the others. `EXPLAIN` evaluates the keys, too, and shows the plan with its
+//! filters.
+
+mod estimate;
+mod exec;
+mod files;
+mod options;
+mod rewrite;
+mod safety;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::{Expr, LogicalPlan, PlanType, StringifiedPlan, lit};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::explain::ExplainExec;
+use datafusion::prelude::SessionContext;
+
+pub use exec::RuntimeFilterExec;
+pub use options::CrivoOptions;
+use rewrite::Rewriter;
+pub use rewrite::RuntimeFilter;
+
+/// A planner that puts runtime filters into plans, and leaves the rest to another planner.
+#[derive(Debug)]
+pub struct RuntimeFilterPlanner {
+    planner: Arc<dyn QueryPlanner + Send + Sync>,
+}
+
+impl RuntimeFilterPlanner {
+    /// Filters in front of `planner`, which also plans the queries for keys.
+    pub fn new(planner: Arc<dyn QueryPlanner + Send + Sync>) -> Self {
+        Self { planner }
+    }
+}
+
+#[async_trait]
+impl QueryPlanner for RuntimeFilterPlanner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = session.config_options().extensions.get::<CrivoOptions>();
+        let Some(options) = options.filter(|options| options.runtime_filters) else {
+            return self.planner.create_physical_plan(plan, session).await;
+        };
+        let mut rewriter = Rewriter::new(self.planner.as_ref(), session, options);
+        let rewritten = rewriter.rewrite(plan).await?;
+        let Rewriter { filters, files, .. } = rewriter;
+        if filters.is_empty() {
+            return self.planner.create_physical_plan(plan, session).await;
+        }
+        let input = self.planner.create_physical_plan(&rewritten, session).await?;
+        if let LogicalPlan::Explain(explained) = &rewritten {
+            return show_filters(input, explained.plan.as_ref(), &filters);
+        }
+        let function = session.scalar_functions().get("bloom_contains").cloned();
+        Ok(Arc::new(RuntimeFilterExec::new(input, filters, function, files)))
+    }
+}
+
+/// The result of `EXPLAIN`, which would print every byte of the filters.
+fn show_filters(
+    explain: Arc<dyn ExecutionPlan>,
+    plan: &LogicalPlan,
+    filters: &[RuntimeFilter],
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(shown) = explain.downcast_ref::<ExplainExec>() else { return Ok(explain) };
+    let abbreviated = plan.clone().transform_up(|node| {
+        node.map_expressions(|expression| expression.transform_up(abbreviate))
+    })?;
+    let mut text = abbreviated.data.display_indent().to_string();
+    for filter in filters {
+        text.push_str(&format!("\nRuntimeFilter: {filter}"));
+    }
+    let stage = |stage: &StringifiedPlan| match stage.plan_type {
+        PlanType::FinalLogicalPlan => {
+            StringifiedPlan::new(PlanType::FinalLogicalPlan, text.as_str())
+        }
+        _ => stage.clone(),
+    };
+    let stages = shown.stringified_plans().iter().map(stage).collect();
+    Ok(Arc::new(ExplainExec::new(explain.schema(), stages, shown.verbose())))
+}
+
+/// A filter as its size.
+fn abbreviate(expression: Expr) -> Result<Transformed<Expr>> {
+    const MAX_SHOWN: usize = 64;
+    Ok(match expression {
+        Expr::Literal(ScalarValue::Binary(Some(bytes)), _) if bytes.len() > MAX_SHOWN => {
+            Transformed::yes(lit(format!("{} bytes", bytes.len())))
+        }
+        other => Transformed::no(other),
+    })
+}
+
+/// The session with runtime filters and the functions that they need. The option
+/// `crivo.runtime_filters` turns the filters on.
+///
+/// ```
+/// use crivo_datafusion::planner;
+/// use datafusion::prelude::SessionContext;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> datafusion::error::Result<()> {
+/// let context = planner::enable(&SessionContext::new());
+/// context.sql("SET crivo.runtime_filters = true").await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn enable(context: &SessionContext) -> SessionContext {
+    let state = context.state();
+    let planner = RuntimeFilterPlanner::new(Arc::clone(state.query_planner()));
+    let mut config = state.config().clone();
+    if config.options().extensions.get::<CrivoOptions>().is_none() {
+        config.options_mut().extensions.insert(CrivoOptions::default());
+    }
+    let state = SessionStateBuilder::new_from_existing(state)
+        .with_config(config)
+        .with_query_planner(Arc::new(planner))
+        .build();
+    let context = SessionContext::new_with_state(state);
+    crate::register_functions(&context);
+    context
+}

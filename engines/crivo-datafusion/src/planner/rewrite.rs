@@ -1,0 +1,292 @@
+//! From a plan to the same plan with filters: one walk, from the leaves to the root, so that the build
+//! side of a join already has the filters of the joins below.
+
+use std::sync::Arc;
+
+use crivo::codec::Header;
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, ScalarValue, exec_err, internal_err, plan_datafusion_err};
+use datafusion::execution::context::QueryPlanner;
+use datafusion::functions_aggregate::min_max::{max, min};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, lit,
+};
+use datafusion::optimizer::push_down_filter::PushDownFilter;
+use datafusion::optimizer::{Optimizer, OptimizerContext};
+use datafusion::physical_plan::{ExecutionPlanProperties, collect};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::estimate::{Estimate, broadcast_bytes, objection};
+use super::files::FileVersions;
+use super::options::CrivoOptions;
+use super::safety::{Side, filter_keys, is_repeatable, safe_probe_sides};
+use crate::functions::{bloom_agg, bloom_contains, few_distinct};
+
+/// A filter that a query has.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RuntimeFilter {
+    /// The columns or expressions whose rows it removes.
+    pub probe: String,
+    /// The columns or expressions whose keys are in it.
+    pub build: String,
+    /// The number of keys.
+    pub keys: u64,
+    /// The file of the filter.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Puts filters into a plan.
+pub(super) struct Rewriter<'a> {
+    planner: &'a (dyn QueryPlanner + Send + Sync),
+    session: &'a dyn Session,
+    options: &'a CrivoOptions,
+    pub(super) filters: Vec<RuntimeFilter>,
+    pub(super) files: FileVersions,
+}
+
+/// What the first phase found out about a build side.
+struct BuildKeys {
+    filter: Vec<u8>,
+    key_count: u64,
+    range: Option<(ScalarValue, ScalarValue)>,
+    /// All keys, if they are few.
+    list: Option<Vec<ScalarValue>>,
+}
+
+impl<'a> Rewriter<'a> {
+    pub(super) fn new(
+        planner: &'a (dyn QueryPlanner + Send + Sync),
+        session: &'a dyn Session,
+        options: &'a CrivoOptions,
+    ) -> Self {
+        let files = FileVersions::new(session);
+        Self { planner, session, options, filters: Vec::new(), files }
+    }
+
+    /// The plan with filters, each as near to the tables as it can be.
+    pub(super) async fn rewrite(&mut self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        let plan = self.walk(plan).await?;
+        if self.filters.is_empty() {
+            return Ok(plan);
+        }
+        let optimizer = Optimizer::with_rules(vec![Arc::new(PushDownFilter::new())]);
+        optimizer.optimize(plan, &OptimizerContext::new(), |_, _| {})
+    }
+
+    fn walk<'b>(&'b mut self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<LogicalPlan>> {
+        async move {
+            // The steps of a recursion read each other's rows, which nobody else can evaluate.
+            if matches!(plan, LogicalPlan::RecursiveQuery(_)) {
+                return Ok(plan.clone());
+            }
+            let mut inputs = Vec::new();
+            for input in plan.inputs() {
+                inputs.push(self.walk(input).await?);
+            }
+            let mut inputs = inputs.into_iter();
+            let plan = plan
+                .clone()
+                .map_children(|input| Ok(Transformed::yes(inputs.next().unwrap_or(input))))?;
+            match plan.data {
+                LogicalPlan::Join(join) => Ok(LogicalPlan::Join(self.filter_join(join).await?)),
+                other => Ok(other),
+            }
+        }
+        .boxed()
+    }
+
+    async fn filter_join(&mut self, mut join: Join) -> Result<Join> {
+        let keys = filter_keys(&join)?;
+        let sides = safe_probe_sides(&join);
+        if keys.is_empty() || sides.is_empty() {
+            return Ok(join);
+        }
+        if self.options.force {
+            for side in sides {
+                self.filter_side(&mut join, *side, &keys, None).await?;
+            }
+            return Ok(join);
+        }
+        // What cannot be planned by itself has no estimate, and gets no filter.
+        let left = Estimate::of(&join.left, self.session).await.unwrap_or_default();
+        let right = Estimate::of(&join.right, self.session).await.unwrap_or_default();
+        let broadcast_bytes = broadcast_bytes(self.session);
+        // The larger side gains more.
+        let mut sides = sides.to_vec();
+        if left.rows < right.rows {
+            sides.reverse();
+        }
+        for side in sides {
+            let (probe, build) = match side {
+                Side::Left => (left, right),
+                Side::Right => (right, left),
+            };
+            if objection(&build, &probe, self.options, broadcast_bytes).is_none()
+                && self.filter_side(&mut join, side, &keys, Some(build)).await?
+            {
+                break;
+            }
+        }
+        Ok(join)
+    }
+
+    /// Filters one side of a join by the keys of the other, if that is possible and pays.
+    async fn filter_side(
+        &mut self,
+        join: &mut Join,
+        side: Side,
+        keys: &[(Expr, Expr)],
+        estimate: Option<Estimate>,
+    ) -> Result<bool> {
+        let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = keys.iter().cloned().unzip();
+        let (build, build_keys, probe, probe_keys) = match side {
+            Side::Left => (&join.right, right_keys, &join.left, left_keys),
+            Side::Right => (&join.left, left_keys, &join.right, right_keys),
+        };
+        if !is_repeatable(build)? {
+            return Ok(false);
+        }
+        self.files.add(build).await?;
+        let mut found = match self.build_keys(build, &build_keys).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(false),
+            // The join can do without the filter, and reports whatever is wrong by itself.
+            Err(_) if !self.options.force => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if let Some(estimate) = estimate
+            && estimate
+                .pass_share(found.key_count as usize)
+                .is_none_or(|pass| pass > self.options.max_pass_share)
+        {
+            return Ok(false);
+        }
+        // Keys of one form can have two types, as of text; a comparison needs one.
+        if let ([of_build], [of_probe]) = (build_keys.as_slice(), probe_keys.as_slice())
+            && of_build.get_type(build.schema())? != of_probe.get_type(probe.schema())?
+        {
+            (found.range, found.list) = (None, None);
+        }
+        let total: usize = self.filters.iter().map(|filter| filter.bytes.len()).sum();
+        if found.filter.len() > self.options.max_filter_bytes
+            || total + found.filter.len() > self.options.max_total_bytes()
+        {
+            return Ok(false);
+        }
+        let names = |keys: &[Expr]| keys.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
+        self.filters.push(RuntimeFilter {
+            probe: names(&probe_keys),
+            build: names(&build_keys),
+            keys: found.key_count,
+            bytes: found.filter.clone().into(),
+        });
+        let predicate = self.predicate(probe_keys, found)?;
+        let probe = match side {
+            Side::Left => &mut join.left,
+            Side::Right => &mut join.right,
+        };
+        *probe = Arc::new(LogicalPlan::Filter(Filter::try_new(predicate, Arc::clone(probe))?));
+        Ok(true)
+    }
+
+    /// The first phase: reads the build side, and returns its keys, or `None` if there are too many.
+    async fn build_keys(
+        &self,
+        build: &Arc<LogicalPlan>,
+        keys: &[Expr],
+    ) -> Result<Option<BuildKeys>> {
+        let function = match self.session.aggregate_functions().get("bloom_agg") {
+            Some(function) => Arc::clone(function),
+            None => bloom_agg(),
+        };
+        let arguments = keys.iter().cloned().chain([lit(self.options.fpr)]).collect();
+        let mut aggregates = vec![function.call(arguments).alias("filter")];
+        if let [key] = keys
+            && has_range(&key.get_type(build.schema())?)
+        {
+            aggregates.push(min(key.clone()).alias("least"));
+            aggregates.push(max(key.clone()).alias("greatest"));
+            aggregates.push(few_distinct().call(vec![key.clone()]).alias("few"));
+        }
+        let column_count = aggregates.len();
+        let plan = LogicalPlanBuilder::from(build.as_ref().clone())
+            .aggregate(Vec::<Expr>::new(), aggregates)?
+            .build()?;
+        let plan = self.session.optimize(&plan)?;
+        let plan = self.planner.create_physical_plan(&plan, self.session).await?;
+        if plan.boundedness().is_unbounded() {
+            return Ok(None);
+        }
+        let batches = collect(plan, self.session.task_ctx()).await?;
+        let value = |column: usize| -> Result<ScalarValue> {
+            match batches.iter().find(|batch: &&RecordBatch| batch.num_rows() > 0) {
+                Some(batch) => ScalarValue::try_from_array(batch.column(column), 0),
+                None => exec_err!("bloom_agg returned no row"),
+            }
+        };
+        let filter = match value(0)? {
+            ScalarValue::Binary(Some(filter)) => filter,
+            ScalarValue::Binary(None) => return Ok(None),
+            other => return internal_err!("bloom_agg returned {}", other.data_type()),
+        };
+        let header = Header::from_bytes(&filter)
+            .map_err(|error| plan_datafusion_err!("bloom_agg returned no filter: {error}"))?;
+        let mut found =
+            BuildKeys { filter, key_count: header.key_count(), range: None, list: None };
+        if column_count > 1 {
+            found.range = Some((value(1)?, value(2)?));
+            found.list = match value(3)? {
+                ScalarValue::List(list) if list.is_valid(0) => Some(values_of(&list.value(0))?),
+                _ => None,
+            };
+        }
+        Ok(Some(found))
+    }
+
+    fn predicate(&self, keys: Vec<Expr>, found: BuildKeys) -> Result<Expr> {
+        if let ([key], Some(list)) = (keys.as_slice(), found.list)
+            && (1..=self.options.max_in_list).contains(&list.len())
+        {
+            let list = list.into_iter().map(lit).collect();
+            return Ok(key.clone().in_list(list, false));
+        }
+        let mut predicates = Vec::new();
+        if let ([key], Some((least, greatest))) = (keys.as_slice(), found.range)
+            && !least.is_null()
+        {
+            // The statistics of files can exclude rows without reading them.
+            predicates.push(key.clone().gt_eq(lit(least)));
+            predicates.push(key.clone().lt_eq(lit(greatest)));
+        }
+        let function = match self.session.scalar_functions().get("bloom_contains") {
+            Some(function) => Arc::clone(function),
+            None => bloom_contains(),
+        };
+        let filter = lit(ScalarValue::Binary(Some(found.filter)));
+        predicates.push(function.call([vec![filter], keys].concat()));
+        conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
+    }
+}
+
+fn values_of(column: &ArrayRef) -> Result<Vec<ScalarValue>> {
+    (0..column.len()).map(|row| ScalarValue::try_from_array(column, row)).collect()
+}
+
+/// Whether the least and the greatest key say anything, and comparing with them is exact.
+fn has_range(data_type: &DataType) -> bool {
+    data_type.is_integer()
+        || matches!(
+            data_type,
+            DataType::Date32
+                | DataType::Timestamp(..)
+                | DataType::Decimal128(..)
+                | DataType::Utf8
+                | DataType::Utf8View
+        )
+}

@@ -1,0 +1,134 @@
+//! Where a filter changes no result.
+//!
+//! A filter removes rows of one side of a join, the *probe* side, that equal no row of the other, the
+//! *build* side. That is safe where such rows never reach the result:
+//!
+//! | join | safe probe sides |
+//! |---|---|
+//! | inner, semi | both |
+//! | left | the right one |
+//! | right | the left one |
+//! | left anti | the right one, unless NULLs decide (`NOT IN`) |
+//! | right anti | the left one |
+//! | full, mark | none |
+//!
+//! and where NULL does not equal NULL. The build side is evaluated twice, for the filter and for the
+//! join, and must have the same keys both times.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, Join, LogicalPlan};
+
+use crate::keys::encoding_of;
+
+/// A side of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// The sides that a filter of the other side may be applied to.
+pub(super) fn safe_probe_sides(join: &Join) -> &'static [Side] {
+    if join.null_equality != NullEquality::NullEqualsNothing || join.null_aware {
+        return &[];
+    }
+    match join.join_type {
+        JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => &[Side::Left, Side::Right],
+        JoinType::Left | JoinType::LeftAnti => &[Side::Right],
+        JoinType::Right | JoinType::RightAnti => &[Side::Left],
+        JoinType::Full | JoinType::LeftMark | JoinType::RightMark => &[],
+    }
+}
+
+/// The pairs of keys that a filter can have: of one canonical form on both sides. A filter of some of
+/// the keys is as safe as one of all.
+pub(super) fn filter_keys(join: &Join) -> Result<Vec<(Expr, Expr)>> {
+    let mut keys = Vec::new();
+    for (left, right) in &join.on {
+        let encodings = (
+            encoding_of(&left.get_type(join.left.schema())?),
+            encoding_of(&right.get_type(join.right.schema())?),
+        );
+        if let (Some(of_left), Some(of_right)) = encodings
+            && of_left == of_right
+            && !left.is_volatile()
+            && !right.is_volatile()
+        {
+            keys.push((left.clone(), right.clone()));
+        }
+    }
+    Ok(keys)
+}
+
+/// Whether a plan has the same rows whenever it is evaluated, as far as keys can tell.
+///
+/// Only plans are accepted that are known to: no volatile function, no limit (which of equal rows it
+/// takes is open), no window function (row numbers of equal rows are open), no aggregate whose result
+/// depends on the order of rows, as sums of floating-point numbers do.
+pub(super) fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+    let mut repeatable = true;
+    plan.apply_with_subqueries(|node| {
+        repeatable &= is_repeatable_node(node)?;
+        Ok(if repeatable { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+    })?;
+    Ok(repeatable)
+}
+
+fn is_repeatable_node(node: &LogicalPlan) -> Result<bool> {
+    let is_known = match node {
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Join(_)
+        | LogicalPlan::Repartition(_)
+        | LogicalPlan::Union(_)
+        | LogicalPlan::EmptyRelation(_)
+        | LogicalPlan::SubqueryAlias(_)
+        | LogicalPlan::Values(_)
+        | LogicalPlan::Subquery(_)
+        | LogicalPlan::Distinct(Distinct::All(_)) => true,
+        LogicalPlan::TableScan(scan) => scan.fetch.is_none(),
+        LogicalPlan::Sort(sort) => sort.fetch.is_none(),
+        LogicalPlan::Aggregate(aggregate) => has_repeatable_values(aggregate)?,
+        _ => false,
+    };
+    if !is_known {
+        return Ok(false);
+    }
+    let mut repeatable = true;
+    node.apply_expressions(|expression| {
+        repeatable &= !expression.is_volatile() && !expression.contains_outer();
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(repeatable)
+}
+
+fn has_repeatable_values(aggregate: &Aggregate) -> Result<bool> {
+    let mut repeatable = true;
+    for expression in &aggregate.aggr_expr {
+        expression.apply(|it| {
+            if let Expr::AggregateFunction(function) = it {
+                repeatable &= has_repeatable_value(function, &aggregate.input)?;
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(repeatable)
+}
+
+fn has_repeatable_value(function: &AggregateFunction, input: &LogicalPlan) -> Result<bool> {
+    let is_exact = |expression: &Expr| -> Result<bool> {
+        let data_type = expression.get_type(input.schema())?;
+        Ok(data_type.is_integer() || matches!(data_type, DataType::Decimal128(..)))
+    };
+    Ok(match function.func.name() {
+        "count" | "min" | "max" | "bool_and" | "bool_or" | "bloom_agg" | "few_distinct" => true,
+        "sum" => function.params.args.iter().map(is_exact).all(|it| matches!(it, Ok(true))),
+        "avg" => function.params.args.iter().all(|it| {
+            it.get_type(input.schema()).is_ok_and(|it| matches!(it, DataType::Decimal128(..)))
+        }),
+        _ => false,
+    })
+}
