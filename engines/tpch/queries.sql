@@ -1,5 +1,5 @@
--- The queries of the TPC-H benchmark with the standard's parameters for validation. A line with a number
--- begins each.
+-- The queries that the standard specification of TPC Benchmark H defines (Transaction Processing Performance
+-- Council), with its parameters for validation. A line with a number begins each.
 -- 1
 select l_returnflag, l_linestatus, sum(l_quantity) as sum_qty, sum(l_extendedprice) as sum_base_price,
   sum(l_extendedprice * (1 - l_discount)) as sum_disc_price,
