@@ -26,13 +26,15 @@ const FPR: f64 = 0.001;
 const ROUNDS: usize = 9;
 const KINDS: [Kind; 4] = [Kind::Fuse, Kind::Blocked, Kind::Bloom, Kind::Cuckoo];
 
+/// How many of these keys a store has.
+type CountKeys<'a> = Box<dyn Fn(&[u64]) -> u64 + 'a>;
+
 /// A store, guarded or not.
 struct Subject<'a> {
     name: String,
     /// The memory of its guard.
     bits: u64,
-    /// How many of these keys it has.
-    count: Box<dyn Fn(&[u64]) -> u64 + 'a>,
+    count: CountKeys<'a>,
 }
 
 impl<'a> Subject<'a> {
