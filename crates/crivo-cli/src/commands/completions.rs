@@ -30,10 +30,32 @@ impl CompletionsArgs {
         let mut cli = with_values(cli);
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut cli, "crivo", &mut script);
+        if self.shell == Shell::Fish {
+            script.extend(fish_values(&cli).bytes());
+        }
         let mut out = output::data();
         out.write_all(&script).and_then(|()| out.flush()).map_err(Error::output)?;
         Ok(Status::Success)
     }
+}
+
+/// The values of arguments without an option, which clap leaves out for fish.
+fn fish_values(cli: &Command) -> String {
+    let mut lines = String::new();
+    for command in cli.get_subcommands() {
+        for argument in command.get_positionals() {
+            let values = argument.get_possible_values();
+            let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+            if !values.is_empty() {
+                lines.push_str(&format!(
+                    "complete -c crivo -n \"__fish_crivo_using_subcommand {}\" -f -a \"{}\"\n",
+                    command.get_name(),
+                    values.join(" ")
+                ));
+            }
+        }
+    }
+    lines
 }
 
 /// The commands with the values that scripts offer. Some arguments accept more than these.

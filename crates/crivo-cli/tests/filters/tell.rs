@@ -172,8 +172,7 @@ fn there_are_completions_and_manual_pages() {
         if ["bash", "zsh", "fish"].contains(&shell) {
             let offers = |text| script.out.contains(text);
             assert!(!cfg!(feature = "hyphen") || offers("de-1996"), "{shell}");
-            // Experiments are no values of an option, which are all that fish is told.
-            assert!(!cfg!(feature = "study") || shell == "fish" || offers("best-k"), "{shell}");
+            assert!(!cfg!(feature = "study") || offers("best-k"), "{shell}");
         }
     }
     dir.fails("completions tcsh", &["bash", "zsh"]);
