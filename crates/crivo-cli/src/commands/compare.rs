@@ -387,7 +387,7 @@ impl FileComparison {
                 })?;
                 let is_first = read == 0;
                 read += chunk.bytes().len() as u64;
-                let expected = set.key_count() as u64 * (length / read.max(1));
+                let expected = (set.key_count() as u64).saturating_mul(length / read.max(1));
                 if is_first {
                     set.expect(expected);
                 }
