@@ -214,6 +214,25 @@ fn crivo_sql_reads_and_writes_files_and_says_what_was_saved() {
         run(&["SELECT count(*) AS n FROM out", "--table", &table, "--format", "csv"]);
     assert_eq!(rows, "n\n143\n");
 
+    // A query that fails leaves the file as it was.
+    std::fs::write(path("kept.csv"), "before").unwrap();
+    let fails = "SELECT 1 / (id - 999) AS x FROM facts";
+    let (status, _, message) = run(&[fails, "--format", "csv", "-o", &path("kept.csv")]);
+    assert_eq!(status, Some(2), "{message}");
+    assert_eq!(std::fs::read_to_string(path("kept.csv")).unwrap(), "before");
+
+    // Input is no output, whatever it is called; nor is a new file beside the files of a table.
+    let twice = path("./facts.csv");
+    let (status, _, message) = run(&["SELECT 1", "-o", &twice]);
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("is also input"), "{message}");
+    let all = format!("all={}", directory.path().to_str().unwrap());
+    let (status, _, message) = run(&["SELECT 1", "--table", &all, "-o", &path("new.csv")]);
+    assert!(message.contains("is also input, of the table all"), "{message}");
+    assert_eq!(status, Some(2), "{message}");
+    assert_eq!(std::fs::read_to_string(path("facts.csv")).unwrap().lines().count(), 1001);
+    assert!(!std::fs::exists(path("new.csv")).unwrap());
+
     let (status, _, message) = run(&["SELECT * FROM nothing"]);
     assert_eq!(status, Some(2));
     assert!(message.starts_with("crivo-sql: "), "{message}");

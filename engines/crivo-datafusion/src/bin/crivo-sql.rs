@@ -1,8 +1,8 @@
 //! `crivo-sql`: a query over files, with runtime filters.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::csv::WriterBuilder;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::common::{DataFusionError, Result, plan_datafusion_err, plan_err};
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{CsvReadOptions, JsonReadOptions, ParquetReadOptions, SessionContext};
 use futures::TryStreamExt;
 
@@ -37,7 +38,8 @@ struct Args {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 
-    /// Write the result to this file instead of standard output
+    /// Write the result to this file instead of standard output. It appears when it is complete; if the
+    /// query fails, the file is what it was before
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -83,15 +85,11 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
     parse_pair(text, "OPTION=VALUE")
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(args).await {
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // The reader has seen enough.
-        Err(DataFusionError::IoError(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("crivo-sql: {error}");
             ExitCode::from(2)
@@ -99,36 +97,76 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(args: Args) -> Result<()> {
+fn is_broken_pipe(error: &DataFusionError) -> bool {
+    matches!(error, DataFusionError::IoError(error) if error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn run(args: &Args) -> Result<()> {
     if args.format == Format::Parquet && args.output.is_none() {
         return plan_err!("--format parquet needs --output FILE");
     }
-    let context = planner::enable(&SessionContext::new());
-    {
-        let state = context.state_ref();
-        let mut state = state.write();
-        let options = state.config_mut().options_mut();
-        if let Some(own) = options.extensions.get_mut::<CrivoOptions>() {
-            own.runtime_filters = args.filters;
-        }
-        for (name, value) in &args.settings {
-            options.set(name, value)?;
-        }
+    if let Some(output) = &args.output {
+        check_output(output, &args.tables)?;
     }
-    for (name, path) in &args.tables {
-        register(&context, name, path).await?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let (context, plan) = runtime.block_on(async {
+        let context = session(args)?;
+        for (name, path) in &args.tables {
+            register(&context, name, path).await?;
+        }
+        let plan = context.sql(&args.sql).await?.create_physical_plan().await?;
+        Ok::<_, DataFusionError>((context, plan))
+    })?;
+    let write = |output: &mut (dyn Write + Send)| {
+        runtime.block_on(async {
+            let rows = execute_stream(Arc::clone(&plan), context.task_ctx())?;
+            write_rows(rows, args.format, output).await
+        })
+    };
+    match &args.output {
+        Some(path) => crivo_core::file::replace(path, |file| Ok(write(&mut BufWriter::new(file))?))
+            .map_err(|error| error.downcast().unwrap_or_else(DataFusionError::from))?,
+        None => write(&mut io::stdout())?,
     }
-    let frame = context.sql(&args.sql).await?;
-    let plan = frame.create_physical_plan().await?;
-    write_rows(&context, &plan, &args).await?;
     if let Some(root) = plan.downcast_ref::<RuntimeFilterExec>() {
         eprintln!("crivo-sql: {}", savings(root));
     }
     Ok(())
 }
 
+/// A session in this process.
+fn session(args: &Args) -> Result<SessionContext> {
+    let context = planner::enable(&SessionContext::new());
+    let state = context.state_ref();
+    let mut state = state.write();
+    let options = state.config_mut().options_mut();
+    if let Some(own) = options.extensions.get_mut::<CrivoOptions>() {
+        own.runtime_filters = args.filters;
+    }
+    for (name, value) in &args.settings {
+        options.set(name, value)?;
+    }
+    drop(state);
+    Ok(context)
+}
+
+/// Refuses to replace what the query reads, and to add to it.
+fn check_output(output: &Path, tables: &[(String, String)]) -> Result<()> {
+    let directory = output.parent().filter(|it| !it.as_os_str().is_empty());
+    let name = output.file_name().unwrap_or_default();
+    let target = fs::canonicalize(output)
+        .or_else(|_| Ok(fs::canonicalize(directory.unwrap_or(Path::new(".")))?.join(name)))
+        .map_err(|error: io::Error| plan_datafusion_err!("{}: {error}", output.display()))?;
+    for (name, path) in tables {
+        if fs::canonicalize(path).is_ok_and(|table| target.starts_with(table)) {
+            return plan_err!("{} is also input, of the table {name}", output.display());
+        }
+    }
+    Ok(())
+}
+
 async fn register(context: &SessionContext, name: &str, path: &str) -> Result<()> {
-    let is_directory = std::fs::metadata(path)
+    let is_directory = fs::metadata(path)
         .map_err(|error| plan_datafusion_err!("table {name}: {path}: {error}"))?
         .is_dir();
     let ending = match is_directory {
@@ -151,7 +189,7 @@ async fn register(context: &SessionContext, name: &str, path: &str) -> Result<()
 
 /// How the names of the files in a directory end.
 fn first_ending(directory: &str) -> Result<String> {
-    let mut endings: Vec<String> = std::fs::read_dir(directory)?
+    let mut endings: Vec<String> = fs::read_dir(directory)?
         .filter_map(|entry| Some(entry.ok()?.path().extension()?.to_str()?.to_owned()))
         .collect();
     endings.sort();
@@ -159,16 +197,11 @@ fn first_ending(directory: &str) -> Result<String> {
 }
 
 async fn write_rows(
-    context: &SessionContext,
-    plan: &Arc<dyn ExecutionPlan>,
-    args: &Args,
+    mut rows: SendableRecordBatchStream,
+    format: Format,
+    mut output: &mut (dyn Write + Send),
 ) -> Result<()> {
-    let mut rows = execute_stream(Arc::clone(plan), context.task_ctx())?;
-    let mut output: Box<dyn Write + Send> = match &args.output {
-        Some(path) => Box::new(io::BufWriter::new(File::create(path)?)),
-        None => Box::new(io::stdout()),
-    };
-    match args.format {
+    match format {
         Format::Table => {
             let schema = rows.schema();
             let mut batches: Vec<_> = rows.try_collect().await?;
@@ -193,8 +226,7 @@ async fn write_rows(
             writer.close()?;
         }
     }
-    output.flush()?;
-    Ok(())
+    Ok(output.flush()?)
 }
 
 /// What the filters of a query did.
