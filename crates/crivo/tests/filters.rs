@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
-    AnyFilter, AtomicBloom, Blocked, Bloom, Count, CounterWidth, CountingBloom, Cuckoo,
-    DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, Kind, NotPresent, Operation,
-    OperationError, Quotient, RemovableFilter, Spec, SplitBlock, WrongKind,
+    AnyFilter, AtomicBlocked, AtomicBloom, Blocked, Bloom, Count, CounterWidth, CountingBloom,
+    Cuckoo, DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, Kind, NotPresent,
+    Operation, OperationError, Quotient, RemovableFilter, Spec, SplitBlock, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -713,38 +713,53 @@ fn what_a_kind_cannot_do_is_an_error() {
 }
 
 /// Shared between threads, it is the plain filter with the same bits.
-#[test]
-fn an_atomic_filter_is_copied_merged_and_compared_like_the_plain_one() {
-    let (mut plain, shared) =
-        (Bloom::new(500, 0.05).unwrap(), AtomicBloom::new(500, 0.05).unwrap());
-    assert!(shared.is_empty());
-    for key in (0..500u64).chain(0..100) {
-        assert_eq!(shared.insert(&key), plain.insert(&key));
-    }
-    assert_eq!(shared.to_bloom(), plain);
-    assert_eq!(
-        (shared.fill_fpr(), shared.count_set_bits()),
-        (plain.fill_fpr(), plain.count_set_bits())
-    );
-    assert_eq!(shared.estimated_key_count(), plain.estimated_key_count());
-    assert_eq!(format!("{shared:?}"), format!("Atomic{plain:?}"));
+macro_rules! atomic {
+    ($test:ident, $plain:ident, $atomic:ident) => {
+        #[test]
+        fn $test() {
+            let (mut plain, shared) =
+                ($plain::new(500, 0.05).unwrap(), $atomic::new(500, 0.05).unwrap());
+            assert!(shared.is_empty());
+            for key in (0..500u64).chain(0..100) {
+                assert_eq!(shared.insert(&key), plain.insert(&key));
+            }
+            assert_eq!(shared.to_filter(), plain);
+            assert_eq!(
+                (shared.fill_fpr(), shared.count_set_bits(), shared.probes()),
+                (plain.fill_fpr(), plain.count_set_bits(), plain.probes())
+            );
+            assert_eq!(shared.estimated_key_count(), plain.estimated_key_count());
+            assert_eq!(format!("{shared:?}"), format!("Atomic{plain:?}"));
 
-    let mut copy = shared.clone();
-    assert_eq!(copy, shared);
-    copy.insert("another");
-    assert_ne!(copy, shared);
-    shared.union_with(&copy).unwrap();
-    assert!(shared.contains("another"));
-    assert_eq!(shared.key_count(), 600 + 601);
-    let other = AtomicBloom::new(600, 0.05).unwrap();
-    let before = shared.clone();
-    assert!(shared.union_with(&other).is_err());
-    assert_eq!(shared, before);
-    assert_eq!(shared.to_bytes(), shared.to_bloom().to_bytes());
-    assert_eq!(AtomicBloom::from_bytes(&shared.to_bytes()).unwrap(), shared);
-    copy.clear();
-    assert_eq!(copy, AtomicBloom::new(500, 0.05).unwrap());
+            let mut copy = shared.clone();
+            assert_eq!(copy, shared);
+            copy.insert("another");
+            assert_ne!(copy, shared);
+            shared.union_with(&copy).unwrap();
+            assert!(shared.contains("another"));
+            assert_eq!(shared.key_count(), 600 + 601);
+            let other = $atomic::new(600, 0.05).unwrap();
+            let before = shared.clone();
+            assert!(shared.union_with(&other).is_err());
+            assert_eq!(shared, before);
+            assert_eq!(shared.to_bytes(), shared.to_filter().to_bytes());
+            assert_eq!($atomic::from_bytes(&shared.to_bytes()).unwrap(), shared);
+            copy.clear();
+            assert_eq!(copy, $atomic::new(500, 0.05).unwrap());
+        }
+    };
 }
+
+atomic!(
+    an_atomic_bloom_filter_is_copied_merged_and_compared_like_the_plain_one,
+    Bloom,
+    AtomicBloom
+);
+atomic!(
+    an_atomic_blocked_filter_is_copied_merged_and_compared_like_the_plain_one,
+    Blocked,
+    AtomicBlocked
+);
 
 /// Keys that an adversary collected against the public seed 0 are false positives there, every one.
 /// Under a secret key they are keys like any other.

@@ -212,9 +212,9 @@ saved_and_loaded! {
     AnyFilter;
 }
 
-/// Saving and loading, as a [`Bloom`] filter: see [`codec`](crate::codec).
-impl AtomicBloom {
-    /// Writes the filter to the file of a [`Bloom`] filter, in one step.
+/// Saving and loading, as the filter of one thread: see [`codec`](crate::codec).
+impl<F: Shareable> AtomicFilter<F> {
+    /// Writes the filter to the file of a plain one, in one step.
     ///
     /// It copies the bits first. Other threads may go on inserting: what they insert meanwhile may be
     /// in the file or not.
@@ -232,10 +232,10 @@ impl AtomicBloom {
     /// # Errors
     /// If the file or its directory cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        self.to_bloom().save(path)
+        super::save(&self.to_filter(), path)
     }
 
-    /// Reads the file of a [`Bloom`] filter.
+    /// Reads the file of a plain filter.
     ///
     /// ```
     /// use crivo::filter::{AtomicBloom, Bloom};
@@ -250,9 +250,9 @@ impl AtomicBloom {
     /// ```
     ///
     /// # Errors
-    /// If the file cannot be read, or is not a Bloom filter, whole and undamaged.
+    /// If the file cannot be read, or is not such a filter, whole and undamaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        Bloom::load(path).map(Self::from)
+        LoadOptions::new().load::<F>(path).map(Self::from)
     }
 
     /// The filter as bytes: what [`save`](Self::save) writes to a file.
@@ -266,7 +266,7 @@ impl AtomicBloom {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        self.to_bloom().to_bytes()
+        super::to_bytes(&self.to_filter())
     }
 
     /// Reads a filter from its bytes, and copies them.
@@ -281,9 +281,9 @@ impl AtomicBloom {
     /// ```
     ///
     /// # Errors
-    /// If they are not a Bloom filter, whole and undamaged, with nothing behind it.
+    /// If they are not such a filter, whole and undamaged, with nothing behind it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        Bloom::from_bytes(bytes).map(Self::from)
+        LoadOptions::new().from_bytes::<F>(bytes).map(Self::from)
     }
 }
 

@@ -6,20 +6,20 @@ use crivo_core::memory::prefetch;
 /// How many keys ahead a block is fetched: what a processor can have under way at a time, and some.
 const AHEAD: usize = 24;
 
-/// Answers `contains` for every key and the block that `block_of` gives; there are as many hits as
-/// keys.
+/// Answers `contains` for every key and the block that `block_of` gives, of the number of blocks; there
+/// are as many hits as keys.
 #[inline(always)]
 pub(super) fn contains<Block>(
     blocks: &[Block],
     keys: &[Digest],
     hits: &mut [bool],
-    block_of: impl Fn(Digest, &[Block]) -> usize,
+    block_of: impl Fn(Digest, usize) -> usize,
     contains: impl Fn(&Block, Digest) -> bool,
 ) {
-    let fetch = |&key: &Digest| prefetch(blocks.as_ptr().wrapping_add(block_of(key, blocks)));
+    let fetch = |&key: &Digest| prefetch(blocks.as_ptr().wrapping_add(block_of(key, blocks.len())));
     keys.iter().take(AHEAD).for_each(fetch);
     for (i, (&key, hit)) in keys.iter().zip(hits).enumerate() {
         keys.get(i + AHEAD).into_iter().for_each(fetch);
-        *hit = contains(&blocks[block_of(key, blocks)], key);
+        *hit = contains(&blocks[block_of(key, blocks.len())], key);
     }
 }

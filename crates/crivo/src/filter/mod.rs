@@ -15,13 +15,13 @@
 //! | method | answers | on which kinds |
 //! |---|---|---|
 //! | `contains`, `contains_batch`, `key_count`, `is_empty`, `size_in_bits`, `bits_per_key`, `expected_fpr`, `hasher` | | all |
-//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
+//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicFilter`] |
 //! | `insert` | `Result<bool, Full>` | [`Cuckoo`], [`Quotient`] |
 //! | `remove`, `remove_batch`, `count` | `Result<(), NotPresent>`; `u64`; [`Count`] | [`CountingBloom`], [`Cuckoo`], [`Quotient`] |
 //! | `union_with` | `Result<(), RebuildError>` | all but [`Fuse`] and [`Growing`] |
 //! | `intersect_with` | `Result<(), RebuildError>` | [`Bloom`], [`Blocked`], [`SplitBlock`] |
-//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicBloom`] |
-//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`AtomicBloom`] |
+//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicFilter`] |
+//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`AtomicFilter`] |
 //! | `insert_batch`, `clear`, `capacity` | | all but [`Fuse`], which is built from all its keys |
 //!
 //! `contains`, `insert`, `remove` and `count` take a key; their twins `contains_digest` and so on
@@ -48,13 +48,14 @@ mod methods;
 mod occupancy;
 mod pointers;
 pub mod quotient;
+mod set_bits;
 pub mod spec;
 pub mod split_block;
 #[cfg(test)]
 mod testing;
 
 pub use any::AnyFilter;
-pub use atomic::AtomicBloom;
+pub use atomic::{AtomicBlocked, AtomicBloom, AtomicFilter, Shareable};
 pub use blocked::{Blocked, BlockedSpec};
 pub use bloom::{Bloom, BloomSpec};
 pub use capabilities::Capabilities;

@@ -170,7 +170,7 @@ fn metadata_survives_every_change_of_a_filter() {
     assert_eq!(quotient.metadata().get("a"), Some("1"));
     let AnyFilter::Bloom(bloom) = with_entry(filter_of(Kind::Bloom)) else { panic!() };
     let shared = crate::filter::AtomicBloom::from(bloom.clone());
-    assert_eq!(shared.into_bloom(), bloom);
+    assert_eq!(shared.into_filter(), bloom);
 }
 
 /// The bytes of a file of this version with a bit of its payload changed, and right checksums.

@@ -1,29 +1,79 @@
-//! A Bloom filter that many threads fill at once.
+//! Filters that many threads fill at once.
 
+#[cfg(all(test, target_pointer_width = "64"))]
+mod every_order;
 mod probe;
+mod shareable;
 mod table;
 
+pub use shareable::Shareable;
+
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::bloom::{self, Bloom, BloomSpec, Shape};
 use super::methods::{describe, read_methods};
-use super::{DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
+use super::set_bits;
+use super::{Blocked, Bloom, DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, Key, KeyHasher};
+use crivo_core::memory::prefetch;
+pub(super) use shareable::Shape;
 use table::AtomicWords;
 
-/// A [`Bloom`] filter whose `insert` takes `&self`: share it, and let every thread insert.
+/// How many keys ahead a batch fetches what it will look at or change. A change waits for its word,
+/// and everything after it waits for the change.
+const KEYS_AHEAD: usize = 16;
+
+/// A [`Bloom`] filter that many threads fill at once: see [`AtomicFilter`].
+///
+/// ```
+/// use crivo::filter::AtomicBloom;
+///
+/// let seen = AtomicBloom::new(1_000, 0.01)?;
+/// std::thread::scope(|scope| {
+///     for thread in 0..2u64 {
+///         let seen = &seen;
+///         scope.spawn(move || {
+///             for key in 500 * thread..500 * (thread + 1) {
+///                 seen.insert(&key);
+///             }
+///         });
+///     }
+/// });
+/// assert!((0..1_000u64).all(|key| seen.contains(&key)));
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
+pub type AtomicBloom = AtomicFilter<Bloom>;
+
+/// A [`Blocked`] filter that many threads fill at once: see [`AtomicFilter`].
+///
+/// A key is in one cache line. Threads wait for each other where they insert keys of the same line at
+/// the same time, and an insertion into a large table misses the caches once instead of k times.
+///
+/// ```
+/// use crivo::filter::{AtomicBlocked, Blocked};
+///
+/// let seen = AtomicBlocked::new(1_000, 0.01)?;
+/// assert!(seen.insert("ana"));
+/// let seen: Blocked = seen.into_filter();
+/// assert!(seen.contains("ana"));
+/// # Ok::<(), crivo::BuildError>(())
+/// ```
+pub type AtomicBlocked = AtomicFilter<Blocked>;
+
+/// A filter whose `insert` takes `&self`: share it, and let every thread insert. It is an
+/// [`AtomicBloom`] or an [`AtomicBlocked`].
 ///
 /// Setting a bit cannot conflict with setting another, hence there is no lock. Whatever the order
 /// in which threads come, the bits at the end are those that one thread would have set: a filter
-/// turned into an `AtomicBloom` and back is bit for bit the same.
+/// turned into an atomic one and back is bit for bit the same.
 ///
 /// ```
-/// use crivo::filter::{AtomicBloom, Bloom};
+/// use crivo::filter::{AtomicBlocked, Blocked};
 ///
-/// let seen = AtomicBloom::new(1_000, 0.01)?;
+/// let seen = AtomicBlocked::new(1_000, 0.01)?;
 /// std::thread::scope(|threads| {
 ///     for part in 0..4u64 {
 ///         let seen = &seen;
@@ -36,9 +86,9 @@ use table::AtomicWords;
 /// });
 /// assert!((0..1_000u64).all(|key| seen.contains(&key)));
 ///
-/// let mut alone = Bloom::new(1_000, 0.01)?;
+/// let mut alone = Blocked::new(1_000, 0.01)?;
 /// alone.extend(0..1_000u64);
-/// assert_eq!(seen.into_bloom(), alone);
+/// assert_eq!(seen.into_filter(), alone);
 /// # Ok::<(), crivo::BuildError>(())
 /// ```
 ///
@@ -63,13 +113,15 @@ use table::AtomicWords;
 /// When one thread does all insertions: an insertion costs some five times a plain one. And if
 /// every thread can have a filter of its own, fill those and
 /// [`union_with`](Bloom::union_with) them at the end.
-pub struct AtomicBloom {
+pub struct AtomicFilter<F> {
     words: AtomicWords,
     probes: u32,
     capacity: u64,
     hasher: KeyHasher,
     metadata: Metadata,
     key_count: Counter,
+    /// The filter of one thread.
+    filter: PhantomData<fn() -> F>,
 }
 
 /// Alone in its cache lines: each insertion takes them away from the other threads, which shall
@@ -77,33 +129,23 @@ pub struct AtomicBloom {
 #[repr(align(128))]
 struct Counter(AtomicU64);
 
-impl AtomicBloom {
+impl<F: Shareable> AtomicFilter<F> {
     /// A filter for `capacity` keys with an FPR of at most `fpr`, by XXH3 with seed 0.
     ///
-    /// For other shapes make a [`Bloom`] and turn it `into()` this.
+    /// For other shapes make a plain filter and turn it `into()` this.
     ///
     /// ```
-    /// use crivo::filter::AtomicBloom;
+    /// use crivo::filter::{AtomicBloom, Bloom};
     ///
     /// let seen = AtomicBloom::new(1_000, 0.01)?;
-    /// std::thread::scope(|scope| {
-    ///     for thread in 0..2u64 {
-    ///         let seen = &seen;
-    ///         scope.spawn(move || {
-    ///             for key in 500 * thread..500 * (thread + 1) {
-    ///                 seen.insert(&key);
-    ///             }
-    ///         });
-    ///     }
-    /// });
-    /// assert!((0..1_000u64).all(|key| seen.contains(&key)));
+    /// assert_eq!(seen, AtomicBloom::from(Bloom::new(1_000, 0.01)?));
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     ///
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn new(capacity: u64, fpr: f64) -> Result<Self, BuildError> {
-        Bloom::new(capacity, fpr).map(Self::from)
+        Self::with_hasher(capacity, fpr, KeyHasher::default())
     }
 
     /// [`new`](Self::new) with another hash function.
@@ -120,7 +162,7 @@ impl AtomicBloom {
     /// # Errors
     /// If the capacity is 0, the FPR is not between 0 and 1, or there is no memory.
     pub fn with_hasher(capacity: u64, fpr: f64, hasher: KeyHasher) -> Result<Self, BuildError> {
-        Bloom::with_hasher(capacity, fpr, hasher).map(Self::from)
+        F::Spec::for_fpr(capacity, fpr)?.build(hasher).map(Self::from)
     }
 
     /// The filter for one thread, with the same bits. Nothing is copied.
@@ -130,14 +172,14 @@ impl AtomicBloom {
     ///
     /// let seen = AtomicBloom::new(1_000, 0.01)?;
     /// seen.insert("ana");
-    /// assert!(seen.into_bloom().contains("ana"));
+    /// assert!(seen.into_filter().contains("ana"));
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
-    pub fn into_bloom(self) -> Bloom {
-        let Self { words, probes, capacity, hasher, metadata, key_count } = self;
+    pub fn into_filter(self) -> F {
+        let Self { words, probes, capacity, hasher, metadata, key_count, .. } = self;
         let key_count = key_count.0.into_inner();
         let shape = Shape { probes, key_count, capacity, hasher, metadata };
-        Bloom::from_words(shape, words.into_words())
+        F::from_words(shape, words.into_words())
     }
 
     /// A copy for one thread, with the bits of now. Without memory for it the program ends, as it does
@@ -147,12 +189,12 @@ impl AtomicBloom {
     /// use crivo::filter::AtomicBloom;
     ///
     /// let seen = AtomicBloom::new(1_000, 0.01)?;
-    /// let before = seen.to_bloom();
+    /// let before = seen.to_filter();
     /// seen.insert("ana");
-    /// assert!(before.is_empty() && seen.to_bloom().contains("ana"));
+    /// assert!(before.is_empty() && seen.to_filter().contains("ana"));
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
-    pub fn to_bloom(&self) -> Bloom {
+    pub fn to_filter(&self) -> F {
         let shape = Shape {
             probes: self.probes,
             key_count: self.key_count(),
@@ -160,7 +202,7 @@ impl AtomicBloom {
             hasher: self.hasher,
             metadata: self.metadata.clone(),
         };
-        Bloom::from_words(shape, self.words.to_words())
+        F::from_words(shape, self.words.to_words())
     }
 
     /// Text that is kept with the filter in its file.
@@ -180,7 +222,7 @@ impl AtomicBloom {
     /// ```
     /// let mut seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
     /// seen.metadata_mut().set("source", "users.csv")?;
-    /// assert_eq!(seen.into_bloom().metadata().get("source"), Some("users.csv"));
+    /// assert_eq!(seen.into_filter().metadata().get("source"), Some("users.csv"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn metadata_mut(&mut self) -> &mut Metadata {
@@ -216,11 +258,22 @@ impl AtomicBloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn count_set_bits(&self) -> u64 {
-        let words = self.words.as_slice().iter();
-        words.map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
+        self.set_bits_of_blocks().sum()
     }
 
-    /// The number of different keys, as [`Bloom::estimated_key_count`] estimates it.
+    /// How many bits are set, in each of the blocks that a key chooses from.
+    fn set_bits_of_blocks(&self) -> impl ExactSizeIterator<Item = u64> {
+        let set_bits = |word: &AtomicU64| u64::from(word.load(Ordering::Relaxed).count_ones());
+        let words = self.words.as_slice();
+        words.chunks(F::block_words(words.len())).map(move |block| block.iter().map(set_bits).sum())
+    }
+
+    fn block_bits(&self) -> u64 {
+        64 * F::block_words(self.words.as_slice().len()) as u64
+    }
+
+    /// The number of different keys, as
+    /// [`Bloom::estimated_key_count`] and [`Blocked::estimated_key_count`] estimate it.
     ///
     /// ```
     /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
@@ -232,10 +285,11 @@ impl AtomicBloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
-        bloom::estimated_key_count(self.size_in_bits(), self.probes, self.count_set_bits())
+        set_bits::estimated_key_count(self.block_bits(), self.probes, self.set_bits_of_blocks())
     }
 
-    /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole table.
+    /// The false-positive rate of this very table, as [`Bloom::fill_fpr`] and [`Blocked::fill_fpr`]
+    /// give it. It reads the whole table.
     ///
     /// ```
     /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
@@ -246,7 +300,7 @@ impl AtomicBloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn fill_fpr(&self) -> f64 {
-        bloom::fill_fpr(self.size_in_bits(), self.probes, self.count_set_bits())
+        set_bits::fill_fpr(self.block_bits(), self.probes, self.set_bits_of_blocks())
     }
 
     /// Makes `key` a member: `true` if it was certainly new, `false` if it may have been a member
@@ -283,7 +337,8 @@ impl AtomicBloom {
 
     /// Makes all of these keys members.
     ///
-    /// The counter of keys, for which all threads compete, is touched once for all of them.
+    /// The counter of keys, for which all threads compete, is touched once for all of them, and what
+    /// the keys change is fetched ahead.
     ///
     /// ```
     /// let seen = crivo::filter::AtomicBloom::new(1_000, 0.01)?;
@@ -292,9 +347,9 @@ impl AtomicBloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn insert_batch(&self, keys: &[Digest]) {
-        for key in keys {
-            self.set(*key);
-        }
+        self.each_fetched(keys, |_, key| {
+            self.set(key);
+        });
         self.key_count.0.fetch_add(keys.len() as u64, Ordering::Relaxed);
     }
 
@@ -342,17 +397,32 @@ impl AtomicBloom {
 
     #[inline(always)]
     fn set(&self, key: Digest) -> bool {
-        probe::set(self.words.as_slice(), self.probes, key)
+        probe::set::<F>(self.words.as_slice(), self.probes, key)
+    }
+
+    /// Visits every key and its index, while the words of later keys are under way.
+    fn each_fetched(&self, keys: &[Digest], mut visit: impl FnMut(usize, Digest)) {
+        let words = self.words.as_slice();
+        let fetch = |key: &Digest| {
+            F::each_line(*key, self.probes, words.len(), |word| {
+                prefetch(words.as_ptr().wrapping_add(word));
+            });
+        };
+        keys.iter().take(KEYS_AHEAD).for_each(fetch);
+        for (index, &key) in keys.iter().enumerate() {
+            keys.get(index + KEYS_AHEAD).into_iter().for_each(fetch);
+            visit(index, key);
+        }
     }
 }
 
 read_methods!(
-    AtomicBloom,
+    AtomicFilter<F> where [F: Shareable],
     hasher: |filter| filter.hasher,
     example: "let filter = crivo::filter::AtomicBloom::new(1_000, 0.01)?;\nfilter.insert(\"ana\");",
 );
 
-impl DynamicFilter for AtomicBloom {
+impl<F: Shareable> DynamicFilter for AtomicFilter<F> {
     /// Sets the bits of the key with this digest. It never fails.
     #[inline(always)]
     fn insert_digest(&mut self, key: Digest) -> Result<bool, Full> {
@@ -368,7 +438,7 @@ impl DynamicFilter for AtomicBloom {
     }
 }
 
-impl<K: Key> Extend<K> for AtomicBloom {
+impl<K: Key, F: Shareable> Extend<K> for AtomicFilter<F> {
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         for key in keys {
             self.insert(&key);
@@ -376,7 +446,7 @@ impl<K: Key> Extend<K> for AtomicBloom {
     }
 }
 
-impl Extend<Digest> for AtomicBloom {
+impl<F: Shareable> Extend<Digest> for AtomicFilter<F> {
     fn extend<I: IntoIterator<Item = Digest>>(&mut self, keys: I) {
         for key in keys {
             Self::insert_digest(self, key);
@@ -384,10 +454,15 @@ impl Extend<Digest> for AtomicBloom {
     }
 }
 
-impl Filter for AtomicBloom {
+impl<F: Shareable> Filter for AtomicFilter<F> {
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
-        probe::contains(self.words.as_slice(), self.probes, key)
+        probe::contains::<F>(self.words.as_slice(), self.probes, key)
+    }
+
+    fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert_eq!(keys.len(), hits.len(), "one answer for each key");
+        self.each_fetched(keys, |index, key| hits[index] = self.contains_digest(key));
     }
 
     fn key_count(&self) -> u64 {
@@ -399,9 +474,7 @@ impl Filter for AtomicBloom {
     }
 
     fn expected_fpr(&self) -> f64 {
-        let word_count = self.size_in_bits() / 64;
-        let spec = BloomSpec { word_count, probes: self.probes, capacity: self.capacity };
-        spec.fpr_at(self.key_count())
+        F::fpr_at(self.size_in_bits() / 64, self.probes, self.capacity, self.key_count())
     }
 
     fn hasher(&self) -> KeyHasher {
@@ -409,24 +482,32 @@ impl Filter for AtomicBloom {
     }
 }
 
-impl From<Bloom> for AtomicBloom {
+impl<F: Shareable> From<F> for AtomicFilter<F> {
     /// The filter for many threads, with the same bits. Nothing is copied, but the words of a
     /// mapped file; without memory for those the program ends.
-    fn from(filter: Bloom) -> Self {
+    fn from(filter: F) -> Self {
         let (Shape { probes, key_count, capacity, hasher, metadata }, words) = filter.into_words();
         // Half of the range is beyond all counting, and leaves room for not saturating.
         let key_count = Counter(AtomicU64::new(key_count.min(u64::MAX / 2)));
-        Self { words: AtomicWords::new(words), probes, capacity, hasher, metadata, key_count }
+        Self {
+            words: AtomicWords::new(words),
+            probes,
+            capacity,
+            hasher,
+            metadata,
+            key_count,
+            filter: PhantomData,
+        }
     }
 }
 
-impl Clone for AtomicBloom {
+impl<F: Shareable> Clone for AtomicFilter<F> {
     fn clone(&self) -> Self {
-        self.to_bloom().into()
+        self.to_filter().into()
     }
 }
 
-impl PartialEq for AtomicBloom {
+impl<F: Shareable> PartialEq for AtomicFilter<F> {
     /// Whether the filters for one thread would be equal.
     fn eq(&self, other: &Self) -> bool {
         let parameters = |filter: &Self| (filter.probes, filter.capacity, filter.hasher);
@@ -439,78 +520,11 @@ impl PartialEq for AtomicBloom {
     }
 }
 
-impl fmt::Debug for AtomicBloom {
+impl<F: Shareable> fmt::Debug for AtomicFilter<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(f, "AtomicBloom", self, Some(self.capacity))
+        describe(f, F::ATOMIC_NAME, self, Some(self.capacity))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const THREADS: u64 = 4;
-    const KEYS_PER_THREAD: u64 = 5_000;
-
-    /// A table so small that the threads meet in the same words all the time.
-    fn small() -> Bloom {
-        Bloom::with_size(64 * 97, 7, KeyHasher::xxh3(3)).unwrap()
-    }
-
-    #[test]
-    fn many_threads_set_the_bits_that_one_would() {
-        let shared = AtomicBloom::from(small());
-        std::thread::scope(|threads| {
-            for part in 0..THREADS {
-                let shared = &shared;
-                threads.spawn(move || {
-                    for key in (part..).step_by(THREADS as usize).take(KEYS_PER_THREAD as usize) {
-                        shared.insert(&key);
-                        assert!(shared.contains(&key), "a thread sees its own insertions");
-                    }
-                });
-            }
-        });
-        let mut alone = small();
-        alone.extend(0..THREADS * KEYS_PER_THREAD);
-        assert_eq!(shared.key_count(), alone.key_count());
-        assert_eq!(shared.expected_fpr(), alone.expected_fpr());
-        assert_eq!(shared.into_bloom(), alone);
-    }
-
-    #[test]
-    fn what_a_message_announces_is_found() {
-        let shared = AtomicBloom::from(Bloom::new(10_000, 1e-6).unwrap());
-        let (sender, receiver) = std::sync::mpsc::channel();
-        std::thread::scope(|threads| {
-            let shared = &shared;
-            threads.spawn(move || {
-                let hasher = shared.hasher();
-                for batch in 0..100u64 {
-                    let keys: Vec<Digest> =
-                        (0..100).map(|i| hasher.digest(&(100 * batch + i))).collect();
-                    shared.insert_batch(&keys);
-                    sender.send(keys).unwrap();
-                }
-                drop(sender);
-            });
-            for keys in receiver {
-                assert!(keys.iter().all(|key| shared.contains_digest(*key)));
-            }
-        });
-        assert_eq!(shared.key_count(), 10_000);
-    }
-
-    #[test]
-    fn answers_are_those_of_the_plain_filter() {
-        let mut plain = Bloom::new(2_000, 0.1).unwrap();
-        plain.extend(0..2_000u64);
-        let shared = AtomicBloom::from(plain.clone());
-        assert!((0..10_000u64).all(|key| shared.contains(&key) == plain.contains(&key)));
-        assert_eq!(
-            (shared.capacity(), shared.probes(), shared.size_in_bits(), shared.hasher()),
-            (plain.capacity(), plain.probes(), plain.size_in_bits(), plain.hasher())
-        );
-        assert_eq!(shared.into_bloom(), plain);
-    }
-}
+mod tests;

@@ -24,7 +24,7 @@ use crate::Digest;
 use crate::hash::reduce;
 
 /// Words in a line: 64 bytes, the cache line of most processors.
-pub(super) const LINE_WORDS: usize = 8;
+pub(in crate::filter) const LINE_WORDS: usize = 8;
 
 /// Bits in a line.
 pub(super) const LINE_BITS: usize = 512;
@@ -43,8 +43,8 @@ const MULTIPLIER: u64 = 0xd1b5_4a32_d192_ed03;
 
 /// Where the key's line is: below the number of lines, if there is any.
 #[inline(always)]
-pub(super) fn line_of(key: Digest, lines: &[Line]) -> usize {
-    reduce(key.get(), lines.len() as u64) as usize
+pub(in crate::filter) fn line_of(key: Digest, line_count: usize) -> usize {
+    reduce(key.get(), line_count as u64) as usize
 }
 
 /// The first seven positions of a key.
@@ -102,6 +102,19 @@ pub(super) fn all_patterns(
         pattern = next_pattern(pattern);
     }
     are_set(pattern, left)
+}
+
+/// Visits the k bits of the key, one by one: the word of the line, and the bit in it as a mask. A bit
+/// may come twice.
+#[inline(always)]
+pub(in crate::filter) fn each_place(key: Digest, probes: u32, mut visit: impl FnMut(usize, u64)) {
+    all_patterns(key, probes, |pattern, probes| {
+        each_position(pattern, probes, |position| {
+            let (word, bit) = place(position);
+            visit(word, 1 << bit);
+        });
+        true
+    });
 }
 
 /// Whether all k bits of the key are set; k is at least 1.

@@ -20,17 +20,19 @@ mod spec;
 
 use std::fmt;
 
-use line::{LINE_BITS, Line, line_of};
+use line::{LINE_BITS, Line};
+pub(super) use line::{LINE_WORDS, each_place, line_of};
 pub use spec::BlockedSpec;
 
 use super::any::operations;
+use super::atomic::Shape;
 use super::methods::{describe, insert_methods, merge_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
-use super::{DynamicFilter, Filter, FilterSpec, Full};
+use super::{DynamicFilter, Filter, FilterSpec, Full, set_bits};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::blocked::Block;
-use crate::theory::estimate::{self, Estimate};
+use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
 use crivo_core::Words;
 
@@ -217,7 +219,7 @@ impl Blocked {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn count_set_bits(&self) -> u64 {
-        self.lines().iter().map(|line| u64::from(line::set_bits(line))).sum()
+        self.set_bits_of_lines().sum()
     }
 
     /// The share of the table that is used: the set bits. It reads the whole table.
@@ -246,11 +248,7 @@ impl Blocked {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn fill_fpr(&self) -> f64 {
-        let rate = |line: &Line| {
-            let share = f64::from(line::set_bits(line)) / LINE_BITS as f64;
-            share.powi(self.probes as i32)
-        };
-        self.lines().iter().map(rate).sum::<f64>() / self.blocks() as f64
+        set_bits::fill_fpr(LINE_BITS as u64, self.probes, self.set_bits_of_lines())
     }
 
     /// The number of different keys, estimated from the set bits, line by line: the whole table is
@@ -274,19 +272,28 @@ impl Blocked {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
-        let mut total = Estimate { keys: 0.0, standard_error: 0.0 };
-        for line in self.lines() {
-            let set = line::set_bits(line).into();
-            let one = estimate::cardinality(LINE_BITS as u64, self.probes, set).ok()?;
-            total.keys += one.keys;
-            total.standard_error = total.standard_error.hypot(one.standard_error);
-        }
-        Some(total)
+        set_bits::estimated_key_count(LINE_BITS as u64, self.probes, self.set_bits_of_lines())
+    }
+
+    fn set_bits_of_lines(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.lines().iter().map(|line| line::set_bits(line).into())
     }
 
     #[inline(always)]
     fn lines(&self) -> &[Line] {
         self.words.as_chunks().0
+    }
+
+    /// The filter without its words, and its words.
+    pub(super) fn into_words(self) -> (Shape, Words) {
+        let Self { words, probes, key_count, capacity, hasher, metadata, level: _ } = self;
+        (Shape { probes, key_count, capacity, hasher, metadata }, words)
+    }
+
+    /// The filter that was taken apart with `into_words`, and whose words may have changed.
+    pub(super) fn from_words(shape: Shape, words: Words) -> Self {
+        let Shape { probes, key_count, capacity, hasher, metadata } = shape;
+        Self { hasher, words, probes, key_count, capacity, metadata, level: Level::best() }
     }
 }
 
@@ -294,7 +301,7 @@ impl Filter for Blocked {
     #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         let lines = self.lines();
-        let line = &lines[line_of(key, lines)];
+        let line = &lines[line_of(key, lines.len())];
         dispatch::contains(self.level, line, key, self.probes)
     }
 
@@ -342,7 +349,7 @@ impl Blocked {
     #[inline(always)]
     fn put(&mut self, key: Digest) -> bool {
         let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
-        let index = line_of(key, lines);
+        let index = line_of(key, lines.len());
         let line = &mut lines[index];
         let is_new = !dispatch::contains_inlined(self.level, line, key, self.probes);
         dispatch::insert(self.level, line, key, self.probes);
@@ -362,7 +369,7 @@ impl Blocked {
     pub(super) fn contains_inlined(&self, key: Digest) -> bool {
         let lines = self.lines();
         let contains = |line| dispatch::contains_inlined(self.level, line, key, self.probes);
-        lines.get(line_of(key, lines)).is_some_and(contains)
+        lines.get(line_of(key, lines.len())).is_some_and(contains)
     }
 }
 

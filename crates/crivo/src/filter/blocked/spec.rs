@@ -24,9 +24,9 @@ use crivo_core::check::{check_keys, check_positive, check_probes};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockedSpec {
-    pub(super) blocks: u64,
-    pub(super) probes: u32,
-    pub(super) capacity: u64,
+    pub(in crate::filter) blocks: u64,
+    pub(in crate::filter) probes: u32,
+    pub(in crate::filter) capacity: u64,
 }
 
 impl BlockedSpec {

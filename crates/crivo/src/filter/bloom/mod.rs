@@ -55,14 +55,15 @@ mod codec;
 mod spec;
 mod table;
 
-use std::fmt;
+use std::{fmt, iter};
 
 use super::any::operations;
+use super::atomic::Shape;
 use super::methods::{describe, insert_methods, merge_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
-use super::{DynamicFilter, Filter, FilterSpec, Full};
+use super::{DynamicFilter, Filter, FilterSpec, Full, set_bits};
 use crate::persist::Metadata;
-use crate::theory::estimate::{self, Estimate};
+use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
 use crivo_core::Words;
 
@@ -244,7 +245,8 @@ impl Bloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
-        estimated_key_count(self.size_in_bits(), self.probes, self.count_set_bits())
+        let set_bits = iter::once(self.count_set_bits());
+        set_bits::estimated_key_count(self.size_in_bits(), self.probes, set_bits)
     }
 
     /// The false-positive rate of this very table: (set bits/bits)^k. It reads the whole table.
@@ -258,7 +260,8 @@ impl Bloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn fill_fpr(&self) -> f64 {
-        fill_fpr(self.size_in_bits(), self.probes, self.count_set_bits())
+        let set_bits = iter::once(self.count_set_bits());
+        set_bits::fill_fpr(self.size_in_bits(), self.probes, set_bits)
     }
 
     /// The filter without its words, and its words.
@@ -273,15 +276,6 @@ impl Bloom {
         let table = BitTable::from_words(words).expect("a filter has words");
         Self { table, probes, key_count, capacity, hasher, metadata }
     }
-}
-
-/// All of a Bloom filter but its words.
-pub(super) struct Shape {
-    pub(super) probes: u32,
-    pub(super) key_count: u64,
-    pub(super) capacity: u64,
-    pub(super) hasher: KeyHasher,
-    pub(super) metadata: Metadata,
 }
 
 impl Filter for Bloom {
@@ -310,17 +304,6 @@ impl Filter for Bloom {
     fn hasher(&self) -> KeyHasher {
         self.hasher
     }
-}
-
-/// The number of keys, estimated from the set bits. Of a filter that was made, the dimensions are
-/// valid.
-pub(super) fn estimated_key_count(bits: u64, probes: u32, set_bits: u64) -> Option<Estimate> {
-    estimate::cardinality(bits, probes, set_bits).ok()
-}
-
-/// The false-positive rate of a table with that many set bits.
-pub(super) fn fill_fpr(bits: u64, probes: u32, set_bits: u64) -> f64 {
-    (set_bits as f64 / bits as f64).powf(f64::from(probes))
 }
 
 impl DynamicFilter for Bloom {

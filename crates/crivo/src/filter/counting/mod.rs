@@ -7,7 +7,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::{fmt, iter};
 
 use self::counters::{Counters, Step};
 use super::any::operations;
@@ -15,7 +15,7 @@ use super::methods::{describe, insert_methods, read_methods, remove_methods};
 use super::occupancy::{Cells, Occupancy};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
-    RemovableFilter,
+    RemovableFilter, set_bits,
 };
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
@@ -431,8 +431,8 @@ impl CountingBloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn estimated_key_count(&self) -> Option<Estimate> {
-        let set = self.count_set_counters();
-        super::bloom::estimated_key_count(self.counter_count(), self.probes(), set)
+        let set = iter::once(self.count_set_counters());
+        set_bits::estimated_key_count(self.counter_count(), self.probes(), set)
     }
 
     /// The false-positive rate of this very table: (share of counters above 0)^k. It reads the whole
@@ -445,8 +445,8 @@ impl CountingBloom {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn fill_fpr(&self) -> f64 {
-        let set = self.count_set_counters();
-        super::bloom::fill_fpr(self.counter_count(), self.probes(), set)
+        let set = iter::once(self.count_set_counters());
+        set_bits::fill_fpr(self.counter_count(), self.probes(), set)
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) const SHIFT: u32 = 27;
 
 /// Where the key's block is: below the number of blocks, if that is from 1 to 2^32.
 #[inline(always)]
-pub(super) fn block_of(key: Digest, blocks: &[Block]) -> usize {
-    (((key.get() >> 32) * blocks.len() as u64) >> 32) as usize
+pub(super) fn block_of(key: Digest, block_count: usize) -> usize {
+    (((key.get() >> 32) * block_count as u64) >> 32) as usize
 }
 
 /// The bits of the key in its block.

@@ -319,7 +319,7 @@ impl Filter for SplitBlock {
     #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
         let blocks = self.table();
-        dispatch::contains(self.level, &blocks[block_of(key, blocks)], key)
+        dispatch::contains(self.level, &blocks[block_of(key, blocks.len())], key)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
@@ -366,7 +366,7 @@ impl SplitBlock {
     #[inline(always)]
     fn put(&mut self, key: Digest) -> bool {
         let blocks: &mut [Block] = self.words.to_mut().as_chunks_mut().0;
-        let index = block_of(key, blocks);
+        let index = block_of(key, blocks.len());
         let block = &mut blocks[index];
         let is_new = !dispatch::contains_inlined(self.level, block, key);
         dispatch::insert(self.level, block, key);

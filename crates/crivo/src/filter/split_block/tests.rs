@@ -110,8 +110,8 @@ fn every_single_bit_decides() {
 fn the_last_block_is_reached_and_not_passed() {
     for blocks in [1, 2, 3, 7, 1_000] {
         let table = vec![[0; BLOCK_WORDS]; blocks];
-        assert_eq!(block_of(Digest::new(u64::MAX), &table), blocks - 1);
-        assert_eq!(block_of(Digest::new(0xffff_ffff), &table), 0);
+        assert_eq!(block_of(Digest::new(u64::MAX), table.len()), blocks - 1);
+        assert_eq!(block_of(Digest::new(0xffff_ffff), table.len()), 0);
     }
 }
 
