@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::fold::{fold, plain_apostrophe};
 use crate::{ParseError, ReadError, tex};
@@ -43,8 +43,8 @@ pub(crate) struct Pattern<'p> {
 impl Patterns {
     /// Reads patterns separated by white space, or those in the `\patterns{…}` groups of TeX source.
     ///
-    /// Letters are folded as in words: lower case and composed, with one kind of apostrophe. Of two patterns with the same
-    /// letters the first one applies.
+    /// Letters are folded as in words: lower case and composed, with one kind of apostrophe. Of two
+    /// patterns with the same letters the one that is composed in the text applies, or else the first.
     ///
     /// # Errors
     /// If a pattern is malformed: the error has its line and column and what was expected. If there
@@ -62,7 +62,11 @@ impl Patterns {
     /// The same for a text that may have no patterns.
     pub(crate) fn parse_some(text: &str) -> Result<Self, ParseError> {
         let mut patterns = Self::default();
-        for entry in &tex::entries(text, "\\patterns")? {
+        let entries = tex::entries(text, "\\patterns")?;
+        // Some files have other levels for letters that are written as two characters.
+        let (composed, decomposed): (Vec<_>, Vec<_>) =
+            entries.iter().partition(|entry| is_nfc(&entry.text));
+        for entry in composed.into_iter().chain(decomposed) {
             patterns.push(entry)?;
         }
         Ok(patterns)
@@ -215,6 +219,14 @@ mod tests {
             (String::from("héé"), vec![0, 0, 3, 2]),
         ];
         assert_eq!(parsed(".ach4 1bc.\nhé3e\u{301}2"), expected);
+    }
+
+    #[test]
+    fn composed_patterns_take_precedence() {
+        let patterns = Patterns::parse("ae\u{301}1 a1\u{e9} xe\u{301}1 2xe\u{301}").unwrap();
+        assert_eq!(patterns.levels("a\u{e9}"), [0, 1, 0]);
+        assert_eq!(patterns.levels("ae\u{301}"), [0, 1, 0]);
+        assert_eq!(patterns.levels("x\u{e9}"), [0, 0, 1]);
     }
 
     #[test]
