@@ -72,6 +72,9 @@ pub enum StudyError {
     /// A structure gave a wrong answer, which would invalidate the measurement.
     #[error("wrong answer: {0}")]
     WrongAnswer(String),
+    /// The server of the experiment on Cassandra failed, or cannot be reached.
+    #[error("Cassandra: {0}")]
+    Cassandra(String),
     /// A plot could not be drawn.
     #[error("a plot cannot be drawn: {0}")]
     Drawing(String),

@@ -55,7 +55,7 @@ pub use context::{Context, Progress};
 pub use data::{Dataset, Machine};
 pub use error::StudyError;
 pub use random::{RandomStrings, random_stream};
-pub use settings::{ListIdentity, Options, Scale, Settings};
+pub use settings::{CassandraServer, ListIdentity, Options, Scale, Settings};
 pub use study::Study;
 pub use words::{WORDS_LICENCE, WordList};
 

@@ -42,6 +42,17 @@ pub struct Options {
     pub words: Option<PathBuf>,
     /// Exceptions to hyphenation instead of the embedded ones.
     pub exceptions: Option<PathBuf>,
+    /// The server of the experiment on Cassandra.
+    pub cassandra: Option<CassandraServer>,
+}
+
+/// A server of the experiment on Cassandra, which needs the feature `cassandra`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CassandraServer {
+    /// The directory of a node that `scripts/services` has set up. It is flushed, stopped and started.
+    Directory(PathBuf),
+    /// Host and port of a server. What needs more than CQL is left out.
+    Address(String),
 }
 
 impl Options {

@@ -104,7 +104,10 @@ impl Study {
             let name = experiment.name();
             // Data that cannot be read is incomplete, and measured again.
             let present = Dataset::load(&data_directory, name).ok().flatten();
-            if present.is_some_and(|data| *data.settings() == settings) {
+            let is_measured = |data: &Dataset| {
+                *data.settings() == settings && experiment.is_measured(data, &self.options)
+            };
+            if present.as_ref().is_some_and(is_measured) {
                 progress.skipped(name, &data_directory.join(format!("{name}.json")));
                 continue;
             }

@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+#[cfg(feature = "cassandra")]
+use crivo_lab::CassandraServer;
 use crivo_lab::{Options, Progress, Scale, Study, experiments};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -46,6 +48,17 @@ pub(crate) struct StudyArgs {
     /// The seed of all randomness: the same seed gives the same data, except for times
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+
+    /// A Cassandra node that scripts/services has set up, for the experiment cassandra: it is flushed,
+    /// stopped and started
+    #[cfg(feature = "cassandra")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    cassandra: Option<PathBuf>,
+
+    /// A Cassandra server for the experiment cassandra, of which only the client's side is measured
+    #[cfg(feature = "cassandra")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "cassandra")]
+    cassandra_at: Option<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -63,12 +76,20 @@ fn names() -> String {
 
 impl StudyArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
+        #[cfg(feature = "cassandra")]
+        let cassandra = match (self.cassandra, self.cassandra_at) {
+            (Some(directory), _) => Some(CassandraServer::Directory(directory)),
+            (None, address) => address.map(CassandraServer::Address),
+        };
+        #[cfg(not(feature = "cassandra"))]
+        let cassandra = None;
         let options = Options {
             scale: if self.quick { Scale::Quick } else { Scale::Full },
             seed: self.seed,
             repetitions: self.repetitions,
             words: self.words,
             exceptions: self.exceptions,
+            cassandra,
         };
         let study = Study::new(&self.experiments, options).map_err(Error::new)?;
         let bars = Bars::new();

@@ -4,6 +4,7 @@ mod admission;
 mod best_k;
 mod best_m;
 mod big_small;
+mod cassandra;
 mod compaction;
 mod counting;
 mod dictionaries;
@@ -22,6 +23,7 @@ use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
 use crate::section::Section;
+use crate::settings::Options;
 
 /// An experiment: its measurement, and its section of the report.
 pub trait Experiment: Debug + Sync {
@@ -33,6 +35,12 @@ pub trait Experiment: Debug + Sync {
     /// # Errors
     /// If a structure cannot be built, or gives a wrong answer.
     fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError>;
+
+    /// Whether data of the same settings have all that these options ask for.
+    fn is_measured(&self, data: &Dataset, options: &Options) -> bool {
+        let _ = (data, options);
+        true
+    }
 
     /// The section of the report, from the data alone.
     ///
@@ -57,6 +65,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &admission::Admission,
     &similarity::Similarity,
     &wallet::Wallet,
+    &cassandra::Cassandra,
 ];
 
 /// The names of all experiments.

@@ -121,12 +121,14 @@ fn section(page: &mut String, chapter: &Chapter, number: &mut usize) {
         .table_names()
         .map(|table| format!("<a href=\"data/{}\">{table}</a>", data.csv_name(table)))
         .collect();
-    let _ = writeln!(
-        page,
-        "<p class=\"sources\">After {}. Data: {}; all as <a href=\"data/{name}.json\">JSON</a>.</p>",
-        sources.join("; "),
-        tables.join(", "),
-    );
+    let data = match tables.is_empty() {
+        true => "none".to_string(),
+        false => {
+            let tables = tables.join(", ");
+            format!("{tables}; all as <a href=\"data/{name}.json\">JSON</a>")
+        }
+    };
+    let _ = writeln!(page, "<p class=\"sources\">After {}. Data: {data}.</p>", sources.join("; "));
     for each in &section.figures {
         *number += 1;
         figure(page, each, *number);

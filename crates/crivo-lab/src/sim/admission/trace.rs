@@ -122,14 +122,14 @@ impl Trace {
 }
 
 /// The probabilities of Zipf's law.
-fn zipf(catalogue: u64, exponent: f64) -> Vec<f64> {
+pub(crate) fn zipf(catalogue: u64, exponent: f64) -> Vec<f64> {
     let weights: Vec<f64> = (1..=catalogue).map(|rank| (rank as f64).powf(-exponent)).collect();
     let total: f64 = weights.iter().sum();
     weights.into_iter().map(|weight| weight / total).collect()
 }
 
 /// `count` random numbers with these probabilities.
-fn draw(probabilities: &[f64], count: u64, random: &mut Random) -> Vec<u64> {
+pub(crate) fn draw(probabilities: &[f64], count: u64, random: &mut Random) -> Vec<u64> {
     let mut sum = 0.0;
     let cumulative: Vec<f64> = probabilities
         .iter()

@@ -1,0 +1,186 @@
+//! Cassandra: its own filters, ours in their place, and guards in the client.
+
+mod figures;
+#[cfg(feature = "cassandra")]
+mod measure;
+#[cfg(feature = "cassandra")]
+mod node;
+
+use serde::{Deserialize, Serialize};
+
+use super::Experiment;
+use crate::StudyError;
+use crate::context::Context;
+use crate::data::Dataset;
+use crate::section::{Section, Source};
+use crate::settings::{CassandraServer, Options};
+
+/// Filters in front of the disks of a real Cassandra, and in front of the server.
+#[derive(Debug)]
+pub(super) struct Cassandra;
+
+/// What was measured: a value of [`ACCESS`].
+const NOTHING: &str = "nothing";
+const CLIENT: &str = "client";
+const NODE: &str = "node";
+
+/// The parameter that tells which of these it was.
+const ACCESS: &str = "access";
+
+/// The filter of the server alone, in the order of the legend. A chance of 1 is no filter.
+const CHANCES: [f64; 6] = [1.0, 0.5, 0.1, 0.01, 0.001, 0.0001];
+
+/// Into how many SSTables the rows are split.
+const SSTABLES: [u64; 3] = [1, 4, 16];
+
+/// The chance and the number of SSTables of the tables whose filters are replaced, and of guards.
+const CHANCE: f64 = 0.01;
+const PARTS: u64 = 4;
+
+/// Tasks in the data.
+const ABSENT: &str = "absent";
+const ABSENT_ZIPF: &str = "absent, Zipf";
+const PRESENT: &str = "present";
+const PRESENT_ZIPF: &str = "present, Zipf";
+const WITH_FILTER: &str = "the server has filters";
+const WITHOUT_FILTER: &str = "the server has none";
+
+/// The baseline of guards.
+const NO_GUARD: &str = "no guard";
+
+/// The FPRs of guards whose memory and share of stopped questions are shown; that of the timed ones.
+const GUARD_FPRS: [f64; 3] = [0.1, 0.01, 0.001];
+const TIMED_FPR: f64 = 0.001;
+
+/// What the server counted for a table of S SSTables, with questions for absent keys alone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Count {
+    /// The chance, or the dimensions of the filter that was put in place of the server's.
+    filter: String,
+    /// Whether it was replaced.
+    replaced: bool,
+    sstables: u64,
+    keys: u64,
+    /// Of all filters of the table; 0 without.
+    bits: u64,
+    probes: u32,
+    distribution: String,
+    questions: u64,
+    /// SSTables that were opened in vain, as the server counts them.
+    false_positives: u64,
+    /// The same, from reading the files of the filters.
+    predicted: u64,
+    /// The FPR of a filter with these bits and probes, as the mean of the table's.
+    theory: f64,
+    /// The standard deviation of this mean over tables of the same size.
+    deviation: f64,
+    /// Bytes of filters in the server's memory.
+    memory: u64,
+}
+
+/// The server's own mean time for absent keys.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ServerTime {
+    filter: String,
+    sstables: u64,
+    microseconds: f64,
+}
+
+/// Quantiles of the client's times, over all rounds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Quantiles {
+    task: String,
+    filter: String,
+    sstables: u64,
+    questions: u64,
+    median_microseconds: f64,
+    p99_microseconds: f64,
+}
+
+/// A guard in the client, asked for absent keys.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct GuardCount {
+    kind: String,
+    fpr: f64,
+    expected_fpr: f64,
+    keys: u64,
+    bits: u64,
+    questions: u64,
+    stopped: u64,
+}
+
+/// The name of a server's filter in the data.
+fn chance_name(chance: f64) -> String {
+    if chance == 1.0 { "no filter".to_string() } else { chance.to_string() }
+}
+
+impl Experiment for Cassandra {
+    fn name(&self) -> &'static str {
+        "cassandra"
+    }
+
+    fn run(&self, context: &Context<'_>, data: &mut Dataset) -> Result<(), StudyError> {
+        match &context.options.cassandra {
+            #[cfg(feature = "cassandra")]
+            Some(server) => measure::run(context, server, data),
+            _ => {
+                data.set_parameter(ACCESS, NOTHING);
+                Ok(())
+            }
+        }
+    }
+
+    fn is_measured(&self, data: &Dataset, options: &Options) -> bool {
+        let access = data.parameter::<String>(ACCESS).unwrap_or_default();
+        match &options.cassandra {
+            None => true,
+            Some(CassandraServer::Address(_)) => access != NOTHING,
+            Some(CassandraServer::Directory(_)) => access == NODE,
+        }
+    }
+
+    fn present(&self, data: &Dataset) -> Result<Section, StudyError> {
+        let access: String = data.parameter(ACCESS)?;
+        let mut introduction = "Cassandra keeps a Bloom filter beside each of its SSTables, so that a \
+            question for an absent row need not read any of them. How often is one read in vain, what does \
+            that cost, and what does a filter in the client add?"
+            .to_string();
+        let mut figures = Vec::new();
+        match &*access {
+            NOTHING => introduction.push_str(
+                " Nothing was measured, because no server was named. The project’s script starts one, with \
+                 Java 17 and Maven: scripts/services cassandra start DIR. Then \
+                 cargo run --release -p crivo-cli --features cassandra -- study cassandra --cassandra DIR.",
+            ),
+            NODE => {
+                let version: String = data.parameter("version")?;
+                let format: String = data.parameter("format")?;
+                introduction.push_str(&format!(
+                    " Measured with Cassandra {version} on the loopback interface of one machine, SSTables of \
+                     format {format}, caches of keys and rows off, compaction off, data in the page cache. \
+                     Reads from a cold disk were not measured: the files of a running node are mapped, and \
+                     the system does not evict them."
+                ));
+                figures.push(figures::opened(data)?);
+                figures.push(figures::growth(data)?);
+                figures.push(figures::replaced(data)?);
+                figures.push(figures::guards(data)?);
+            }
+            _ => {
+                let version: String = data.parameter("version")?;
+                introduction.push_str(&format!(
+                    " Measured with Cassandra {version}, of which only the address was known: guards in the \
+                     client, but not the server’s own filters. For these, name a node of scripts/services \
+                     by --cassandra DIR."
+                ));
+                figures.push(figures::guards(data)?);
+            }
+        }
+        Ok(Section {
+            title: "Cassandra",
+            introduction,
+            sources: &[Source::Silva2022, Source::Bonet2016, Source::Bloom1970],
+            figures,
+        })
+    }
+}
