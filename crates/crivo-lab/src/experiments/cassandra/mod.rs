@@ -184,3 +184,119 @@ impl Experiment for Cassandra {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::section::{Figure, Finding};
+    use crate::timing::Sample;
+
+    /// Data as a node would give them, with `excess` more false positives than the files say, a time of
+    /// `slow` where there are no filters, and guards that stop this share of absent keys.
+    fn data(excess: u64, slow: f64, stopped: u64) -> Dataset {
+        let mut data = Dataset::new("cassandra", Options::default().settings());
+        for (name, value) in [(ACCESS, NODE), ("version", "5.0"), ("format", "big (oa)")] {
+            data.set_parameter(name, value);
+        }
+        data.set_parameter("keys", 16_000);
+        let (mut counts, mut server, mut latency) = (Vec::new(), Vec::new(), Vec::new());
+        let own = CHANCES.into_iter().flat_map(|chance| {
+            SSTABLES.map(|sstables| (chance_name(chance), chance, sstables, false))
+        });
+        let replaced = [("10 bits, k = 7".to_string(), CHANCE, PARTS, true)];
+        for (filter, theory, sstables, replaced) in own.chain(replaced) {
+            let predicted = (10_000.0 * theory * sstables as f64) as u64;
+            counts.push(Count {
+                filter: filter.clone(),
+                replaced,
+                sstables,
+                keys: 16_000,
+                bits: if theory == 1.0 { 0 } else { 160_000 },
+                probes: 5,
+                distribution: "uniform".to_string(),
+                questions: 10_000,
+                false_positives: predicted + excess,
+                predicted,
+                theory,
+                deviation: 0.0,
+                memory: 20_000,
+            });
+            let time = if theory == 1.0 { slow * sstables as f64 } else { 20.0 };
+            server.push(ServerTime { filter: filter.clone(), sstables, microseconds: time });
+            latency.extend((0..30).map(|round| Sample {
+                task: ABSENT.to_string(),
+                x: sstables as f64,
+                contender: filter.clone(),
+                round,
+                nanoseconds: 1e3 * (400.0 + time) + f64::from(round),
+            }));
+        }
+        let guards = [GuardCount {
+            kind: "fuse".to_string(),
+            fpr: TIMED_FPR,
+            expected_fpr: TIMED_FPR,
+            keys: 16_000,
+            bits: 180_000,
+            questions: 10_000,
+            stopped,
+        }];
+        let mut guarded = Vec::new();
+        for (task, x, name, nanoseconds) in [0.0, 1.0].into_iter().flat_map(|x| {
+            let fast = if x == 1.0 { 1e3 } else { 4.2e5 };
+            [WITH_FILTER, WITHOUT_FILTER]
+                .into_iter()
+                .flat_map(move |task| [(task, x, NO_GUARD, 4e5), (task, x, "fuse", fast)])
+        }) {
+            guarded.extend((0..30).map(|round| Sample {
+                task: task.to_string(),
+                x,
+                contender: name.to_string(),
+                round,
+                nanoseconds: nanoseconds + f64::from(round),
+            }));
+        }
+        data.add("counts", &counts).unwrap();
+        data.add("guards", &guards).unwrap();
+        data.add_times("server", &server).unwrap();
+        data.add_times("latency", &latency).unwrap();
+        data.add_times("quantiles", &[] as &[Quantiles]).unwrap();
+        data.add_times("guarded", &guarded).unwrap();
+        data
+    }
+
+    fn present(data: &Dataset) -> Vec<Figure> {
+        Cassandra.present(data).unwrap().figures
+    }
+
+    fn finding(data: &Dataset, id: &str) -> Finding {
+        present(data).iter().find(|figure| figure.id == id).unwrap().verdict.finding
+    }
+
+    #[test]
+    fn verdicts_follow_from_the_data() {
+        let (right, wrong) = (data(0, 20.0, 9_990), data(500, 0.0, 9_000));
+        for id in ["cassandra-opened", "cassandra-replaced", "cassandra-guards"] {
+            assert_eq!(finding(&right, id), Finding::Agrees, "{id}");
+            assert_eq!(finding(&wrong, id), Finding::Differs, "{id}");
+        }
+        assert_eq!(finding(&right, "cassandra-growth"), Finding::Agrees);
+        assert_eq!(finding(&wrong, "cassandra-growth"), Finding::Undecided);
+        let figures = present(&right);
+        let sentence = &figures[3].verdict.sentence;
+        assert!(sentence.contains("faster if 100% or more"), "{sentence}");
+        assert!(sentence.contains("present keys fuse slower"), "{sentence}");
+    }
+
+    #[test]
+    fn without_a_server_nothing_is_shown() {
+        let mut data = Dataset::new("cassandra", Options::default().settings());
+        data.set_parameter(ACCESS, NOTHING);
+        let section = Cassandra.present(&data).unwrap();
+        assert!(section.figures.is_empty());
+        assert!(section.introduction.contains("scripts/services cassandra start"));
+        let directory = CassandraServer::Directory("x".into());
+        let named = Options { cassandra: Some(directory), ..Options::default() };
+        assert!(Cassandra.is_measured(&data, &Options::default()));
+        assert!(!Cassandra.is_measured(&data, &named));
+    }
+}
