@@ -299,4 +299,44 @@ mod tests {
         assert!(Cassandra.is_measured(&data, &Options::default()));
         assert!(!Cassandra.is_measured(&data, &named));
     }
+
+    /// Measures a very small study on a real server, if one is named: `CRIVO_TEST_CASSANDRA_DIRECTORY` is
+    /// a directory of `scripts/services`, `CRIVO_TEST_CASSANDRA` an address.
+    #[cfg(feature = "cassandra")]
+    #[test]
+    fn a_server_counts_what_theory_says() {
+        let variable = |name: &str| {
+            let value = std::env::var(name).ok();
+            if value.is_none() {
+                eprintln!("skipped: {name} names no server");
+            }
+            value
+        };
+        let directory = variable("CRIVO_TEST_CASSANDRA_DIRECTORY");
+        let address = variable("CRIVO_TEST_CASSANDRA");
+        let servers = [
+            directory.map(|directory| (CassandraServer::Directory(directory.into()), 4)),
+            address.map(|address| (CassandraServer::Address(address), 1)),
+        ];
+        for (server, figures) in servers.into_iter().flatten() {
+            let out = tempfile::tempdir().unwrap();
+            let options = Options {
+                scale: crate::Scale::Tiny,
+                seed: 7,
+                repetitions: Some(2),
+                cassandra: Some(server),
+                ..Options::default()
+            };
+            let study = crate::Study::new(&["cassandra"], options).unwrap();
+            study.run(out.path(), &()).unwrap();
+            let data = Dataset::load(&out.path().join("data"), "cassandra").unwrap().unwrap();
+            let presented = present(&data);
+            assert_eq!(presented.len(), figures);
+            for figure in presented {
+                let verdict = figure.verdict;
+                assert_ne!(verdict.finding, Finding::Differs, "{}", verdict.sentence);
+                println!("{}: {}", figure.id, verdict.sentence);
+            }
+        }
+    }
 }
