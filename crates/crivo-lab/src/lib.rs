@@ -36,6 +36,7 @@
 mod context;
 mod data;
 mod error;
+mod page_cache;
 mod random;
 mod settings;
 mod study;

@@ -12,6 +12,7 @@ use super::{NO_FILTER, label, name};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
+use crate::page_cache::evict;
 use crate::plot::{Axis, Chart, Hue, Panel, Series, TickFormat, decimal, thousands};
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::CONFIDENCE;
@@ -26,19 +27,6 @@ const OPEN: &str = "open";
 const FIRST: &str = "first words";
 const PERCENT: u32 = 1;
 const FILTERS: [Option<Kind>; 4] = [None, Some(Kind::Bloom), Some(Kind::Cuckoo), Some(Kind::Fuse)];
-
-/// Asks the system to evict a file from the page cache. Does nothing where that is not supported.
-fn evict(path: &Path) {
-    #[cfg(target_os = "linux")]
-    if let Ok(file) = std::fs::File::open(path) {
-        // Written pages must be on disk before they can be evicted. A failure is visible in the
-        // times: cold is then as fast as warm.
-        let _ = file.sync_all();
-        let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = path;
-}
 
 fn contender_name(filter: Option<Kind>, state: &str) -> String {
     let filter = filter.map_or(NO_FILTER.to_string(), |kind| name(kind, PERCENT));

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::StudyError;
 
-/// What `scripts/services` tells about a cluster.
+/// What `scripts/services` says about a cluster.
 #[derive(Deserialize)]
 struct State {
     script: PathBuf,
@@ -29,15 +29,28 @@ pub(super) struct Node {
     pub(super) address: String,
 }
 
-/// What `nodetool tablestats` tells about a table.
+/// What `nodetool tablestats` reports of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Statistics {
     pub(super) sstables: u64,
     pub(super) false_positives: u64,
     /// Bytes of filters in memory.
     pub(super) memory: u64,
-    /// The mean time of recent questions, in microseconds.
-    pub(super) microseconds: f64,
+}
+
+/// What the server has counted of its reads of a table since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct ReadTimes {
+    reads: u64,
+    microseconds: u64,
+}
+
+impl ReadTimes {
+    /// The mean time of a read since then, in microseconds.
+    pub(super) fn mean_since(&self, before: &Self) -> f64 {
+        let reads = self.reads.saturating_sub(before.reads);
+        self.microseconds.saturating_sub(before.microseconds) as f64 / reads.max(1) as f64
+    }
 }
 
 impl Node {
@@ -81,25 +94,46 @@ impl Node {
         Ok(parse_statistics(&self.call("nodetool", &["tablestats", keyspace])?))
     }
 
-    /// The files of a table with this ending.
+    /// The times of reads of every table of a keyspace. `tablestats` has only a mean that forgets.
+    pub(super) fn read_times(
+        &self,
+        keyspace: &str,
+    ) -> Result<BTreeMap<String, ReadTimes>, StudyError> {
+        let beans = format!(
+            "org.apache.cassandra.metrics:type=Table,keyspace={keyspace},scope=*,name=Read*Latency"
+        );
+        let arguments = ["sjk", "mx", "-b", &beans, "-f", "Count", "-mg", "-all"];
+        Ok(parse_read_times(&self.call("nodetool", &arguments)?))
+    }
+
+    /// The files of a table with this ending, in order.
     pub(super) fn files(
         &self,
         keyspace: &str,
         table: &str,
         ending: &str,
     ) -> Result<Vec<PathBuf>, StudyError> {
-        let keyspace = self.directory.join("node1/data").join(keyspace);
-        let mut found = Vec::new();
-        for directory in list(&keyspace)? {
-            let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_wanted = |file: &PathBuf| {
+            let directory = file.parent().and_then(Path::file_name).unwrap_or_default();
             // The name of the table, and its id.
-            if name.rsplit_once('-').is_some_and(|(name, _)| name == table) {
-                let files = list(&directory)?.into_iter();
-                found.extend(files.filter(|file| file.to_string_lossy().ends_with(ending)));
-            }
+            let name = directory.to_string_lossy();
+            let name = name.rsplit_once('-').map_or("", |(name, _)| name);
+            name == table && file.to_string_lossy().ends_with(ending)
+        };
+        let mut files = self.all_files(keyspace)?;
+        files.retain(is_wanted);
+        files.sort();
+        Ok(files)
+    }
+
+    /// The files of all tables of a keyspace.
+    pub(super) fn all_files(&self, keyspace: &str) -> Result<Vec<PathBuf>, StudyError> {
+        let keyspace = self.directory.join("node1/data").join(keyspace);
+        let mut files = Vec::new();
+        for table in list(&keyspace)? {
+            files.extend(list(&table)?.into_iter().filter(|file| file.is_file()));
         }
-        found.sort();
-        Ok(found)
+        Ok(files)
     }
 
     fn call(&self, action: &str, arguments: &[&str]) -> Result<String, StudyError> {
@@ -133,14 +167,32 @@ fn parse_statistics(text: &str) -> BTreeMap<String, Statistics> {
             continue;
         }
         let Some(table) = &mut current else { continue };
-        let number = value.split(' ').next().and_then(|number| number.parse::<f64>().ok());
-        // NaN, for a table that nobody asked.
-        let number = number.filter(|number| number.is_finite()).unwrap_or(0.0);
+        let number = value.split(' ').next().and_then(|number| number.parse::<u64>().ok());
+        let number = number.unwrap_or(0);
         match name {
-            "SSTable count" => table.sstables = number as u64,
-            "Bloom filter false positives" => table.false_positives = number as u64,
-            "Bloom filter off heap memory used" => table.memory = number as u64,
-            "Local read latency" => table.microseconds = 1000.0 * number,
+            "SSTable count" => table.sstables = number,
+            "Bloom filter false positives" => table.false_positives = number,
+            "Bloom filter off heap memory used" => table.memory = number,
+            _ => {}
+        }
+    }
+    tables
+}
+
+/// Lines that are the names of a table's metric, each followed by a line with its value.
+fn parse_read_times(text: &str) -> BTreeMap<String, ReadTimes> {
+    let mut tables: BTreeMap<String, ReadTimes> = BTreeMap::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some((_, fields)) = line.split_once("scope=") else { continue };
+        let Some((table, name)) = fields.split_once(",name=") else { continue };
+        let Some(value) = lines.next().and_then(|value| value.trim().parse().ok()) else {
+            continue;
+        };
+        let times = tables.entry(table.to_string()).or_default();
+        match name {
+            "ReadLatency" => times.reads = value,
+            "ReadTotalLatency" => times.microseconds = value,
             _ => {}
         }
     }
@@ -154,13 +206,22 @@ mod tests {
     #[test]
     fn statistics_are_read_by_table() {
         let text = "Keyspace: crivo\n\tRead Count: 7\n\t\tTable: t1\n\t\tSSTable count: 4\n\
-            \t\tLocal read latency: 0.022 ms\n\t\tBloom filter false positives: 751\n\
+            \t\tLocal read latency: NaN ms\n\t\tBloom filter false positives: 751\n\
             \t\tBloom filter off heap memory used: 50064\n\n\t\tTable: t2\n\
-            \t\tLocal read latency: NaN ms\n\t\tBloom filter false positives: 3\n";
+            \t\tBloom filter false positives: 3\n";
         let tables = parse_statistics(text);
-        assert_eq!(tables["t1"].false_positives, 751);
-        assert_eq!((tables["t1"].sstables, tables["t1"].memory), (4, 50_064));
-        assert!((tables["t1"].microseconds - 22.0).abs() < 1e-9);
+        assert_eq!(tables["t1"], Statistics { sstables: 4, false_positives: 751, memory: 50_064 });
         assert_eq!(tables["t2"], Statistics { false_positives: 3, ..Statistics::default() });
+    }
+
+    #[test]
+    fn read_times_are_differences_of_counters() {
+        let text = |reads: u64, total: u64| {
+            let bean = "org.apache.cassandra.metrics:type=Table,keyspace=k,scope=t1,name=Read";
+            parse_read_times(&format!("{bean}TotalLatency\n{total}\n{bean}Latency\n{reads}\n"))
+        };
+        let (before, after) = (text(10, 500), text(30, 1_100));
+        assert_eq!(after["t1"].mean_since(&before["t1"]), 30.0);
+        assert_eq!(before["t1"].mean_since(&before["t1"]), 0.0);
     }
 }

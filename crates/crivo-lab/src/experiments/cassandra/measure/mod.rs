@@ -1,0 +1,190 @@
+//! The measurement, on a running server.
+
+mod guards;
+mod keys;
+mod node;
+mod server;
+mod tables;
+mod times;
+
+use std::path::Path;
+
+use crivo_formats::cassandra::CassandraBloom;
+use crivo_store::Owner;
+use crivo_store::cassandra::CassandraStore;
+
+use self::keys::{Keys, popular};
+use self::node::Node;
+use self::server::Server;
+use self::tables::{Subject, WARM_UP};
+use self::times::Times;
+use super::{
+    ABSENT, ABSENT_ZIPF, ACCESS, CHANCE, CLIENT, Count, NODE, PRESENT, PRESENT_ZIPF, UNIFORM,
+    WITH_FILTER, WITHOUT_FILTER, ZIPF,
+};
+use crate::StudyError;
+use crate::context::Context;
+use crate::data::Dataset;
+use crate::settings::CassandraServer;
+
+/// The keyspace on a node that belongs to the experiment.
+const KEYSPACE: &str = "crivo_study";
+
+pub(super) fn run(
+    context: &Context<'_>,
+    server: &CassandraServer,
+    data: &mut Dataset,
+) -> Result<(), StudyError> {
+    match server {
+        CassandraServer::Directory(directory) => run_node(context, directory, data),
+        CassandraServer::Address(address) => run_client(context, address, data),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> StudyError {
+    StudyError::Cassandra(error.to_string())
+}
+
+fn run_node(context: &Context<'_>, directory: &Path, data: &mut Dataset) -> Result<(), StudyError> {
+    const STEPS: u64 = 9;
+    let node = Node::open(directory)?;
+    let server = Server::connect(&node.address, KEYSPACE)?;
+    let mut keys = Keys::new(context);
+    let mut subjects = tables::subjects();
+    describe(data, &server, NODE, &keys)?;
+    data.set_parameter("settings", server.settings()?.into_iter().collect::<serde_json::Value>());
+    tables::create(&server, &subjects)?;
+    tables::load(&server, &node, &subjects, &mut keys)?;
+    let files = node.files(KEYSPACE, &subjects[0].table, "-Data.db")?;
+    data.set_parameter("format", tables::format_of(&files));
+    context.step(1, STEPS);
+
+    // The server reads its filters when it starts.
+    drop(server);
+    node.stop()?;
+    let filters = tables::replace_filters(&node, KEYSPACE, &mut subjects, &keys)?;
+    node.start()?;
+    let server = Server::connect(&node.address, KEYSPACE)?;
+    let stores: Vec<CassandraStore> =
+        subjects.iter().map(|subject| server.store(&subject.table)).collect::<Result<_, _>>()?;
+    server.warm_up(WARM_UP, &keys)?;
+    context.step(2, STEPS);
+
+    let popular_absent = popular(context.random("cassandra popular absent"), &keys.absent);
+    let popular_present = popular(context.random("cassandra popular present"), &keys.present);
+    let mut counts = Vec::new();
+    for (distribution, asked) in [(UNIFORM, &keys.absent), (ZIPF, &popular_absent)] {
+        let asked: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
+        let tables = (&*subjects, &*stores, &*filters);
+        let mut rows = count(&server, &node, tables, &asked, keys.present.len() as u64)?;
+        rows.iter_mut().for_each(|row| row.distribution = distribution.to_string());
+        counts.append(&mut rows);
+    }
+    data.add("counts", &counts)?;
+    context.step(3, STEPS);
+
+    let mut times = Times::default();
+    let tasks = [
+        (ABSENT, &keys.absent),
+        (ABSENT_ZIPF, &popular_absent),
+        (PRESENT, &keys.present),
+        (PRESENT_ZIPF, &popular_present),
+    ];
+    for (done, (task, asked)) in (4..).zip(tasks) {
+        times.add(context, &server, &node, (&subjects, &stores), (task, asked))?;
+        context.step(done, STEPS);
+    }
+    data.add_times("client", &times.client)?;
+    data.add_times("server", &times.server)?;
+    data.add_times("quantiles", &times.quantiles)?;
+
+    let table = |chance| {
+        let found = subjects.iter().find(|subject| subject.is_baseline(chance));
+        found.map(|subject| subject.table.clone()).ok_or_else(|| failed("a table is missing"))
+    };
+    let guarded = [(WITH_FILTER, table(CHANCE)?), (WITHOUT_FILTER, table(1.0)?)];
+    guards::measure(context, &server, &guarded, &keys, data)?;
+    context.step(8, STEPS);
+
+    drop((stores, server));
+    let cold = times::cold(context, &node, &subjects, &keys)?;
+    data.add_times("cold", &cold)?;
+    context.step(9, STEPS);
+    Server::connect(&node.address, KEYSPACE)?.drop_keyspace()
+}
+
+/// Guards alone, on a server of which only the address is known.
+fn run_client(context: &Context<'_>, address: &str, data: &mut Dataset) -> Result<(), StudyError> {
+    let owner = Owner::random().map_err(failed)?;
+    let server = Server::connect(address, &format!("{KEYSPACE}_{owner}"))?;
+    let keys = Keys::new(context);
+    describe(data, &server, CLIENT, &keys)?;
+    server.create_keyspace()?;
+    let measured = measure_client(context, &server, &keys, data);
+    // Also after a failure: the keyspace is nobody else's.
+    server.drop_keyspace().and(measured)
+}
+
+fn measure_client(
+    context: &Context<'_>,
+    server: &Server,
+    keys: &Keys,
+    data: &mut Dataset,
+) -> Result<(), StudyError> {
+    let table = "guarded";
+    server.create_table(table)?;
+    let writer = server.writer(table)?;
+    server.write(&writer, keys.present.iter())?;
+    server.runtime.block_on(writer.close()).map_err(failed)?;
+    context.step(1, 2);
+    guards::measure(context, server, &[(WITH_FILTER, table.to_string())], keys, data)
+}
+
+fn describe(
+    data: &mut Dataset,
+    server: &Server,
+    access: &str,
+    keys: &Keys,
+) -> Result<(), StudyError> {
+    data.set_parameter(ACCESS, access);
+    data.set_parameter("version", server.version()?);
+    data.set_parameter("keys", keys.present.len());
+    Ok(())
+}
+
+/// Asks every table for the same absent keys, and reads the server's counters before and after.
+fn count(
+    server: &Server,
+    node: &Node,
+    (subjects, stores, filters): (&[Subject], &[CassandraStore], &[Vec<CassandraBloom>]),
+    asked: &[&[u8]],
+    keys: u64,
+) -> Result<Vec<Count>, StudyError> {
+    let before = node.statistics(KEYSPACE)?;
+    for (subject, store) in subjects.iter().zip(stores) {
+        let found = server.count(store, asked)?;
+        if found > 0 {
+            let table = &subject.filter;
+            return Err(StudyError::wrong(format_args!("{found} absent keys are in {table}")));
+        }
+    }
+    let after = node.statistics(KEYSPACE)?;
+    let row = |(subject, filters): (&Subject, &Vec<CassandraBloom>)| {
+        let table = &subject.table;
+        let (Some(before), Some(after)) = (before.get(table), after.get(table)) else {
+            return Err(failed(format_args!("nodetool does not know {table}")));
+        };
+        if after.sstables != subject.parts {
+            return Err(StudyError::wrong(format_args!(
+                "{table} has {} SSTables, not {}",
+                after.sstables, subject.parts
+            )));
+        }
+        Ok(Count {
+            false_positives: after.false_positives - before.false_positives,
+            memory: after.memory,
+            ..tables::predict(subject, filters, asked, keys)?
+        })
+    };
+    subjects.iter().zip(filters).map(row).collect()
+}

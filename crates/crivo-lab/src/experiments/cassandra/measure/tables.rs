@@ -1,0 +1,238 @@
+//! The tables of a node: how they are written, and the filters of their SSTables.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crivo::theory::bloom;
+use crivo_formats::cassandra::{CassandraBloom, CassandraVersion};
+
+use super::failed;
+use super::keys::Keys;
+use super::node::Node;
+use super::server::Server;
+use crate::StudyError;
+use crate::experiments::cassandra::{CHANCE, CHANCES, Count, PARTS, SSTABLES, chance_name};
+
+/// The largest of [`SSTABLES`].
+const MAX_PARTS: u64 = SSTABLES[SSTABLES.len() - 1];
+
+/// Filters that replace the server's: the dimensions that Cassandra chooses for an FPR, for a multiple of
+/// the keys. Some have the memory of the server's own at [`CHANCE`], with another k.
+const REPLACEMENTS: [(u64, f64); 6] =
+    [(1, 0.15), (1, 0.05), (2, 0.1), (1, 0.0082), (1, 0.001), (2, 0.01)];
+
+/// After this many rows memory is flushed. A server with full memory would do it in the middle of a part.
+const MAX_UNFLUSHED: usize = 64_000;
+
+/// The table that is asked until the server's code is compiled.
+pub(super) const WARM_UP: &str = "warm_up";
+
+/// A table of the node.
+pub(super) struct Subject {
+    pub(super) table: String,
+    /// The name of its filter in the data.
+    pub(super) filter: String,
+    pub(super) chance: f64,
+    pub(super) parts: u64,
+    replacement: Option<(u64, f64)>,
+}
+
+impl Subject {
+    /// Whether it has the server's own filters, for this chance, on [`PARTS`] SSTables.
+    pub(super) fn is_baseline(&self, chance: f64) -> bool {
+        self.chance == chance && self.parts == PARTS && self.replacement.is_none()
+    }
+}
+
+pub(super) fn subjects() -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    for (at, chance) in CHANCES.into_iter().enumerate() {
+        for parts in SSTABLES {
+            let table = format!("chance_{at}_{parts}");
+            let filter = chance_name(chance);
+            subjects.push(Subject { table, filter, chance, parts, replacement: None });
+        }
+    }
+    for (at, replacement) in REPLACEMENTS.into_iter().enumerate() {
+        subjects.push(Subject {
+            table: format!("replaced_{at}"),
+            filter: String::new(),
+            chance: CHANCE,
+            parts: PARTS,
+            replacement: Some(replacement),
+        });
+    }
+    subjects
+}
+
+pub(super) fn create(server: &Server, subjects: &[Subject]) -> Result<(), StudyError> {
+    server.create_keyspace()?;
+    let settings = |chance: f64| {
+        format!(
+            "bloom_filter_fp_chance = {chance} AND speculative_retry = 'NEVER' \
+             AND additional_write_policy = 'NEVER' AND read_repair = 'NONE' \
+             AND compaction = {{'class': 'SizeTieredCompactionStrategy', 'enabled': 'false'}} \
+             AND caching = {{'keys': 'NONE', 'rows_per_partition': 'NONE'}}"
+        )
+    };
+    let tables = subjects.iter().map(|subject| (&*subject.table, subject.chance));
+    for (table, chance) in tables.chain([(WARM_UP, CHANCE)]) {
+        let (keyspace, settings) = (&server.keyspace, settings(chance));
+        server.execute(format!(
+            "CREATE TABLE {keyspace}.{table} (key blob PRIMARY KEY, value blob) WITH {settings}"
+        ))?;
+    }
+    // The table of owners.
+    server.create_table(WARM_UP)
+}
+
+/// Writes the keys of each table in as many parts as it has SSTables, each row in one. Leaves out absent
+/// keys that some filter would not be asked for.
+pub(super) fn load(
+    server: &Server,
+    node: &Node,
+    subjects: &[Subject],
+    keys: &mut Keys,
+) -> Result<(), StudyError> {
+    let mut tables = Vec::new();
+    for subject in subjects {
+        tables.push((server.writer(&subject.table)?, subject.parts));
+    }
+    tables.push((server.writer(WARM_UP)?, 1));
+    let mut unflushed = 0;
+    for part in 0..MAX_PARTS {
+        for (writer, parts) in tables.iter().filter(|(_, parts)| part < *parts) {
+            server.write(writer, keys.part(part, *parts))?;
+            unflushed += keys.present.len() / *parts as usize;
+            if unflushed >= MAX_UNFLUSHED {
+                node.flush(&server.keyspace)?;
+                unflushed = 0;
+            }
+        }
+        node.flush(&server.keyspace)?;
+        unflushed = 0;
+    }
+    for (writer, _) in tables {
+        server.runtime.block_on(writer.close()).map_err(failed)?;
+    }
+    let question = format!("SELECT value FROM {}.{WARM_UP} WHERE key = ?", server.keyspace);
+    let statement = server.runtime.block_on(server.client.prepare(question)).map_err(failed)?;
+    keys.keep_within_tokens(MAX_PARTS, |key| {
+        let token = statement.calculate_token(&(key,)).map_err(failed)?;
+        Ok(token.ok_or_else(|| failed("the driver knows no token"))?.value())
+    })
+}
+
+/// The format of SSTables, from the name of a file: `nb-1-big-Data.db`.
+pub(super) fn format_of(files: &[PathBuf]) -> String {
+    let name = files.first().and_then(|file| file.file_name()).unwrap_or_default();
+    let name = name.to_string_lossy();
+    let parts: Vec<&str> = name.split('-').collect();
+    match *parts {
+        [version, _, format, _] => format!("{format} ({version})"),
+        _ => name.into_owned(),
+    }
+}
+
+/// Replaces the server's filters by ours where that is asked for. Returns the filters of every table.
+pub(super) fn replace_filters(
+    node: &Node,
+    keyspace: &str,
+    subjects: &mut [Subject],
+    keys: &Keys,
+) -> Result<Vec<Vec<CassandraBloom>>, StudyError> {
+    let mut all = Vec::new();
+    for subject in subjects {
+        let mut filters = Vec::new();
+        for path in node.files(keyspace, &subject.table, "-Filter.db")? {
+            let bytes =
+                fs::read(&path).map_err(|error| StudyError::Read { path: path.clone(), error })?;
+            let theirs =
+                CassandraBloom::from_bytes(&bytes, CassandraVersion::V4).map_err(failed)?;
+            let Some((factor, fpr)) = subject.replacement else {
+                filters.push(theirs);
+                continue;
+            };
+            // The keys of this SSTable are those that its filter holds.
+            let holds = |part: &u64| keys.part(*part, PARTS).all(|key| theirs.contains(key));
+            let part = (0..PARTS).find(holds);
+            let part =
+                part.ok_or_else(|| StudyError::wrong("a filter holds no part of the keys"))?;
+            let count = keys.part(part, PARTS).count() as u64;
+            let mut ours = CassandraBloom::new(factor * count, fpr, CassandraVersion::V4)?;
+            for key in keys.part(part, PARTS) {
+                ours.insert(key);
+            }
+            let bits = ours.size_in_bits() as f64 / count as f64;
+            subject.filter = format!("{bits:.0} bits, k = {}", ours.probes());
+            fs::write(&path, ours.to_bytes())
+                .map_err(|error| StudyError::Write { path: path.clone(), error })?;
+            filters.push(ours);
+        }
+        let expected = if subject.chance == 1.0 { 0 } else { subject.parts };
+        if filters.len() as u64 != expected {
+            return Err(StudyError::wrong(format_args!(
+                "{} has {} filters, not {expected}",
+                subject.table,
+                filters.len()
+            )));
+        }
+        all.push(filters);
+    }
+    Ok(all)
+}
+
+/// What theory and the files of the filters say about these questions; the server's own counts are 0.
+pub(super) fn predict(
+    subject: &Subject,
+    filters: &[CassandraBloom],
+    asked: &[&[u8]],
+    keys: u64,
+) -> Result<Count, StudyError> {
+    let questions = asked.len() as u64;
+    let held = |filter: &CassandraBloom| asked.iter().filter(|key| filter.contains(**key)).count();
+    let predicted = match filters {
+        [] => questions * subject.parts,
+        filters => filters.iter().map(held).sum::<usize>() as u64,
+    };
+    let (mut theory, mut variance) = (0.0, 0.0);
+    for filter in filters {
+        let (m, n, k) = (filter.size_in_bits(), keys / subject.parts, filter.probes());
+        let fpr = bloom::fpr(m, n, k)?;
+        theory += fpr / filters.len() as f64;
+        // The share p of ones is normal with variance (q − (1 + c)q²)/m, where q = e^−c is that of zeros
+        // and c = kn/m; and ε = p^k.
+        let (m, k) = (m as f64, f64::from(k));
+        let load = k * n as f64 / m;
+        let zeros = (-load).exp();
+        let share_variance = (zeros - (1.0 + load) * zeros * zeros) / m;
+        let slope = k * fpr / (1.0 - zeros);
+        variance += slope * slope * share_variance / (filters.len() as f64).powi(2);
+    }
+    Ok(Count {
+        filter: subject.filter.clone(),
+        replaced: subject.replacement.is_some(),
+        sstables: subject.parts,
+        keys,
+        bits: filters.iter().map(CassandraBloom::size_in_bits).sum(),
+        probes: filters.first().map_or(0, CassandraBloom::probes),
+        distribution: String::new(),
+        questions,
+        false_positives: 0,
+        predicted,
+        theory: if filters.is_empty() { 1.0 } else { theory },
+        deviation: variance.sqrt(),
+        memory: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_of_sstables_is_in_their_names() {
+        assert_eq!(format_of(&[PathBuf::from("x/oa-3-big-Data.db")]), "big (oa)");
+        assert_eq!(format_of(&[]), "");
+    }
+}

@@ -1,0 +1,167 @@
+//! Verdicts from data, and a small study of a real server.
+
+use super::*;
+use crate::section::{Figure, Finding};
+use crate::timing::Sample;
+
+/// Data as a node would give them, with `excess` more false positives than the files say, a time of
+/// `slow` where there are no filters, and guards that stop this share of absent keys.
+fn data(excess: u64, slow: f64, stopped: u64) -> Dataset {
+    let mut data = Dataset::new("cassandra", Options::default().settings());
+    for (name, value) in [(ACCESS, NODE), ("version", "5.0"), ("format", "big (oa)")] {
+        data.set_parameter(name, value);
+    }
+    data.set_parameter("keys", 16_000);
+    data.set_parameter(
+        "settings",
+        [("file_cache_size", "64MiB")].into_iter().collect::<serde_json::Value>(),
+    );
+    let (mut counts, mut server, mut client) = (Vec::new(), Vec::new(), Vec::new());
+    let own = CHANCES
+        .into_iter()
+        .flat_map(|chance| SSTABLES.map(|sstables| (chance_name(chance), chance, sstables, false)));
+    let replaced = [("10 bits, k = 7".to_string(), CHANCE, PARTS, true)];
+    for (filter, theory, sstables, replaced) in own.chain(replaced) {
+        let predicted = (10_000.0 * theory * sstables as f64) as u64;
+        counts.push(Count {
+            filter: filter.clone(),
+            replaced,
+            sstables,
+            keys: 16_000,
+            bits: if theory == 1.0 { 0 } else { 160_000 },
+            probes: 5,
+            distribution: UNIFORM.to_string(),
+            questions: 10_000,
+            false_positives: predicted + excess,
+            predicted,
+            theory,
+            deviation: 0.0,
+            memory: 20_000,
+        });
+        let time = if theory == 1.0 { slow * sstables as f64 } else { 20.0 };
+        server.extend(samples(ABSENT, sstables as f64, &filter, 1e3 * time));
+        client.extend(samples(ABSENT, sstables as f64, &filter, 1e3 * (400.0 + time)));
+    }
+    let guards = [GuardCount {
+        kind: "fuse".to_string(),
+        fpr: TIMED_FPR,
+        expected_fpr: TIMED_FPR,
+        keys: 16_000,
+        bits: 180_000,
+        questions: 10_000,
+        stopped,
+    }];
+    let mut guarded = Vec::new();
+    for task in [WITH_FILTER, WITHOUT_FILTER] {
+        for share in ABSENT_PERCENTAGES.map(|percentage| percentage as f64 / 100.0) {
+            // Faster from 50% on.
+            let time = 4.2e5 * (1.0 - share) + 1e3;
+            guarded.extend(samples(task, share, NO_GUARD, 3.9e5));
+            guarded.extend(samples(task, share, &guard_name("fuse", TIMED_FPR), time));
+        }
+    }
+    data.add("counts", &counts).unwrap();
+    data.add("guards", &guards).unwrap();
+    data.add_times("server", &server).unwrap();
+    data.add_times("client", &client).unwrap();
+    data.add_times("cold", &client).unwrap();
+    data.add_times("quantiles", &[] as &[Quantiles]).unwrap();
+    data.add_times("guarded", &guarded).unwrap();
+    data
+}
+
+/// A sample for each of 30 rounds.
+fn samples(task: &str, x: f64, contender: &str, nanoseconds: f64) -> Vec<Sample> {
+    let sample = |round| Sample {
+        task: task.to_string(),
+        x,
+        contender: contender.to_string(),
+        round,
+        nanoseconds: nanoseconds + f64::from(round),
+    };
+    (0..30).map(sample).collect()
+}
+
+fn present(data: &Dataset) -> Vec<Figure> {
+    Cassandra.present(data).unwrap().figures
+}
+
+fn figure(data: &Dataset, id: &str) -> Figure {
+    present(data).into_iter().find(|figure| figure.id == id).unwrap()
+}
+
+fn finding(data: &Dataset, id: &str) -> Finding {
+    figure(data, id).verdict.finding
+}
+
+#[test]
+fn verdicts_follow_from_the_data() {
+    let (right, wrong) = (data(0, 20.0, 9_990), data(500, 0.0, 9_000));
+    for id in ["cassandra-opened", "cassandra-replaced", "cassandra-guards"] {
+        assert_eq!(finding(&right, id), Finding::Agrees, "{id}");
+        assert_eq!(finding(&wrong, id), Finding::Differs, "{id}");
+    }
+    assert_eq!(finding(&right, "cassandra-growth"), Finding::Agrees);
+    assert_eq!(finding(&wrong, "cassandra-growth"), Finding::Undecided);
+    let sentence = |data: &Dataset, id: &str| figure(data, id).verdict.sentence;
+    let guards = sentence(&right, "cassandra-guards");
+    assert!(guards.contains("faster if 10% or more"), "{guards}");
+    assert!(guards.contains("these are slower: fuse"), "{guards}");
+    let cold = [&right, &wrong].map(|data| sentence(data, "cassandra-cold"));
+    // 16 · 20 µs and 400 µs, against 420 µs.
+    assert!(cold[0].contains("takes 1.71 times as long"), "{}", cold[0]);
+    assert!(cold[1].contains("no slower questions"), "{}", cold[1]);
+}
+
+#[test]
+fn without_a_server_nothing_is_shown() {
+    let mut data = Dataset::new("cassandra", Options::default().settings());
+    data.set_parameter(ACCESS, NOTHING);
+    let section = Cassandra.present(&data).unwrap();
+    assert!(section.figures.is_empty());
+    assert!(section.introduction.contains("scripts/services cassandra start"));
+    let directory = CassandraServer::Directory("x".into());
+    let named = Options { cassandra: Some(directory), ..Options::default() };
+    assert!(Cassandra.is_measured(&data, &Options::default()));
+    assert!(!Cassandra.is_measured(&data, &named));
+}
+
+/// Measures a very small study on a real server, if one is named: `CRIVO_TEST_CASSANDRA_DIRECTORY` is
+/// a directory of `scripts/services`, `CRIVO_TEST_CASSANDRA` an address.
+#[cfg(feature = "cassandra")]
+#[test]
+fn a_server_counts_what_theory_says() {
+    let variable = |name: &str| {
+        let value = std::env::var(name).ok();
+        if value.is_none() {
+            eprintln!("skipped: {name} names no server");
+        }
+        value
+    };
+    let directory = variable("CRIVO_TEST_CASSANDRA_DIRECTORY");
+    let address = variable("CRIVO_TEST_CASSANDRA");
+    let servers = [
+        directory.map(|directory| (CassandraServer::Directory(directory.into()), 5)),
+        address.map(|address| (CassandraServer::Address(address), 1)),
+    ];
+    for (server, figures) in servers.into_iter().flatten() {
+        let out = tempfile::tempdir().unwrap();
+        let options = Options {
+            scale: crate::Scale::Tiny,
+            seed: 7,
+            repetitions: Some(2),
+            cassandra: Some(server),
+            ..Options::default()
+        };
+        let study = crate::Study::new(&["cassandra"], options).unwrap();
+        study.run(out.path(), &()).unwrap();
+        let data = Dataset::load(&out.path().join("data"), "cassandra").unwrap().unwrap();
+        let presented = present(&data);
+        assert_eq!(presented.len(), figures);
+        for figure in presented {
+            let verdict = figure.verdict;
+            assert_ne!(verdict.finding, Finding::Differs, "{}", verdict.sentence);
+            println!("{}: {}", figure.id, verdict.sentence);
+        }
+    }
+}
