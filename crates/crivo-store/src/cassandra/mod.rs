@@ -38,6 +38,9 @@
 //!   whose `read_repair` is not `BLOCKING` (the default).
 //! - A clock that goes back between two owners by more than the time between them: their later writes lose.
 
+mod error;
+mod table;
+
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -49,7 +52,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use futures_util::StreamExt;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use scylla::client::session::Session as Client;
-use scylla::errors::{ExecutionError, PrepareError};
 use scylla::policies::retry::DefaultRetryPolicy;
 use scylla::response::query_result::{QueryResult, QueryRowsResult};
 use scylla::response::{PagingState, PagingStateResponse};
@@ -58,6 +60,10 @@ use scylla::statement::prepared::PreparedStatement;
 use scylla::statement::{Consistency, SerialConsistency};
 use scylla::value::{CqlValue, Row};
 use tokio::sync::OnceCell;
+
+pub use error::CassandraStoreError;
+pub use table::CassandraTable;
+use table::quoted;
 
 use crate::{AsyncOwnedStore, AsyncStore, Claim, Existed, Owner, Session};
 
@@ -76,88 +82,6 @@ const SCANS_IN_FLIGHT: usize = 4;
 
 /// How many keys an answer of a scan has.
 const PAGE_SIZE: i32 = 5_000;
-
-/// Which table, and how it is used.
-///
-/// ```
-/// use crivo_store::cassandra::CassandraTable;
-///
-/// let users = CassandraTable::new("shop", "users"); // columns `key` and `value`
-/// let carts = CassandraTable::new("shop", "carts").columns("id", "content").local_quorum();
-/// ```
-#[derive(Debug, Clone)]
-pub struct CassandraTable {
-    keyspace: String,
-    table: String,
-    key: String,
-    value: String,
-    consistency: Consistency,
-    takeover_wait: Duration,
-}
-
-impl CassandraTable {
-    /// A table with the columns `key blob PRIMARY KEY` and `value blob`. The names are taken as they
-    /// stand, with upper and lower case.
-    pub fn new(keyspace: impl Into<String>, table: impl Into<String>) -> Self {
-        Self {
-            keyspace: keyspace.into(),
-            table: table.into(),
-            key: "key".to_owned(),
-            value: "value".to_owned(),
-            consistency: Consistency::Quorum,
-            takeover_wait: CHECK_INTERVAL + Duration::from_secs(2),
-        }
-    }
-
-    /// Other names of the two columns. Both are blobs, and the first is the whole primary key.
-    pub fn columns(self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.into(), ..self }
-    }
-
-    /// Reads and writes at `LOCAL_QUORUM`, if all owners are in one data centre. The owner's record is
-    /// still changed for the whole cluster.
-    pub fn local_quorum(self) -> Self {
-        Self { consistency: Consistency::LocalQuorum, ..self }
-    }
-
-    /// How long a takeover from an owner that has not closed the store waits before it scans: by default
-    /// [`CHECK_INTERVAL`] and the two seconds that a server gives a write.
-    pub fn takeover_wait(self, wait: Duration) -> Self {
-        Self { takeover_wait: wait, ..self }
-    }
-
-    /// Creates the table, if it is not there, and that of the owners' records, `crivo_store_owners`. The
-    /// keyspace must be there. As all changes of a schema, do this from one client at a time.
-    ///
-    /// # Errors
-    /// If the cluster refuses.
-    pub async fn create(&self, client: &Client) -> Result<(), CassandraStoreError> {
-        let [key, value] = [&self.key, &self.value].map(|name| quoted(name));
-        let data = format!(
-            "CREATE TABLE IF NOT EXISTS {} ({key} blob PRIMARY KEY, {value} blob)",
-            self.path(&self.table)
-        );
-        let owners = format!(
-            "CREATE TABLE IF NOT EXISTS {} \
-             (table_name text PRIMARY KEY, generation bigint, owner text, is_open boolean)",
-            self.path(OWNERS)
-        );
-        for statement in [data, owners] {
-            client.query_unpaged(statement, ()).await?;
-        }
-        Ok(())
-    }
-
-    /// A table of the keyspace.
-    fn path(&self, table: &str) -> String {
-        format!("{}.{}", quoted(&self.keyspace), quoted(table))
-    }
-}
-
-/// A name in CQL.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// A table of a Cassandra cluster: bytes to bytes.
 ///
@@ -602,54 +526,6 @@ impl fmt::Debug for CassandraStore {
     }
 }
 
-/// Why a table of Cassandra could not be read or changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CassandraStoreError {
-    /// The cluster or the connection failed. A write may have been applied, or will be.
-    #[error(transparent)]
-    Server(Box<ExecutionError>),
-    /// A statement could not be prepared: the table is not there, or has other columns.
-    #[error(transparent)]
-    Prepare(Box<PrepareError>),
-    /// The cluster's answer is not what was asked for.
-    #[error("the answer of the cluster cannot be read: {0}")]
-    Answer(Box<dyn Error + Send + Sync>),
-    /// Cassandra has no keys of this length.
-    #[error("a key has {length} bytes; Cassandra takes from 1 to {MAX_KEY_LENGTH}")]
-    KeyLength {
-        /// The length.
-        length: usize,
-    },
-    /// The table has an owner that has not closed the store.
-    #[error("the table is owned by {owner}, who has not closed the store; take over if it is gone")]
-    Owned {
-        /// Who owns it.
-        owner: Owner,
-    },
-    /// Another owner has taken over. Nothing was written.
-    #[error("another owner has taken over the table; open the store again to write to it")]
-    LostClaim,
-    /// The owner's record is not one that this crate writes.
-    #[error("the owner's record is damaged: owner {owner:?}")]
-    DamagedRecord {
-        /// The owner that was found.
-        owner: String,
-    },
-}
-
-impl From<ExecutionError> for CassandraStoreError {
-    fn from(error: ExecutionError) -> Self {
-        Self::Server(Box::new(error))
-    }
-}
-
-impl From<PrepareError> for CassandraStoreError {
-    fn from(error: PrepareError) -> Self {
-        Self::Prepare(Box::new(error))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -662,12 +538,6 @@ mod tests {
         for (one, next) in ranges.iter().zip(ranges.iter().skip(1)) {
             assert_eq!(one.1 + 1, next.0);
         }
-    }
-
-    #[test]
-    fn names_are_quoted() {
-        let table = CassandraTable::new("Shop", "a\"b");
-        assert_eq!(table.path(&table.table), "\"Shop\".\"a\"\"b\"");
     }
 
     #[test]

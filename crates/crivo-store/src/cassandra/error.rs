@@ -1,0 +1,56 @@
+//! Why a table of Cassandra could not be read or changed.
+
+use std::error::Error;
+
+use scylla::errors::{ExecutionError, PrepareError};
+
+use super::MAX_KEY_LENGTH;
+use crate::Owner;
+
+/// Why a table of Cassandra could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CassandraStoreError {
+    /// The cluster or the connection failed. A write may have been applied, or will be.
+    #[error(transparent)]
+    Server(Box<ExecutionError>),
+    /// A statement could not be prepared: the table is not there, or has other columns.
+    #[error(transparent)]
+    Prepare(Box<PrepareError>),
+    /// The cluster's answer is not what was asked for.
+    #[error("the answer of the cluster cannot be read: {0}")]
+    Answer(Box<dyn Error + Send + Sync>),
+    /// Cassandra has no keys of this length.
+    #[error("a key has {length} bytes; Cassandra takes from 1 to {MAX_KEY_LENGTH}")]
+    KeyLength {
+        /// The length.
+        length: usize,
+    },
+    /// The table has an owner that has not closed the store.
+    #[error("the table is owned by {owner}, who has not closed the store; take over if it is gone")]
+    Owned {
+        /// Who owns it.
+        owner: Owner,
+    },
+    /// Another owner has taken over. Nothing was written.
+    #[error("another owner has taken over the table; open the store again to write to it")]
+    LostClaim,
+    /// The owner's record is not one that this crate writes.
+    #[error("the owner's record is damaged: owner {owner:?}")]
+    DamagedRecord {
+        /// The owner that was found.
+        owner: String,
+    },
+}
+
+impl From<ExecutionError> for CassandraStoreError {
+    fn from(error: ExecutionError) -> Self {
+        Self::Server(Box::new(error))
+    }
+}
+
+impl From<PrepareError> for CassandraStoreError {
+    fn from(error: PrepareError) -> Self {
+        Self::Prepare(Box::new(error))
+    }
+}
