@@ -421,7 +421,7 @@ fn threads_find_what_was_acknowledged() {
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let (words, acknowledged) = (&words, &acknowledged);
-                scope.spawn(move || {
+                let writing = scope.spawn(move || {
                     for number in 0..WORDS {
                         words.insert([word(writer, number)]).unwrap();
                         acknowledged[writer].store(number + 1, Ordering::SeqCst);
@@ -431,16 +431,15 @@ fn threads_find_what_was_acknowledged() {
                         }
                     }
                 });
-            }
-            for writer in 0..WRITERS {
-                let (words, acknowledged) = (&words, &acknowledged);
                 scope.spawn(move || {
                     loop {
+                        // Also if it failed: then the test does.
+                        let is_over = writing.is_finished();
                         let count = acknowledged[writer].load(Ordering::SeqCst);
                         for number in (0..count).filter(|number| number % 5 != 4) {
                             assert!(words.get(word(writer, number).word()).unwrap().is_some());
                         }
-                        if count == WORDS {
+                        if is_over {
                             break;
                         }
                     }
