@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use crivo::KeyHasher;
 use crivo::filter::{AnyFilter, Kind};
 use crivo::hash::SecretKey;
 use crivo_core::Random;
@@ -199,7 +200,12 @@ fn a_guard_with_a_secret_key_is_read_only_with_it() {
     let directory = directory.path();
     let source_with = |key: u8| {
         let guard = GuardOptions::new(Kind::Blocked, 0.01).unwrap();
-        let guard = guard.secret_key(SecretKey::new([key; 16]));
+        let secret_key = SecretKey::new([key; 16]);
+        // The key, or a hasher that has it.
+        let guard = match key {
+            1 => guard.secret_key(secret_key),
+            _ => guard.hasher(KeyHasher::sip24(secret_key)),
+        };
         let options = OpenOptions::new(guard).file(directory.join("guard"));
         let guarded = Guarded::open(store(directory), options).unwrap();
         guarded.put(key.into(), "x").unwrap();

@@ -314,15 +314,11 @@ impl Guard {
         path: &Path,
         stamp: &str,
     ) -> Result<Option<Self>, LoadError> {
-        let load = match options.secret_key {
-            Some(key) => LoadOptions::new().secret_key(key),
-            None => LoadOptions::new(),
-        };
-        let filter: AnyFilter = load.load(path)?;
+        let filter: AnyFilter = LoadOptions::new().hasher(options.hasher).load(path)?;
         let expected = format!("{stamp} {} ", options.fpr);
         let stale = filter.metadata().get(ENTRY).and_then(|entry| entry.strip_prefix(&expected));
         let Some(stale) = stale.and_then(|stale| stale.parse().ok()) else { return Ok(None) };
-        if filter.kind() != options.kind || filter.hasher() != options.hasher {
+        if filter.kind() != options.kind {
             return Ok(None);
         }
         Ok(Some(Self::from_filter(options.clone(), filter, stale)?))

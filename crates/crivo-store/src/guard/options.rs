@@ -37,8 +37,6 @@ pub struct GuardOptions {
     pub(super) kind: Kind,
     pub(super) fpr: f64,
     pub(crate) hasher: KeyHasher,
-    /// The key of `hasher`, which is needed to load a guard from its file.
-    pub(super) secret_key: Option<SecretKey>,
     pub(super) late_writes: bool,
     /// Whether keys stay until the next rebuild, also in a filter that could remove them.
     pub(super) keeps_keys: bool,
@@ -54,23 +52,20 @@ impl GuardOptions {
     /// If the FPR is not strictly between 0 and 1, or is too small for the kind.
     pub fn new(kind: Kind, fpr: f64) -> Result<Self, SpecError> {
         let hasher = KeyHasher::default();
-        let (secret_key, late_writes, keeps_keys) = (None, true, false);
-        let options = Self { kind, fpr, hasher, secret_key, late_writes, keeps_keys };
+        let options = Self { kind, fpr, hasher, late_writes: true, keeps_keys: false };
         // The filters themselves decide what they support.
         Tables::build(&options, Vec::<Digest>::new())?;
         Ok(options)
     }
 
-    /// Hashes with this public seed and family. With a secret key use
-    /// [`secret_key`](Self::secret_key): a hasher does not give its key away, so that a guard's file
-    /// could not be read again, and the guard would be rebuilt at every start.
+    /// Hashes with this hasher.
     pub fn hasher(self, hasher: KeyHasher) -> Self {
-        Self { hasher, secret_key: None, ..self }
+        Self { hasher, ..self }
     }
 
     /// Hashes with SipHash-2-4 under this secret key.
     pub fn secret_key(self, key: SecretKey) -> Self {
-        Self { hasher: KeyHasher::sip24(key), secret_key: Some(key), ..self }
+        self.hasher(KeyHasher::sip24(key))
     }
 
     /// Whether a write that was given up may still reach the store later, as over a network: the

@@ -7,7 +7,7 @@ use super::header::Header;
 use super::source::{Slice, Source, Stream};
 use super::{CodecError, Content, DecodeError, FileAction, FileError, Persist, payload};
 use crate::KeyHasher;
-use crate::hash::{HashIdentity, SecretKey};
+use crate::hash::{HashIdentity, SecretKey, WrongKey};
 use crivo_core::Words;
 
 /// How to load a filter: with a secret key or without, verified or not, copied or mapped.
@@ -27,7 +27,8 @@ use crivo_core::Words;
 /// proportion to the bytes that there are.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LoadOptions {
-    key: Option<SecretKey>,
+    /// `None`: any with a public seed.
+    hasher: Option<KeyHasher>,
     /// `None`: what is copied is verified, and what is mapped is not.
     verify: Option<bool>,
 }
@@ -45,7 +46,7 @@ impl LoadOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub const fn new() -> Self {
-        Self { key: None, verify: None }
+        Self { hasher: None, verify: None }
     }
 
     /// For filters that were made with this secret key, and no others: nobody can slip in one that
@@ -68,7 +69,29 @@ impl LoadOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub const fn secret_key(self, key: SecretKey) -> Self {
-        Self { key: Some(key), ..self }
+        self.hasher(KeyHasher::sip24(key))
+    }
+
+    /// For filters that were made with this hasher, and no others. With a secret key it is the same as
+    /// [`secret_key`](Self::secret_key), for those who have the hasher but not the key.
+    ///
+    /// ```
+    /// use crivo::KeyHasher;
+    /// use crivo::codec::LoadOptions;
+    /// use crivo::filter::Bloom;
+    ///
+    /// let (ours, other) = (KeyHasher::xxh3(7), KeyHasher::xxh3(8));
+    /// let bytes = Bloom::with_hasher(1_000, 0.01, ours)?.to_bytes();
+    /// assert!(LoadOptions::new().hasher(ours).from_bytes::<Bloom>(&bytes).is_ok());
+    /// let error = LoadOptions::new().hasher(other).from_bytes::<Bloom>(&bytes).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the filter was made with xxh3 with seed 7, not with xxh3 with seed 8"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn hasher(self, hasher: KeyHasher) -> Self {
+        Self { hasher: Some(hasher), ..self }
     }
 
     /// Whether to compare the payload with its checksum. By default it is done when the payload is
@@ -184,13 +207,19 @@ impl LoadOptions {
         // Where memory has fewer addresses than the file has words, there is no memory for it.
         let length =
             usize::try_from(length).map_err(|_| DecodeError::OutOfMemory { bytes: usize::MAX })?;
-        Ok(Accepted { layout, hasher: self.hasher(header.hash)?, length })
+        Ok(Accepted { layout, hasher: self.hasher_of(header.hash)?, length })
     }
 
-    fn hasher(&self, identity: HashIdentity) -> Result<KeyHasher, DecodeError> {
-        match self.key {
-            Some(key) => identity.hasher_with_key(key).map_err(DecodeError::WrongKey),
-            None => identity.hasher().ok_or(DecodeError::KeyNeeded),
+    /// The hasher of a file with this identity.
+    fn hasher_of(&self, found: HashIdentity) -> Result<KeyHasher, DecodeError> {
+        let Some(hasher) = self.hasher else {
+            return found.hasher().ok_or(DecodeError::KeyNeeded);
+        };
+        let expected = hasher.identity();
+        match expected.hasher() {
+            _ if expected == found => Ok(hasher),
+            Some(_) => Err(DecodeError::WrongHasher { expected, found }),
+            None => Err(DecodeError::WrongKey(WrongKey { family: found.family() })),
         }
     }
 }

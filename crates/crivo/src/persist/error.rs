@@ -1,7 +1,7 @@
 //! Why bytes are not what was asked for.
 
 use super::FileKind;
-use crate::hash::WrongKey;
+use crate::hash::{HashIdentity, WrongKey};
 use crate::{BuildError, ParameterError};
 
 /// Why bytes could not be read. Nothing was taken from them.
@@ -79,6 +79,14 @@ pub enum DecodeError {
     /// The secret key is not the one that the filter was made with.
     #[error(transparent)]
     WrongKey(WrongKey),
+    /// The filter was made with another hasher than the one that was asked for.
+    #[error("the filter was made with {found}, not with {expected}")]
+    WrongHasher {
+        /// The one that was asked for.
+        expected: HashIdentity,
+        /// The filter's.
+        found: HashIdentity,
+    },
     /// There is no memory for the payload.
     #[error("no memory for a filter of {bytes} bytes")]
     OutOfMemory {
