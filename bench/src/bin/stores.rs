@@ -5,8 +5,10 @@
 //! ```
 //!
 //! Tables of redb always; keys of a Redis server if `REDIS_URL` is set, and of a cluster if
-//! `REDIS_CLUSTER_URL` is (`scripts/services redis` starts them, and prints the variables). The guards have
-//! an FPR of 0.1%. A ratio above 1 says how many times as fast as the store without a guard.
+//! `REDIS_CLUSTER_URL` is; with `--features cassandra`, a table of the Cassandra at `CASSANDRA_HOSTS` and
+//! `CASSANDRA_PORT`, in a keyspace `crivo_bench` that is created and dropped. `scripts/services` starts
+//! them, and prints the variables. The guards have an FPR of 0.1%. A ratio above 1 says how many times as
+//! fast as the store without a guard.
 
 use std::time::Duration;
 
@@ -52,6 +54,12 @@ fn main() {
     }
     if let Ok(urls) = std::env::var("REDIS_CLUSTER_URL") {
         measure_cluster(keys.unwrap_or(100_000), &urls, &runtime);
+    }
+    #[cfg(feature = "cassandra")]
+    if let (Ok(hosts), Ok(port)) =
+        (std::env::var("CASSANDRA_HOSTS"), std::env::var("CASSANDRA_PORT"))
+    {
+        measure_cassandra(keys.unwrap_or(100_000), &hosts, &port, &runtime);
     }
 }
 
@@ -134,6 +142,33 @@ fn measure_cluster(keys: u64, urls: &str, runtime: &Runtime) {
     fill(store(), keys, runtime);
     measure("Redis Cluster", &owned_subjects(store, runtime), keys, 5_000);
     empty(store(), runtime);
+}
+
+#[cfg(feature = "cassandra")]
+fn measure_cassandra(keys: u64, hosts: &str, port: &str, runtime: &Runtime) {
+    use crivo_store::cassandra::{CassandraStore, CassandraTable};
+    use scylla::client::session_builder::SessionBuilder;
+
+    let nodes: Vec<String> = hosts.split(' ').map(|host| format!("{host}:{port}")).collect();
+    let builder = SessionBuilder::new().known_nodes(&nodes);
+    let client = std::sync::Arc::new(runtime.block_on(builder.build()).unwrap());
+    let execute = |statement: &str| {
+        runtime.block_on(client.query_unpaged(statement, ())).unwrap();
+    };
+    let remove = "DROP KEYSPACE IF EXISTS crivo_bench";
+    execute(remove);
+    execute(&format!(
+        "CREATE KEYSPACE crivo_bench WITH replication = \
+         {{'class': 'SimpleStrategy', 'replication_factor': {}}}",
+        nodes.len().min(3)
+    ));
+    // Every guard takes over from the one before, which writes no more.
+    let table = CassandraTable::new("crivo_bench", "numbers").takeover_wait(Duration::ZERO);
+    runtime.block_on(table.create(&client)).unwrap();
+    let store = || runtime.block_on(CassandraStore::new(client.clone(), table.clone())).unwrap();
+    fill(store(), keys, runtime);
+    measure("Cassandra", &owned_subjects(store, runtime), keys, 2_000);
+    execute(remove);
 }
 
 /// A server's keys in the modes that every store has.
