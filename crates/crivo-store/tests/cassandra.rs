@@ -3,8 +3,10 @@
 //! cluster of its own, if the variable `CRIVO_TEST_SERVICES` is set. Without the variables they say that
 //! they were skipped.
 
+#[cfg(unix)]
+mod journal;
+
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -22,8 +24,11 @@ use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 
+#[cfg(unix)]
+use journal::{Journal, Operation};
+
 /// A machine under load answers late.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn block_on(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -31,12 +36,12 @@ fn block_on(test: impl Future<Output = ()>) {
 }
 
 async fn connect(address: &str) -> Arc<Session> {
-    let profile = ExecutionProfile::builder().request_timeout(Some(PATIENCE)).build();
+    let profile = ExecutionProfile::builder().request_timeout(Some(TIMEOUT)).build();
     let builder = SessionBuilder::new()
         .known_node(address)
-        .connection_timeout(PATIENCE)
-        .schema_agreement_timeout(PATIENCE)
-        .metadata_request_serverside_timeout(PATIENCE)
+        .connection_timeout(TIMEOUT)
+        .schema_agreement_timeout(TIMEOUT)
+        .metadata_request_serverside_timeout(TIMEOUT)
         .default_execution_profile_handle(profile.into_handle());
     Arc::new(builder.build().await.unwrap())
 }
@@ -247,13 +252,12 @@ fn tasks_hide_no_key() {
     });
 }
 
-/// Set for a process that [`killed_writers_hide_nothing`] starts: the keyspace to write to.
-const CHILD: &str = "CRIVO_STORE_TEST_CHILD";
-
 /// Writes until it is killed, if the process was started for that.
+#[cfg(unix)]
 #[test]
-fn child() {
-    let (Ok(keyspace), Ok(address)) = (std::env::var(CHILD), std::env::var("CRIVO_TEST_CASSANDRA"))
+fn writer() {
+    let (Ok(keyspace), Ok(address)) =
+        (std::env::var(journal::CHILD), std::env::var("CRIVO_TEST_CASSANDRA"))
     else {
         return;
     };
@@ -261,23 +265,22 @@ fn child() {
         let client = connect(&address).await;
         let table = table(&keyspace);
         let mut random = Random::new(Owner::random().unwrap().0 as u64);
-        let print = |line: String| {
-            let mut output = std::io::stdout().lock();
-            writeln!(output, "\n{line}").and_then(|()| output.flush()).unwrap();
-        };
         loop {
             let options = options(Kind::Blocked).take_over(true);
             let guarded = AsyncGuarded::open(store(&client, &table).await, options).await.unwrap();
             for _ in 0..random.below(60) {
-                let key = [random.below(40) as u8];
+                let key = random.below(40);
                 if random.below(3) == 0 {
-                    print(format!("begin delete {}", key[0]));
-                    guarded.delete(&key).await.unwrap();
+                    let operation = Operation::delete(key);
+                    operation.begin();
+                    guarded.delete(&[key as u8]).await.unwrap();
+                    operation.end();
                 } else {
-                    print(format!("begin put {}", key[0]));
-                    guarded.put(&key, b"x").await.unwrap();
+                    let operation = Operation::put(key, "x");
+                    operation.begin();
+                    guarded.put(&[key as u8], b"x").await.unwrap();
+                    operation.end();
                 }
-                print("done".to_owned());
             }
             if random.below(2) == 0 {
                 guarded.close().await.unwrap();
@@ -294,36 +297,13 @@ fn killed_writers_hide_nothing() {
         let mut random = Random::new(5);
         let mut expected: BTreeMap<u8, bool> = BTreeMap::new();
         for round in 0..6 {
-            let mut child = Command::new(std::env::current_exe().unwrap())
-                .args(["child", "--exact", "--nocapture"])
-                .env(CHILD, &keyspace)
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let mut lines =
-                BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-            let mut pending: Option<String> = None;
-            let mut done = 0;
-            let mut settle = |line: String, pending: &mut Option<String>| {
-                if line.starts_with("begin ") {
-                    *pending = Some(line);
-                } else if line == "done" {
-                    let (key, is_put) = parse(&pending.take().unwrap());
-                    expected.insert(key, is_put);
-                    done += 1;
-                }
-            };
-            for line in lines.by_ref().take(30 + random.below(300) as usize) {
-                settle(line, &mut pending);
+            let event_count = 15 + random.below(150);
+            let journal = Journal::of_killed("writer", &keyspace, event_count, Duration::ZERO);
+            assert!(!journal.acknowledged.is_empty(), "the writer did nothing");
+            for operation in journal.acknowledged {
+                expected.insert(operation.key as u8, operation.value.is_some());
             }
-            child.kill().unwrap();
-            for line in lines {
-                settle(line, &mut pending);
-            }
-            assert_eq!(child.wait().unwrap().code(), None, "the child ended by itself");
-            assert!(done > 0, "the child did nothing");
-            let under_way = pending.as_deref().map(parse).map(|(key, _)| key);
+            let under_way = journal.under_way.map(|operation| operation.key as u8);
 
             let options = options(Kind::Blocked).take_over(true);
             let guarded = AsyncGuarded::open(store(&client, &table).await, options).await.unwrap();
@@ -344,12 +324,6 @@ fn killed_writers_hide_nothing() {
             }
         }
     });
-}
-
-#[cfg(unix)]
-fn parse(operation: &str) -> (u8, bool) {
-    let words: Vec<&str> = operation.split(' ').collect();
-    (words[2].parse().unwrap(), words[1] == "put")
 }
 
 /// A cluster of this test, which ends with it.

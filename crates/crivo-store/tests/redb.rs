@@ -1,12 +1,12 @@
 //! A guard in front of redb: what a file is worth, who may write, and what `kill -9` leaves behind.
 
+#[cfg(unix)]
+mod journal;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use crivo::KeyHasher;
@@ -19,6 +19,9 @@ use crivo_store::{
     Store,
 };
 use redb::{Database, TableDefinition};
+
+#[cfg(unix)]
+use journal::{Journal, Operation};
 
 const TABLE: TableDefinition<'_, u64, &str> = TableDefinition::new("data");
 
@@ -285,33 +288,27 @@ fn a_snapshot_has_the_keys_of_a_scan_or_of_a_file() {
     }
 }
 
-/// Set for a process that [`killed_writers_lose_nothing`] starts: the directory to write in.
-const CHILD: &str = "CRIVO_STORE_TEST_CHILD";
-
-/// Writes until it is killed, if the process was started for that. It prints each operation before
-/// it begins and when it has succeeded.
+/// Writes until it is killed, if the process was started for that.
+#[cfg(unix)]
 #[test]
-fn child() {
-    let Ok(directory) = std::env::var(CHILD) else { return };
+fn writer() {
+    let Ok(directory) = std::env::var(journal::CHILD) else { return };
     let directory = Path::new(&directory);
     let mut random = Random::new(fs::metadata(directory.join("db")).map_or(0, |file| file.len()));
-    let print = |line: String| {
-        let mut output = std::io::stdout().lock();
-        writeln!(output, "\n{line}").and_then(|()| output.flush()).unwrap();
-    };
     loop {
         let guarded = open(directory);
         for _ in 0..random.below(20) {
             let key = random.below(40);
-            if random.below(3) == 0 {
-                print(format!("begin delete {key}"));
-                guarded.delete(key).unwrap();
-            } else {
-                let value = random.number().to_string();
-                print(format!("begin put {key} {value}"));
-                guarded.put(key, &value).unwrap();
+            let operation = match random.below(3) {
+                0 => Operation::delete(key),
+                _ => Operation::put(key, random.number().to_string()),
+            };
+            operation.begin();
+            match &operation.value {
+                Some(value) => drop(guarded.put(key, value).unwrap()),
+                None => drop(guarded.delete(key).unwrap()),
             }
-            print("done".to_owned());
+            operation.end();
         }
         if random.below(2) == 0 {
             guarded.close().unwrap();
@@ -329,33 +326,11 @@ fn kill_writers(rounds: u64, seed: u64) {
     let mut expected: BTreeMap<u64, String> = BTreeMap::new();
     let mut acknowledged = 0;
     for round in 0..rounds {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["child", "--exact", "--nocapture"])
-            .env(CHILD, directory)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let mut pending: Option<String> = None;
-        let mut settle = |line: String, pending: &mut Option<String>| {
-            if line.starts_with("begin ") {
-                *pending = Some(line);
-            } else if line == "done" {
-                apply(&mut expected, &pending.take().unwrap());
-                acknowledged += 1;
-            }
-        };
-        for line in lines.by_ref().take(20 + random.below(200) as usize) {
-            settle(line, &mut pending);
-        }
-        thread::sleep(Duration::from_micros(random.below(3_000)));
-        child.kill().unwrap();
-        for line in lines {
-            settle(line, &mut pending);
-        }
-        let status = child.wait().unwrap();
-        assert_eq!(status.code(), None, "the child ended by itself");
+        let event_count = 10 + random.below(100);
+        let pause = Duration::from_micros(random.below(3_000));
+        let journal = Journal::of_killed("writer", directory, event_count, pause);
+        acknowledged += journal.acknowledged.len() as u64;
+        journal.acknowledged.into_iter().for_each(|operation| apply(&mut expected, operation));
 
         // What was under way may have been done or not.
         let raw = store(directory);
@@ -364,7 +339,7 @@ fn kill_writers(rounds: u64, seed: u64) {
             .collect();
         drop(raw);
         if found != expected {
-            apply(&mut expected, pending.as_deref().expect("nothing was under way"));
+            apply(&mut expected, journal.under_way.expect("nothing was under way"));
         }
         assert_eq!(found, expected, "round {round}");
         let guard = GuardOptions::new(Kind::Cuckoo, 0.01).unwrap();
@@ -383,12 +358,10 @@ fn kill_writers(rounds: u64, seed: u64) {
 }
 
 #[cfg(unix)]
-fn apply(values: &mut BTreeMap<u64, String>, operation: &str) {
-    let words: Vec<&str> = operation.split(' ').collect();
-    let key = words[2].parse().unwrap();
-    match words[1] {
-        "put" => values.insert(key, words[3].to_owned()),
-        _ => values.remove(&key),
+fn apply(values: &mut BTreeMap<u64, String>, operation: Operation) {
+    match operation.value {
+        Some(value) => values.insert(operation.key, value),
+        None => values.remove(&operation.key),
     };
 }
 

@@ -1,8 +1,6 @@
 //! Writers that are killed at random points.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,60 +9,34 @@ use crivo::filter::Kind;
 use crivo_core::Random;
 use crivo_store::{AsyncGuarded, AsyncStore, Owner, SharedOptions};
 
+use crate::journal::{CHILD, Event, Journal, Operation, events, start};
 use crate::servers::{Servers, Single, with};
 use crate::{guard, options, stops_absent_keys};
-
-/// Set for a process that is to be killed: the prefix to write under.
-const PREFIX: &str = "CRIVO_STORE_TEST_CHILD";
 
 /// How many keys a writer has.
 const KEYS: u8 = 40;
 
-/// Starts a test of this program as a process that writes until it is killed.
-fn start(test: &str, prefix: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(PREFIX, prefix)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-/// What such a process says.
-fn lines(output: ChildStdout) -> impl Iterator<Item = String> {
-    BufReader::new(output).lines().map(Result::unwrap)
-}
-
-fn print(line: String) {
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "\n{line}").and_then(|()| output.flush()).unwrap();
-}
-
-/// The key of an operation, and whether it is a put.
-fn parse(operation: &str) -> (u8, bool) {
-    let words: Vec<&str> = operation.split(' ').collect();
-    (words[2].parse().unwrap(), words[1] == "put")
-}
-
 /// Writes as an owner until it is killed, if the process was started for that.
 pub fn write_as_owner<S: Servers>() {
-    let Ok(prefix) = std::env::var(PREFIX) else { return };
+    let Ok(prefix) = std::env::var(CHILD) else { return };
     with(|servers: S, _| async move {
         let mut random = Random::new(Owner::random().unwrap().0 as u64);
         loop {
             let options = options(Kind::Cuckoo).take_over(true);
             let guarded = AsyncGuarded::open(servers.store(&prefix), options).await.unwrap();
             for _ in 0..random.below(60) {
-                let key = [random.below(KEYS.into()) as u8];
+                let key = random.below(KEYS.into());
                 if random.below(3) == 0 {
-                    print(format!("begin delete {}", key[0]));
-                    guarded.delete(&key).await.unwrap();
+                    let operation = Operation::delete(key);
+                    operation.begin();
+                    guarded.delete(&[key as u8]).await.unwrap();
+                    operation.end();
                 } else {
-                    print(format!("begin put {}", key[0]));
-                    guarded.put(&key, b"x").await.unwrap();
+                    let operation = Operation::put(key, "x");
+                    operation.begin();
+                    guarded.put(&[key as u8], b"x").await.unwrap();
+                    operation.end();
                 }
-                print("done".to_owned());
             }
             if random.below(2) == 0 {
                 guarded.close().await.unwrap();
@@ -88,29 +60,13 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
         let mut random = Random::new(5);
         let mut expected: BTreeMap<u8, bool> = BTreeMap::new();
         for round in 0..rounds {
-            let mut child = start(test, &prefix);
-            let mut lines = lines(child.stdout.take().unwrap());
-            let mut pending: Option<String> = None;
-            let mut done = 0;
-            let mut settle = |line: String, pending: &mut Option<String>| {
-                if line.starts_with("begin ") {
-                    *pending = Some(line);
-                } else if line == "done" {
-                    let (key, is_put) = parse(&pending.take().unwrap());
-                    expected.insert(key, is_put);
-                    done += 1;
-                }
-            };
-            for line in lines.by_ref().take(30 + random.below(300) as usize) {
-                settle(line, &mut pending);
+            let event_count = 15 + random.below(150);
+            let journal = Journal::of_killed(test, &prefix, event_count, Duration::ZERO);
+            assert!(!journal.acknowledged.is_empty(), "the writer did nothing");
+            for operation in journal.acknowledged {
+                expected.insert(operation.key as u8, operation.value.is_some());
             }
-            child.kill().unwrap();
-            for line in lines {
-                settle(line, &mut pending);
-            }
-            assert_eq!(child.wait().unwrap().code(), None, "the child ended by itself");
-            assert!(done > 0, "the child did nothing");
-            let under_way = pending.as_deref().map(parse).map(|(key, _)| key);
+            let under_way = journal.under_way.map(|operation| operation.key as u8);
 
             let raw = servers.store(&prefix);
             let options = options(Kind::Cuckoo).take_over(true);
@@ -138,7 +94,7 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
 /// Writes as one of several until it is killed, if the process was started for that.
 #[test]
 fn sharer() {
-    let Ok(prefix) = std::env::var(PREFIX) else { return };
+    let Ok(prefix) = std::env::var(CHILD) else { return };
     // The last byte of the prefix says which keys are those of this writer.
     let (prefix, writer) = prefix.split_at(prefix.len() - 1);
     let writer: u8 = writer.parse().unwrap();
@@ -147,16 +103,19 @@ fn sharer() {
         let store = servers.store(prefix);
         let shared = AsyncGuarded::share(store, guard(Kind::Cuckoo)).await.unwrap();
         loop {
-            let key = [writer * KEYS + random.below(KEYS.into()) as u8];
+            let key = writer * KEYS + random.below(KEYS.into()) as u8;
             if random.below(3) == 0 {
-                print(format!("begin delete {}", key[0]));
-                shared.delete(&key).await.unwrap();
+                let operation = Operation::delete(key.into());
+                operation.begin();
+                shared.delete(&[key]).await.unwrap();
+                operation.end();
             } else {
-                print(format!("begin put {}", key[0]));
-                shared.put(&key, b"x").await.unwrap();
-                assert!(shared.contains(&key).await.unwrap());
+                let operation = Operation::put(key.into(), "x");
+                operation.begin();
+                shared.put(&[key], b"x").await.unwrap();
+                assert!(shared.contains(&[key]).await.unwrap());
+                operation.end();
             }
-            print("done".to_owned());
         }
     });
 }
@@ -179,20 +138,19 @@ fn what_killed_sharers_have_written_is_found_within_the_staleness() {
             let mut children = Vec::new();
             let mut readers = Vec::new();
             for writer in 0..WRITERS {
-                let mut child = start("killed::sharer", &format!("{prefix}{writer}"));
+                let mut child = start("killed::sharer", format!("{prefix}{writer}"));
                 let output = child.stdout.take().unwrap();
                 let news = news.clone();
                 readers.push(thread::spawn(move || {
-                    let mut pending = None;
-                    for line in lines(output) {
-                        if line.starts_with("begin ") {
-                            pending = Some(parse(&line));
-                            let (key, _) = parse(&line);
-                            news.send((key, None)).unwrap();
-                        } else if line == "done" {
-                            let (key, is_put) = pending.take().unwrap();
-                            news.send((key, is_put.then(Instant::now))).unwrap();
-                        }
+                    for event in events(output) {
+                        let (operation, since) = match event {
+                            Event::Begun(operation) => (operation, None),
+                            Event::Acknowledged(operation) => {
+                                let since = operation.value.is_some().then(Instant::now);
+                                (operation, since)
+                            }
+                        };
+                        news.send((operation.key as u8, since)).unwrap();
                     }
                 }));
                 children.push(child);

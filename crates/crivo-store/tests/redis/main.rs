@@ -8,6 +8,9 @@
 mod cluster;
 mod exclusive;
 #[cfg(unix)]
+#[path = "../journal/mod.rs"]
+mod journal;
+#[cfg(unix)]
 mod killed;
 mod servers;
 mod shared;
