@@ -31,30 +31,33 @@ const SLOTS: u32 = 16_384;
 /// How often a scan begins again because the cluster has changed.
 const SCANS: usize = 3;
 
-/// Answers nothing if the owner's record is not the one that is expected, and an empty list if the write
-/// was applied before.
-const PUT: &str = "
+/// A write under a claim, of each of the keys behind the record. It answers nothing if the owner's record is
+/// not the one that is expected, and an empty list if the write was applied before.
+macro_rules! write_script {
+    ($each:literal) => {
+        concat!(
+            "
 local record = redis.call('HMGET', KEYS[1], 'owner', 'write')
 if record[1] ~= ARGV[1] then return false end
 if tonumber(record[2]) >= tonumber(ARGV[2]) then return {} end
 redis.call('HSET', KEYS[1], 'write', ARGV[2])
 local existed = {}
 for i = 2, #KEYS do
-    existed[i - 1] = redis.call('EXISTS', KEYS[i])
-    redis.call('SET', KEYS[i], ARGV[i + 1])
+",
+            $each,
+            "
 end
-return existed";
+return existed"
+        )
+    };
+}
 
-const DELETE: &str = "
-local record = redis.call('HMGET', KEYS[1], 'owner', 'write')
-if record[1] ~= ARGV[1] then return false end
-if tonumber(record[2]) >= tonumber(ARGV[2]) then return {} end
-redis.call('HSET', KEYS[1], 'write', ARGV[2])
-local existed = {}
-for i = 2, #KEYS do
-    existed[i - 1] = redis.call('DEL', KEYS[i])
-end
-return existed";
+const PUT: &str = write_script!(
+    "    existed[i - 1] = redis.call('EXISTS', KEYS[i])
+    redis.call('SET', KEYS[i], ARGV[i + 1])"
+);
+
+const DELETE: &str = write_script!("    existed[i - 1] = redis.call('DEL', KEYS[i])");
 
 /// Replaces a record, if it is the one that is expected.
 const REPLACE: &str = "
@@ -331,17 +334,8 @@ impl AsyncStore for ClusterStore {
     }
 
     async fn get_batch(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, RedisStoreError> {
-        let mut values = Vec::with_capacity(keys.len());
-        for part in keys.chunks(SCRIPT_KEYS) {
-            // The client asks every master for its part, and puts the answers together.
-            let mut command = cmd("MGET");
-            for key in part {
-                command.arg(self.full_key(key));
-            }
-            let part: Vec<Option<Vec<u8>>> = self.query(&command).await?;
-            values.extend(part);
-        }
-        Ok(values)
+        let names: Vec<Vec<u8>> = keys.iter().map(|key| self.full_key(key)).collect();
+        Ok(super::values_of(&self.connection, &names).await?)
     }
 
     async fn scan(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {

@@ -217,16 +217,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncStore for RedisStor
     }
 
     async fn get_batch(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, RedisStoreError> {
-        let mut values = Vec::with_capacity(keys.len());
-        for part in keys.chunks(SCRIPT_KEYS) {
-            let mut command = cmd("MGET");
-            for key in part {
-                command.arg(self.full_key(key));
-            }
-            let part: Vec<Option<Vec<u8>>> = self.query(&command).await?;
-            values.extend(part);
-        }
-        Ok(values)
+        let names: Vec<Vec<u8>> = keys.iter().map(|key| self.full_key(key)).collect();
+        Ok(values_of(&self.connection, &names).await?)
     }
 
     async fn scan(&self, visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
@@ -235,6 +227,20 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncStore for RedisStor
         self.scan_keys(visit).await?;
         self.check_run_id(&run_id).await
     }
+}
+
+/// The values of these names. The client of a cluster asks every master for its part.
+async fn values_of<C: ConnectionLike + Clone>(
+    connection: &C,
+    names: &[Vec<u8>],
+) -> RedisResult<Vec<Option<Vec<u8>>>> {
+    let mut values = Vec::with_capacity(names.len());
+    for part in names.chunks(SCRIPT_KEYS) {
+        let part: Vec<Option<Vec<u8>>> =
+            cmd("MGET").arg(part).query_async(&mut connection.clone()).await?;
+        values.extend(part);
+    }
+    Ok(values)
 }
 
 /// What a script counted before it changed a key.
