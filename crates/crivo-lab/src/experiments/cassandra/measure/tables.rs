@@ -260,7 +260,9 @@ mod tests {
         let (mut independent, mut excess) = (0.0, 0.0);
         for seed in 0..40u64 {
             let mut filter = CassandraBloom::new(keys, 0.0001, CassandraVersion::V4).unwrap();
-            (0..keys).for_each(|key| filter.insert(&[seed, key].map(u64::to_le_bytes).concat()));
+            for key in 0..keys {
+                filter.insert(&[seed, key].map(u64::to_le_bytes).concat());
+            }
             for key in 0..questions {
                 held += u64::from(filter.contains(&[seed, !key].map(u64::to_le_bytes).concat()));
             }
