@@ -37,23 +37,18 @@ const SSTABLES: [u64; 3] = [1, 4, 16];
 const CHANCE: f64 = 0.01;
 const PARTS: u64 = 4;
 
-/// How absent keys are drawn.
+/// How absent keys are drawn, where that is not by Zipf's law.
 const UNIFORM: &str = "uniform";
-const ZIPF: &str = "Zipf";
 
 /// Tasks in the data.
 const ABSENT: &str = "absent";
-const ABSENT_ZIPF: &str = "absent, Zipf";
-const PRESENT: &str = "present";
-const PRESENT_ZIPF: &str = "present, Zipf";
 const WITH_FILTER: &str = "the server has filters";
 const WITHOUT_FILTER: &str = "the server has none";
 
 /// The baseline of guards.
 const NO_GUARD: &str = "no guard";
 
-/// The FPRs of guards; that of the ones that are timed for every share of absent keys.
-const GUARD_FPRS: [f64; 3] = [0.1, 0.01, 0.001];
+/// The FPR of the guards that are timed for every share of absent keys.
 const TIMED_FPR: f64 = 0.001;
 
 /// Percentages of questions for absent keys, in ascending order.
@@ -174,7 +169,7 @@ impl Experiment for Cassandra {
                 figures.push(figures::replaced(data)?);
                 figures.push(figures::guards(data)?);
             }
-            _ => {
+            CLIENT => {
                 let version: String = data.parameter("version")?;
                 introduction.push_str(&format!(
                     " Measured with Cassandra {version}, of which only the address was known: guards in the \
@@ -184,6 +179,7 @@ impl Experiment for Cassandra {
                 ));
                 figures.push(figures::guards(data)?);
             }
+            other => return Err(data.fault(format!("{ACCESS} is {other:?}"))),
         }
         Ok(Section {
             title: "Cassandra",

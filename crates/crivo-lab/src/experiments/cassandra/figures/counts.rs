@@ -147,9 +147,9 @@ pub(in super::super) fn opened(data: &Dataset) -> Result<Figure, StudyError> {
              in one. {} questions for different absent keys, and as many by Zipf’s law with exponent 1. \
              Keys outside the range of tokens of an SSTable, for which its filter is not asked, are left \
              out. The server counts false positives; the files of its filters, read by this program, give \
-             the same number for the same keys if both are right. Theory: S·ε, with ε = p^[k] + (2n/m²)(1 + p)/(1 − p) \
-             and p = 1 − e^[−kn/m] from the m and k of each file; the second term is for keys whose probes \
-             are the same arithmetic progression (double hashing), and matters for small filters. Without a filter every SSTable is opened. Memory is what the server \
+             the same number for the same keys if both are right. Theory: S·ε, with ε = (1 − e^[−kn/m])^[k] from \
+             the m and k of each file, and a term of the order of n/m² for keys whose probes are the same \
+             arithmetic progression (double hashing), which matters for small filters. Without a filter every SSTable is opened. Memory is what the server \
              reports for its filters.",
             thousands(keys),
             thousands(questions),

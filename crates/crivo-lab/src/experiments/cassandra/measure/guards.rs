@@ -11,9 +11,12 @@ use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
 use crate::experiments::cassandra::{
-    ABSENT_PERCENTAGES, GUARD_FPRS, GuardCount, NO_GUARD, TIMED_FPR, guard_name,
+    ABSENT_PERCENTAGES, GuardCount, NO_GUARD, TIMED_FPR, guard_name,
 };
 use crate::timing::{Clock, Contender, Phase, interleave};
+
+/// The FPRs of guards.
+const FPRS: [f64; 3] = [0.1, 0.01, TIMED_FPR];
 
 /// A guard in front of a table that does not change.
 struct Guard {
@@ -67,7 +70,7 @@ pub(super) fn measure(
     for (at, (task, table)) in tables.iter().enumerate() {
         let mut guards = Vec::new();
         for kind in Kind::ALL {
-            for fpr in GUARD_FPRS {
+            for fpr in FPRS {
                 if at == 0 || fpr == TIMED_FPR {
                     guards.push(Guard::new(server, table, kind, fpr)?);
                 }

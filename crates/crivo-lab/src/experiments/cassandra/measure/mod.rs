@@ -18,10 +18,7 @@ use self::node::Node;
 use self::server::Server;
 use self::tables::{Subject, WARM_UP};
 use self::times::Times;
-use super::{
-    ABSENT, ABSENT_ZIPF, ACCESS, CHANCE, CLIENT, Count, NODE, PRESENT, PRESENT_ZIPF, UNIFORM,
-    WITH_FILTER, WITHOUT_FILTER, ZIPF,
-};
+use super::{ABSENT, ACCESS, CHANCE, CLIENT, Count, NODE, UNIFORM, WITH_FILTER, WITHOUT_FILTER};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
@@ -29,6 +26,14 @@ use crate::settings::CassandraServer;
 
 /// The keyspace on a node that belongs to the experiment.
 const KEYSPACE: &str = "crivo_study";
+
+/// Keys drawn by Zipf's law.
+const ZIPF: &str = "Zipf";
+
+/// Tasks beside [`ABSENT`].
+const ABSENT_ZIPF: &str = "absent, Zipf";
+const PRESENT: &str = "present";
+const PRESENT_ZIPF: &str = "present, Zipf";
 
 pub(super) fn run(
     context: &Context<'_>,

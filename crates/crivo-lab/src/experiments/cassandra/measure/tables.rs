@@ -229,17 +229,19 @@ pub(super) fn predict(
 /// About how much the FPR of double hashing is above that of independent probes, which matters for small
 /// filters with a low FPR.
 ///
-/// The k probes of a key are an arithmetic progression modulo m. An absent key has that of one of the n keys
-/// with probability 2n/m², because it may run in either direction. If it is shifted by s steps, the last s
-/// probes must meet ones by chance: with p as the share of ones, and shifts to both sides,
+/// The k probes of a key are an arithmetic progression modulo m. With probability 2/m², because it may run in
+/// either direction, an absent key has that of a given key, and passes. As likely, it is shifted by s steps to
+/// one side: then s probes must meet ones by chance, not k. With p as the share of ones, for n keys:
 ///
 /// ```text
-///   (2n/m²) · (1 + 2(p + p² + …)) = (2n/m²) · (1 + p)/(1 − p)
+///   (2n/m²) · (1 − p^k + 2 Σ (p^s − p^k)),  s = 1 … k − 2
 /// ```
 fn double_hashing_excess(m: u64, n: u64, k: u32) -> f64 {
     let (m, n) = (m as f64, n as f64);
     let ones = 1.0 - (-f64::from(k) * n / m).exp();
-    2.0 * n / (m * m) * (1.0 + ones) / (1.0 - ones)
+    let gain = |shift: u32| ones.powi(shift as i32) - ones.powi(k as i32);
+    let shifted: f64 = (1..k.saturating_sub(1)).map(gain).sum();
+    2.0 * n / (m * m) * (gain(0) + 2.0 * shifted)
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use super::keys::{Keys, window};
 use super::node::Node;
 use super::server::Server;
 use super::tables::{Subject, WARM_UP};
-use super::{KEYSPACE, failed};
+use super::{KEYSPACE, PRESENT, PRESENT_ZIPF, failed};
 use crate::StudyError;
 use crate::context::Context;
-use crate::experiments::cassandra::{ABSENT, PRESENT, PRESENT_ZIPF, Quantiles};
+use crate::experiments::cassandra::{ABSENT, Quantiles};
 use crate::page_cache::evict;
 use crate::timing::{Clock, Contender, Phase, Sample, interleave};
 
