@@ -1,13 +1,23 @@
 //! Plans with runtime filters have the results of plans without.
 
-#[path = "../../tpch/mod.rs"]
-mod tpch;
+#[path = "../../cases/mod.rs"]
+mod cases;
 
 use std::sync::Arc;
 
-use crivo_datafusion::planner::{self, CrivoOptions, RuntimeFilterExec};
-use datafusion::arrow::array::RecordBatch;
-use datafusion::physical_plan::collect;
+use async_trait::async_trait;
+use crivo_datafusion::planner::{self, CrivoOptions, RuntimeFilterExec, RuntimeFilterPlanner};
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::datasource::MemTable;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 /// A session whose joins exchange rows between partitions, as those of a cluster do.
@@ -44,6 +54,13 @@ async fn run(context: &SessionContext, sql: &str) -> (Vec<RecordBatch>, usize, u
     }
 }
 
+/// A table in memory of several partitions.
+fn table(batches: &[RecordBatch]) -> Arc<MemTable> {
+    let schema = batches[0].schema();
+    let partitions = (0..4).map(|part| batches.iter().skip(part).step_by(4).cloned().collect());
+    Arc::new(MemTable::try_new(schema, partitions.collect()).unwrap())
+}
+
 /// How many filters each query of TPC-H gets if they are forced.
 const FILTER_COUNTS: [usize; 22] =
     [0, 16, 4, 2, 10, 0, 10, 14, 10, 6, 4, 2, 1, 2, 2, 3, 4, 6, 2, 8, 9, 1];
@@ -54,98 +71,31 @@ const NOTHING_COUNTED: [usize; 6] = [1, 6, 11, 13, 15, 17];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_queries_of_tpch_have_the_same_result_with_forced_filters() {
-    let tables = tpch::tables(0.01);
+    let tables: Vec<(&str, Vec<RecordBatch>)> = cases::tpch::tables(0.01)
+        .into_iter()
+        .map(|(name, batches)| (name, batches.collect()))
+        .collect();
     let session = |options| {
         let context = context(options);
         for (name, batches) in &tables {
-            context.register_table(*name, tpch::table(batches)).unwrap();
+            context.register_table(*name, table(batches)).unwrap();
         }
         context
     };
     let plain = session(CrivoOptions::default());
     let filtered = [forced(0.01), forced(0.5)].map(session);
-    for ((number, sql), filter_count) in tpch::queries().into_iter().zip(FILTER_COUNTS) {
+    for ((number, sql), filter_count) in cases::tpch::queries().into_iter().zip(FILTER_COUNTS) {
         let (expected, none, _) = run(&plain, sql).await;
         assert_eq!(none, 0);
-        let expected = tpch::sorted_rows(&expected);
+        let expected = cases::sorted_rows(&expected);
         assert!(!expected.is_empty(), "query {number}");
         for context in &filtered {
             let (rows, filters, dropped) = run(context, sql).await;
-            assert_eq!(tpch::sorted_rows(&rows), expected, "query {number}");
+            assert_eq!(cases::sorted_rows(&rows), expected, "query {number}");
             assert_eq!(filters, filter_count, "query {number}");
             assert_eq!(dropped > 0, !NOTHING_COUNTED.contains(&number), "query {number}");
         }
     }
-}
-
-/// Numbers that are the same in every run (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (bits ^ (bits >> 31)) % end
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
-
-/// Pairs of types whose values can be joined, and the SQL of a value of each from an integer `$`.
-const TYPES: [(&str, &str); 13] = [
-    ("CAST($ AS INT)", "CAST($ AS BIGINT)"),
-    ("CAST($ AS TINYINT)", "CAST($ AS SMALLINT)"),
-    ("CAST($ AS BIGINT UNSIGNED)", "CAST($ AS BIGINT)"),
-    ("CAST($ AS INT UNSIGNED)", "CAST($ AS INT)"),
-    ("CAST($ AS REAL) / 4", "CAST($ AS DOUBLE) / 4"),
-    ("CAST($ AS BIGINT)", "CAST($ AS DOUBLE)"),
-    ("CAST('k' || $ AS VARCHAR)", "arrow_cast('k' || $, 'LargeUtf8')"),
-    ("arrow_cast('k' || $, 'Dictionary(Int32, Utf8)')", "arrow_cast('k' || $, 'Utf8View')"),
-    ("arrow_cast('k' || $, 'Binary')", "arrow_cast('k' || $, 'BinaryView')"),
-    (
-        "DATE '2026-01-01' + CAST($ AS INT)",
-        "arrow_cast(DATE '2026-01-01' + CAST($ AS INT), 'Date64')",
-    ),
-    ("CAST($ AS DECIMAL(10, 2))", "CAST($ AS DECIMAL(20, 4))"),
-    ("$ % 2 = 0", "$ % 2 = 0"),
-    (
-        "arrow_cast(CAST($ AS BIGINT), 'Timestamp(Second, None)')",
-        "arrow_cast(CAST($ AS BIGINT) * 1000, 'Timestamp(Millisecond, None)')",
-    ),
-];
-
-/// SQL of a table with the key columns `a` and `b`, each NULL now and then, and the numbers of its rows.
-fn side(numbers: &mut Numbers, types: [&str; 2], prefix: &str) -> String {
-    let rows = numbers.pick(&[0, 1, 7, 300, 300, 1000]);
-    let keys = numbers.pick(&[3, 20, 100]);
-    let skew = numbers.pick(&[1, 1, 3]);
-    let nulls = numbers.pick(&[1000, 10, 2]);
-    let values: Vec<String> = (0..rows)
-        .map(|row| {
-            let mut key = || {
-                let spread = numbers.below(keys);
-                let key = if skew == 3 && numbers.below(3) > 0 { 1 } else { spread };
-                if numbers.below(nulls) == 0 { "NULL".to_owned() } else { key.to_string() }
-            };
-            format!("({}, {}, {row})", key(), key())
-        })
-        .collect();
-    let values = match values.is_empty() {
-        true => "(0, 0, 0)".to_owned(),
-        false => values.join(", "),
-    };
-    let column = |index: usize, name: &str| types[index].replace('$', &format!("t.{name}"));
-    let filter = if rows == 0 { "WHERE false" } else { "" };
-    format!(
-        "(SELECT {} AS {prefix}a, {} AS {prefix}b, r AS {prefix}r \
-         FROM (VALUES {values}) AS t(x, y, r) {filter})",
-        column(0, "x"),
-        column(1, "y")
-    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,39 +105,11 @@ async fn random_joins_have_the_same_result_with_forced_filters() {
     let filtered = [forced(0.01), forced(0.5)].map(context);
     let (mut filters, mut dropped) = (0, 0);
     for case in 0..CASES {
-        let mut numbers = Numbers(case);
-        let first = TYPES[(case % TYPES.len() as u64) as usize];
-        let second = numbers.pick(&TYPES);
-        let left = side(&mut numbers, [first.0, second.0], "l");
-        let right = side(&mut numbers, [first.1, second.1], "r");
-        let join = numbers.pick(&[
-            "JOIN",
-            "LEFT JOIN",
-            "RIGHT JOIN",
-            "FULL JOIN",
-            "LEFT SEMI JOIN",
-            "RIGHT SEMI JOIN",
-            "LEFT ANTI JOIN",
-            "RIGHT ANTI JOIN",
-        ]);
-        let condition = numbers.pick(&[
-            "la = ra",
-            "la = ra AND lb = rb",
-            "la = ra AND lr < rr",
-            "la IS NOT DISTINCT FROM ra",
-            "la = ra AND lb IS NOT DISTINCT FROM rb",
-        ]);
-        let sql = match numbers.below(6) {
-            0 => format!("SELECT * FROM {left} AS l WHERE la NOT IN (SELECT ra FROM {right} AS r)"),
-            1 => format!(
-                "SELECT * FROM {left} AS l WHERE la IN (SELECT ra FROM {right} AS r WHERE rr % 3 = 0)"
-            ),
-            _ => format!("SELECT * FROM {left} AS l {join} {right} AS r ON {condition}"),
-        };
-        let expected = tpch::sorted_rows(&run(&plain, &sql).await.0);
+        let sql = cases::joins::query(case);
+        let expected = cases::sorted_rows(&run(&plain, &sql).await.0);
         for context in &filtered {
             let (rows, count, fewer) = run(context, &sql).await;
-            assert_eq!(tpch::sorted_rows(&rows), expected, "case {case}: {sql}");
+            assert_eq!(cases::sorted_rows(&rows), expected, "case {case}: {sql}");
             filters += count;
             dropped += fewer;
         }
@@ -196,34 +118,120 @@ async fn random_joins_have_the_same_result_with_forced_filters() {
     assert!(filters > 150 && dropped > 10_000, "{filters} filters dropped {dropped} rows");
 }
 
+/// How many filters a query gets.
+async fn filter_count(context: &SessionContext, sql: &str) -> usize {
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+    plan.downcast_ref::<RuntimeFilterExec>().map_or(0, |root| root.filters().len())
+}
+
+/// A table with the integers of a range, in the column `name` and in two others.
+fn integers(range: std::ops::Range<i64>, name: &str) -> Arc<MemTable> {
+    let column: ArrayRef = Arc::new(Int64Array::from_iter_values(range));
+    let columns = [(name, Arc::clone(&column)), ("p", Arc::clone(&column)), ("q", column)];
+    table(&[RecordBatch::try_from_iter(columns).unwrap()])
+}
+
+#[tokio::test]
+async fn a_filter_is_made_only_where_it_pays() {
+    let session = |change: fn(&mut CrivoOptions)| {
+        let mut options = CrivoOptions::default();
+        options.runtime_filters = true;
+        change(&mut options);
+        let context = context(options);
+        context.register_table("facts", integers(0..150_000, "f")).unwrap();
+        context.register_table("dimension", integers(0..20_000, "d")).unwrap();
+        context
+    };
+    let usual = session(|_| {});
+    let join = "SELECT count(*) FROM facts JOIN dimension ON f = d";
+    let few = format!("{join} WHERE dimension.p % 100 = 0");
+    assert_eq!(filter_count(&usual, &few).await, 1);
+    let (rows, _, dropped) = run(&usual, &few).await;
+    assert_eq!(cases::sorted_rows(&rows), ["|200|"]);
+    // In the range of the keys, 19,701 rows are no keys; 197 false positives are expected.
+    assert!((19_000..150_000).contains(&dropped), "{dropped}");
+
+    // Every key of the dimension: nothing would be removed.
+    assert_eq!(filter_count(&usual, join).await, 0);
+    // The statistics say few, the count says all.
+    assert_eq!(filter_count(&usual, &format!("{join} WHERE dimension.p % 100 >= 0")).await, 0);
+    // The dimension is the side that would be filtered.
+    assert_eq!(filter_count(&usual, &format!("{join} WHERE facts.p % 100 = 0")).await, 0);
+    for (reason, context) in [
+        ("few rows", session(|options| options.min_probe_rows = 150_001)),
+        ("most rows pass", session(|options| options.max_pass_share = 0.001)),
+        ("the filter is large", session(|options| options.max_filter_bytes = 200)),
+        ("off", session(|options| options.runtime_filters = false)),
+    ] {
+        assert_eq!(filter_count(&context, &few).await, 0, "{reason}");
+        assert_eq!(cases::sorted_rows(&run(&context, &few).await.0), ["|200|"], "{reason}");
+    }
+    // The dimension is sent to every partition of the facts.
+    let broadcast = session(|_| {});
+    let set = "SET datafusion.optimizer.hash_join_single_partition_threshold = 1000000";
+    broadcast.sql(set).await.unwrap();
+    assert_eq!(filter_count(&broadcast, &few).await, 0);
+}
+
+#[tokio::test]
+async fn metrics_tell_what_the_filters_dropped() {
+    let context = context(forced(0.01));
+    context.register_table("facts", integers(0..10_000, "f")).unwrap();
+    context.register_table("dimension", integers(0..10_000, "d")).unwrap();
+    let sql = "SELECT * FROM facts LEFT SEMI JOIN dimension ON f = d AND d % 100 = 0";
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+    collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
+    let metrics = plan.metrics().unwrap();
+    let metric = |name: &str| metrics.sum_by_name(name).unwrap().as_usize();
+    let root = plan.downcast_ref::<RuntimeFilterExec>().unwrap();
+    assert_eq!(metric("filter_rows"), root.counts().rows as usize);
+    // 9,900 rows are no keys, 99 of them above the greatest; 99 false positives are expected.
+    assert!((9_500..=9_900).contains(&metric("dropped_rows")), "{}", metric("dropped_rows"));
+}
+
 #[tokio::test]
 async fn explain_shows_the_filters() {
     let context = context(forced(0.01));
-    let sql = "EXPLAIN SELECT * FROM (VALUES (1), (2), (3)) AS t(x) JOIN (VALUES (3), (4)) AS u(y) \
-               ON x = y";
-    let rows = context.sql(sql).await.unwrap().collect().await.unwrap();
-    let text = datafusion::arrow::util::pretty::pretty_format_batches(&rows).unwrap().to_string();
-    assert!(text.contains("bloom_contains("), "{text}");
-    assert!(text.contains("2 keys of u.y"), "{text}");
+    let sql =
+        "SELECT * FROM (VALUES (1), (2), (3)) AS t(x) JOIN (VALUES (3), (4)) AS u(y) ON x = y";
+    for explain in ["EXPLAIN", "EXPLAIN VERBOSE", "EXPLAIN ANALYZE"] {
+        let sql = format!("{explain} {sql}");
+        let rows = context.sql(&sql).await.unwrap().collect().await.unwrap();
+        let text = pretty_format_batches(&rows).unwrap().to_string();
+        assert!(text.contains("bloom_contains("), "{text}");
+        assert!(text.contains("2 keys of u.y") != (explain == "EXPLAIN ANALYZE"), "{text}");
+        // Not every byte of every filter.
+        assert!(text.lines().all(|line| line.len() < 2000), "{text}");
+    }
 }
 
 #[tokio::test]
 async fn what_may_differ_between_the_phases_gets_no_filter() {
     let context = context(forced(0.01));
+    context.register_table("numbers", integers(0..10, "n")).unwrap();
+    let unknown = StreamingTable::try_new(integers(0..1, "n").schema(), vec![]).unwrap();
+    context.register_table("unknown", Arc::new(unknown)).unwrap();
     let t = "(VALUES (1), (2), (3)) AS t(x)";
-    for build in [
-        "(SELECT y FROM (VALUES (1), (2)) AS u(y) LIMIT 1)",
-        "(SELECT y FROM (VALUES (1), (2)) AS u(y) WHERE random() < 0.5)",
-        "(SELECT CAST(sum(y) AS BIGINT) AS y FROM (VALUES (1.5), (2.5)) AS u(y))",
-        "(SELECT CAST(row_number() OVER () AS BIGINT) AS y FROM (VALUES (1), (2)) AS u(y))",
+    for (build, is_safe) in [
+        ("(SELECT n AS y FROM numbers)", true),
+        ("(SELECT n AS y FROM numbers ORDER BY n LIMIT 3)", true),
+        ("(SELECT n AS y, count(*) FROM numbers GROUP BY n)", true),
+        ("(SELECT n AS y FROM unknown)", false),
+        ("(SELECT y FROM (VALUES (1), (2)) AS u(y) LIMIT 1)", false),
+        ("(SELECT n AS y FROM (SELECT n, p FROM numbers ORDER BY p LIMIT 3))", false),
+        ("(SELECT y FROM (VALUES (1), (2)) AS u(y) WHERE random() < 0.5)", false),
+        ("(SELECT CAST(sum(y) AS BIGINT) AS y FROM (VALUES (1.5e0), (2.5e0)) AS u(y))", false),
+        (
+            "(SELECT CAST(row_number() OVER () AS BIGINT) AS y FROM (VALUES (1), (2)) AS u(y))",
+            false,
+        ),
     ] {
         // Only the side of t is filtered by the other one; the other may still be filtered by t.
         let sql = format!("SELECT * FROM {t} LEFT SEMI JOIN {build} AS b ON x = y");
         let frame = context.sql(&sql).await.unwrap();
         let plan = frame.create_physical_plan().await.unwrap();
-        if let Some(root) = plan.downcast_ref::<RuntimeFilterExec>() {
-            assert!(root.filters().iter().all(|it| it.build.contains("t.x")), "{sql}");
-        }
+        let filters = plan.downcast_ref::<RuntimeFilterExec>().map_or(&[][..], |it| it.filters());
+        assert_eq!(filters.iter().any(|it| it.probe.contains("t.x")), is_safe, "{sql}");
     }
 }
 
@@ -247,4 +255,42 @@ async fn a_file_that_changes_between_the_phases_ends_the_query_with_an_error() {
     std::fs::write(path("u.csv"), "y\n3\n2\n").unwrap();
     let error = collect(plan, context.task_ctx()).await.unwrap_err();
     assert!(error.to_string().contains("changed while the query read them"), "{error}");
+}
+
+/// A planner that changes a table before it plans the query itself.
+#[derive(Debug)]
+struct ChangingPlanner {
+    table: Arc<MemTable>,
+}
+
+#[async_trait]
+impl QueryPlanner for ChangingPlanner {
+    async fn create_physical_plan(
+        &self,
+        plan: &LogicalPlan,
+        session: &dyn Session,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if plan.display_indent().to_string().contains("bloom_contains(") {
+            let mut rows = self.table.batches[0].write().await;
+            let more = rows[0].slice(0, 1);
+            rows.push(more);
+        }
+        DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await
+    }
+}
+
+#[tokio::test]
+async fn a_table_in_memory_that_changes_between_the_phases_ends_the_query_with_an_error() {
+    let table = integers(0..10, "d");
+    let context = context(forced(0.01));
+    let planner = ChangingPlanner { table: Arc::clone(&table) };
+    let state = SessionStateBuilder::new_from_existing(context.state())
+        .with_query_planner(Arc::new(RuntimeFilterPlanner::new(Arc::new(planner))))
+        .build();
+    let context = SessionContext::new_with_state(state);
+    context.register_table("dimension", table).unwrap();
+    context.register_table("facts", integers(0..100, "f")).unwrap();
+    let frame = context.sql("SELECT * FROM facts JOIN dimension ON f = d").await.unwrap();
+    let error = frame.create_physical_plan().await.unwrap_err();
+    assert!(error.to_string().contains("changed while the query was planned"), "{error}");
 }

@@ -26,7 +26,7 @@ pub(super) struct Estimate {
     /// The rows of its result.
     pub(super) rows: Option<usize>,
     /// The bytes of its result.
-    pub(super) bytes: Option<usize>,
+    bytes: Option<usize>,
     /// The rows of its largest table.
     largest_table_rows: Option<usize>,
     /// The bytes of all its tables, of the columns that it reads.
@@ -51,8 +51,24 @@ impl Estimate {
         })
     }
 
-    /// The share of the keys that this build side has, if it has so many.
-    pub(super) fn pass_share(&self, keys: usize) -> Option<f64> {
+    /// Whether a filter of this build side still pays, now that its distinct keys are counted.
+    pub(super) fn still_pays(
+        &self,
+        keys: usize,
+        options: &CrivoOptions,
+        broadcast_bytes: usize,
+    ) -> bool {
+        // As many bytes for each key as were predicted for each row.
+        let bytes = match (self.bytes, self.rows) {
+            (Some(bytes), Some(rows)) => bytes as f64 / rows.max(1) as f64 * keys as f64,
+            _ => f64::INFINITY,
+        };
+        let is_broadcast = broadcast_bytes > 0 && bytes <= broadcast_bytes as f64;
+        !is_broadcast && self.pass_share(keys).is_some_and(|pass| pass <= options.max_pass_share)
+    }
+
+    /// The share of the keys that this build side has, if it has this number.
+    fn pass_share(&self, keys: usize) -> Option<f64> {
         let domain = self.largest_table_rows?.max(1);
         Some((keys as f64 / domain as f64).min(1.0))
     }

@@ -10,6 +10,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
@@ -73,6 +74,7 @@ impl RuntimeFilterExec {
     }
 }
 
+/// What each filter was asked.
 fn counts(function: Option<&Arc<ScalarUDF>>, filters: &[RuntimeFilter]) -> Vec<FilterCounts> {
     let function = function.and_then(|it| it.inner().downcast_ref::<BloomContains>());
     let count = |filter: &RuntimeFilter| {
@@ -145,6 +147,17 @@ impl ExecutionPlan for RuntimeFilterExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         self.replace_children(children, options)
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        let FilterCounts { rows, passed } = self.counts();
+        let metrics = ExecutionPlanMetricsSet::new();
+        for (name, count) in
+            [("filter_rows", rows as usize), ("dropped_rows", (rows - passed) as usize)]
+        {
+            MetricBuilder::new(&metrics).global_counter(name).add(count);
+        }
+        Some(metrics.clone_inner())
     }
 
     fn execute(

@@ -2,16 +2,17 @@
 //!
 //! The build side of a join is read twice. If a file changed in between, the filter would miss keys that
 //! the join has, and rows would be lost silently. So what the object store tells about each file is
-//! compared after the query. Tables in memory have no versions: they must not change during a query.
+//! compared after the query. A table in memory is read when a plan is made, and is compared then.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, exec_err};
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
-use datafusion::datasource::source_as_provider;
+use datafusion::datasource::{MemTable, TableProvider, source_as_provider};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
@@ -20,28 +21,39 @@ use futures::TryStreamExt;
 /// A file as its store describes it: time of change in nanoseconds, size, tag.
 type Version = (i64, u64, Option<String>);
 
+/// The batches of a table in memory.
+type Partitions = Vec<Vec<RecordBatch>>;
+
 /// The tables of a plan that are files, and the versions of these.
 #[derive(Debug, Clone)]
 pub(super) struct FileVersions {
     runtime: Arc<RuntimeEnv>,
     tables: BTreeMap<String, (ListingTableUrl, BTreeMap<String, Version>)>,
+    /// Tables in memory, and their batches.
+    in_memory: Vec<(Arc<dyn TableProvider>, Partitions)>,
 }
 
 impl FileVersions {
     pub(super) fn new(session: &dyn Session) -> Self {
-        Self { runtime: Arc::clone(session.runtime_env()), tables: BTreeMap::new() }
+        Self {
+            runtime: Arc::clone(session.runtime_env()),
+            tables: BTreeMap::new(),
+            in_memory: Vec::new(),
+        }
     }
 
     /// Remembers the files of the tables in `plan`, as they are now. Those that are known keep their
     /// version: the first filter decides.
     pub(super) async fn add(&mut self, plan: &LogicalPlan) -> Result<()> {
-        let mut urls = Vec::new();
+        let (mut urls, mut providers) = (Vec::new(), Vec::new());
         plan.apply_with_subqueries(|node| {
             if let LogicalPlan::TableScan(scan) = node
                 && let Ok(provider) = source_as_provider(&scan.source)
-                && let Some(table) = provider.downcast_ref::<ListingTable>()
             {
-                urls.extend(table.table_paths().iter().cloned());
+                match provider.downcast_ref::<ListingTable>() {
+                    Some(table) => urls.extend(table.table_paths().iter().cloned()),
+                    None => providers.push(provider),
+                }
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -50,6 +62,33 @@ impl FileVersions {
             if !self.tables.contains_key(&name) {
                 let versions = versions(&self.runtime, &url).await?;
                 self.tables.insert(name, (url, versions));
+            }
+        }
+        for provider in providers {
+            if !self.in_memory.iter().any(|(known, _)| Arc::ptr_eq(known, &provider)) {
+                let batches = batches(provider.as_ref()).await;
+                self.in_memory.push((provider, batches));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if a table in memory is not what it was.
+    pub(super) async fn verify_memory(&self) -> Result<()> {
+        for (provider, before) in &self.in_memory {
+            let now = batches(provider.as_ref()).await;
+            // Rows are added in batches of their own; what is changed is a new batch.
+            let is_same = |(a, b): (&RecordBatch, &RecordBatch)| {
+                a.num_rows() == b.num_rows()
+                    && a.columns().iter().zip(b.columns()).all(|(a, b)| Arc::ptr_eq(a, b))
+            };
+            let is_unchanged = now.len() == before.len()
+                && now
+                    .iter()
+                    .zip(before)
+                    .all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(is_same));
+            if !is_unchanged {
+                return exec_err!("a table changed while the query was planned: run it again");
             }
         }
         Ok(())
@@ -67,6 +106,15 @@ impl FileVersions {
         }
         Ok(())
     }
+}
+
+/// The batches of a table in memory; none of others.
+async fn batches(provider: &dyn TableProvider) -> Partitions {
+    let mut partitions = Vec::new();
+    for partition in provider.downcast_ref::<MemTable>().map_or(&[][..], |it| &it.batches) {
+        partitions.push(partition.read().await.clone());
+    }
+    partitions
 }
 
 async fn versions(

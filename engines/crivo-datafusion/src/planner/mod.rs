@@ -27,14 +27,16 @@ mod safety;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
-use datafusion::logical_expr::{Expr, LogicalPlan, PlanType, StringifiedPlan, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::explain::ExplainExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::prelude::SessionContext;
 
 pub use exec::RuntimeFilterExec;
@@ -72,45 +74,46 @@ impl QueryPlanner for RuntimeFilterPlanner {
         if filters.is_empty() {
             return self.planner.create_physical_plan(plan, session).await;
         }
-        let input = self.planner.create_physical_plan(&rewritten, session).await?;
-        if let LogicalPlan::Explain(explained) = &rewritten {
-            return show_filters(input, explained.plan.as_ref(), &filters);
+        if let LogicalPlan::Explain(_) = &rewritten {
+            let abbreviated = rewritten.transform_up_with_subqueries(|node| {
+                node.map_expressions(|expression| expression.transform_up(abbreviate))
+            })?;
+            let explain = self.planner.create_physical_plan(&abbreviated.data, session).await?;
+            return show_filters(explain, &filters);
         }
+        let input = self.planner.create_physical_plan(&rewritten, session).await?;
+        // Tables in memory are read when they are planned.
+        files.verify_memory().await?;
         let function = session.scalar_functions().get("bloom_contains").cloned();
         Ok(Arc::new(RuntimeFilterExec::new(input, filters, function, files)))
     }
 }
 
-/// The result of `EXPLAIN`, which would print every byte of the filters.
+/// The result of `EXPLAIN`, and a row that tells the filters.
 fn show_filters(
     explain: Arc<dyn ExecutionPlan>,
-    plan: &LogicalPlan,
     filters: &[RuntimeFilter],
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let Some(shown) = explain.downcast_ref::<ExplainExec>() else { return Ok(explain) };
-    let abbreviated = plan.clone().transform_up(|node| {
-        node.map_expressions(|expression| expression.transform_up(abbreviate))
-    })?;
-    let mut text = abbreviated.data.display_indent().to_string();
-    for filter in filters {
-        text.push_str(&format!("\nRuntimeFilter: {filter}"));
-    }
-    let stage = |stage: &StringifiedPlan| match stage.plan_type {
-        PlanType::FinalLogicalPlan => {
-            StringifiedPlan::new(PlanType::FinalLogicalPlan, text.as_str())
-        }
-        _ => stage.clone(),
-    };
-    let stages = shown.stringified_plans().iter().map(stage).collect();
-    Ok(Arc::new(ExplainExec::new(explain.schema(), stages, shown.verbose())))
+    let text = filters.iter().map(RuntimeFilter::to_string).collect::<Vec<_>>().join("\n");
+    let columns: Vec<ArrayRef> =
+        vec![StringArray::from(vec!["runtime_filters"]), StringArray::from(vec![text])]
+            .into_iter()
+            .map(|column| Arc::new(column) as ArrayRef)
+            .collect();
+    let rows = RecordBatch::try_new(explain.schema(), columns)?;
+    let row = MemorySourceConfig::try_new_exec(&[vec![rows]], explain.schema(), None)?;
+    UnionExec::try_new(vec![explain, row])
 }
 
-/// A filter as its size.
+/// A filter by its first bytes. The plan is only shown, and would show all of them.
 fn abbreviate(expression: Expr) -> Result<Transformed<Expr>> {
-    const MAX_SHOWN: usize = 64;
+    const MAX_SHOWN: usize = 16;
     Ok(match expression {
-        Expr::Literal(ScalarValue::Binary(Some(bytes)), _) if bytes.len() > MAX_SHOWN => {
-            Transformed::yes(lit(format!("{} bytes", bytes.len())))
+        Expr::Literal(ScalarValue::Binary(Some(mut bytes)), metadata)
+            if bytes.len() > MAX_SHOWN =>
+        {
+            bytes.truncate(MAX_SHOWN);
+            Transformed::yes(Expr::Literal(ScalarValue::Binary(Some(bytes)), metadata))
         }
         other => Transformed::no(other),
     })

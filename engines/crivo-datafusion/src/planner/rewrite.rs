@@ -8,7 +8,9 @@ use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Result, ScalarValue, exec_err, internal_err, plan_datafusion_err};
+use datafusion::common::{
+    DataFusionError, Result, ScalarValue, exec_err, internal_err, plan_datafusion_err,
+};
 use datafusion::execution::context::QueryPlanner;
 use datafusion::functions_aggregate::min_max::{max, min};
 use datafusion::logical_expr::utils::conjunction;
@@ -156,14 +158,20 @@ impl<'a> Rewriter<'a> {
         let mut found = match self.build_keys(build, &build_keys).await {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(false),
+            Err(error) if is_unknown_function(&error) => {
+                return Err(error.context(
+                    "a process of the cluster does not know the functions of runtime filters: use \
+                     crivo-scheduler and crivo-executor, or set crivo.runtime_filters to false",
+                ));
+            }
             // The join can do without the filter, and reports whatever is wrong by itself.
             Err(_) if !self.options.force => return Ok(false),
             Err(error) => return Err(error),
         };
+        let keys_found = found.key_count as usize;
+        let broadcast_bytes = broadcast_bytes(self.session);
         if let Some(estimate) = estimate
-            && estimate
-                .pass_share(found.key_count as usize)
-                .is_none_or(|pass| pass > self.options.max_pass_share)
+            && !estimate.still_pays(keys_found, self.options, broadcast_bytes)
         {
             return Ok(false);
         }
@@ -272,6 +280,14 @@ impl<'a> Rewriter<'a> {
         predicates.push(function.call([vec![filter], keys].concat()));
         conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
     }
+}
+
+/// Whether a function of the first phase is unknown where it should be evaluated.
+fn is_unknown_function(error: &DataFusionError) -> bool {
+    // What comes from other processes is text.
+    let text = error.to_string();
+    text.contains("no UDAF named")
+        && ["bloom_agg", "few_distinct"].iter().any(|name| text.contains(name))
 }
 
 fn values_of(column: &ArrayRef) -> Result<Vec<ScalarValue>> {

@@ -18,8 +18,12 @@
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::datasource::listing::ListingTable;
+use datafusion::datasource::{MemTable, source_as_provider};
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, Join, LogicalPlan};
+use datafusion::logical_expr::{
+    Aggregate, Distinct, Expr, ExprSchemable, Join, LogicalPlan, Sort, TableScan,
+};
 
 use crate::keys::encoding_of;
 
@@ -66,8 +70,9 @@ pub(super) fn filter_keys(join: &Join) -> Result<Vec<(Expr, Expr)>> {
 /// Whether a plan has the same rows whenever it is evaluated, as far as keys can tell.
 ///
 /// Only plans are accepted that are known to: no volatile function, no limit (which of equal rows it
-/// takes is open), no window function (row numbers of equal rows are open), no aggregate whose result
-/// depends on the order of rows, as sums of floating-point numbers do.
+/// takes is open) unless the rows are sorted by all columns, no window function (row numbers of equal
+/// rows are open), no aggregate whose result depends on the order of rows, as sums of floating-point
+/// numbers do, and no table that may change unnoticed.
 pub(super) fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     let mut repeatable = true;
     plan.apply_with_subqueries(|node| {
@@ -89,8 +94,8 @@ fn is_repeatable_node(node: &LogicalPlan) -> Result<bool> {
         | LogicalPlan::Values(_)
         | LogicalPlan::Subquery(_)
         | LogicalPlan::Distinct(Distinct::All(_)) => true,
-        LogicalPlan::TableScan(scan) => scan.fetch.is_none(),
-        LogicalPlan::Sort(sort) => sort.fetch.is_none(),
+        LogicalPlan::TableScan(scan) => scan.fetch.is_none() && has_versions(scan),
+        LogicalPlan::Sort(sort) => sort.fetch.is_none() || is_total(sort),
         LogicalPlan::Aggregate(aggregate) => has_repeatable_values(aggregate)?,
         _ => false,
     };
@@ -103,6 +108,18 @@ fn is_repeatable_node(node: &LogicalPlan) -> Result<bool> {
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(repeatable)
+}
+
+/// Whether a change of the table between two readings is noticed.
+fn has_versions(scan: &TableScan) -> bool {
+    source_as_provider(&scan.source)
+        .is_ok_and(|table| table.is::<ListingTable>() || table.is::<MemTable>())
+}
+
+/// Whether only equal rows can be in any order.
+fn is_total(sort: &Sort) -> bool {
+    let is_key = |column: &Expr| sort.expr.iter().any(|key| key.expr == *column);
+    sort.input.schema().columns().into_iter().map(Expr::Column).all(|column| is_key(&column))
 }
 
 fn has_repeatable_values(aggregate: &Aggregate) -> Result<bool> {

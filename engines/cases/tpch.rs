@@ -1,10 +1,6 @@
-//! TPC-H for tests: its tables, its queries, and results that can be compared.
-
-use std::sync::Arc;
+//! TPC-H: its tables and its queries.
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::util::pretty::pretty_format_batches;
-use datafusion::datasource::MemTable;
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
     PartSuppGenerator, RegionGenerator, SupplierGenerator,
@@ -28,14 +24,15 @@ pub fn queries() -> Vec<(usize, &'static str)> {
     queries
 }
 
-/// Every table of a scale factor, in some batches.
-pub fn tables(scale: f64) -> Vec<(&'static str, Vec<RecordBatch>)> {
+/// The names of the tables, and their rows at a scale factor, in batches.
+pub fn tables(scale: f64) -> Vec<(&'static str, Batches)> {
     macro_rules! batches {
         ($arrow:ident, $generator:ident) => {
-            $arrow::new($generator::new(scale, 1, 1))
-                .with_batch_size(4096)
-                .map(|batch| batch.unwrap())
-                .collect()
+            Box::new(
+                $arrow::new($generator::new(scale, 1, 1))
+                    .with_batch_size(4096)
+                    .map(|batch| batch.unwrap()),
+            )
         };
     }
     vec![
@@ -50,22 +47,5 @@ pub fn tables(scale: f64) -> Vec<(&'static str, Vec<RecordBatch>)> {
     ]
 }
 
-/// A table in memory of several partitions.
-pub fn table(batches: &[RecordBatch]) -> Arc<MemTable> {
-    let schema = batches[0].schema();
-    let partitions = (0..4).map(|part| batches.iter().skip(part).step_by(4).cloned().collect());
-    Arc::new(MemTable::try_new(schema, partitions.collect()).unwrap())
-}
-
-/// The rows of a result, in an order of their own.
-pub fn sorted_rows(batches: &[RecordBatch]) -> Vec<String> {
-    let text = pretty_format_batches(batches).unwrap().to_string();
-    let mut rows: Vec<String> = text.lines().skip(3).map(str::to_owned).collect();
-    // The widths of columns belong to the whole table.
-    for row in &mut rows {
-        *row = row.split('|').map(str::trim).collect::<Vec<_>>().join("|");
-    }
-    rows.retain(|row| !row.starts_with('+'));
-    rows.sort();
-    rows
-}
+/// The rows of a table.
+type Batches = Box<dyn Iterator<Item = RecordBatch>>;
