@@ -72,18 +72,21 @@ pub(crate) fn distinct_keys(filter: &AnyFilter) -> u64 {
 
 /// A warning if the filter holds more keys than its capacity.
 pub(crate) fn past_capacity(filter: &AnyFilter) -> Option<String> {
+    past_capacity_holding(filter, &human::count(filter.key_count()))
+}
+
+/// As [`past_capacity`], with a text for how many keys it holds.
+pub(crate) fn past_capacity_holding(filter: &AnyFilter, held: &str) -> Option<String> {
     let capacity = filter.capacity()?;
     let is_past = filter.key_count() > capacity
         && (!filter.kind().capabilities().free_copies || exceeds(filter, capacity));
-    is_past
-        .then(|| capacity_warning(filter, capacity, filter.key_count(), current_fpr(filter)))
-        .flatten()
+    is_past.then(|| capacity_warning(filter, capacity, held, current_fpr(filter))).flatten()
 }
 
 /// As [`past_capacity`], with a known number of distinct keys.
 pub(crate) fn past_capacity_with(filter: &AnyFilter, distinct: u64) -> Option<String> {
     let capacity = filter.capacity().filter(|&capacity| capacity < distinct)?;
-    capacity_warning(filter, capacity, distinct, fpr_with(filter, distinct))
+    capacity_warning(filter, capacity, &human::count(distinct), fpr_with(filter, distinct))
 }
 
 /// The false-positive rate with a known number of distinct keys: by theory, and past the capacity by
@@ -97,14 +100,14 @@ pub(crate) fn fpr_with(filter: &AnyFilter, distinct: u64) -> f64 {
 }
 
 /// A warning if the false-positive rate is above the one that was promised, visibly.
-fn capacity_warning(filter: &AnyFilter, capacity: u64, keys: u64, fpr: f64) -> Option<String> {
+fn capacity_warning(filter: &AnyFilter, capacity: u64, held: &str, fpr: f64) -> Option<String> {
     let promised = filter.expected_fpr_when_full();
     let (now, then) = (human::percentage(fpr), human::percentage(promised));
     (fpr > promised && now != then).then(|| format!(
         "the filter is made for {} and holds {}: its false-positive rate is now {} instead of {}; \
          build a larger one with --keys",
         human::counted(capacity, "key"),
-        human::count(keys),
+        held,
         now,
         then,
     ))

@@ -7,16 +7,16 @@ use crate::error::Error;
 use crate::input::InputArgs;
 use crate::threads;
 
-/// The memory for digests before they are written to disk.
-const MEMORY: usize = 256 << 20;
-
-/// The distinct keys of an input. With `WORDS` = 1 copies are dropped, with `WORDS` = 2 they are
-/// counted.
+/// The distinct keys of an input, with digests in this much memory and the rest on disk. With
+/// `WORDS` = 1 copies are dropped, with `WORDS` = 2 they are counted.
 pub(crate) fn gather<const WORDS: usize>(
     input: &InputArgs,
     hasher: KeyHasher,
+    memory: u64,
 ) -> Result<DistinctDigests<WORDS>, Error> {
-    let mut collector = DigestCollector::within(MEMORY).with_threads(threads::count());
+    // The vectors of a collector may have twice the capacity that they use.
+    let held = usize::try_from(memory / 2).unwrap_or(usize::MAX);
+    let mut collector = DigestCollector::within(held).with_threads(threads::count());
     input.each_batch(hasher, |digests| {
         Ok(collector.extend(digests.iter().map(|digest: &Digest| digest.get()))?)
     })?;

@@ -14,7 +14,9 @@ use crivo_core::spill::DistinctDigests;
 use crivo_formats::Format;
 use serde::Serialize;
 
-use crate::describe::{FilterSummary, fpr_with, past_capacity_with};
+use crate::describe::{
+    FilterSummary, distinct_keys, fpr_with, past_capacity_holding, past_capacity_with,
+};
 use crate::distinct::gather;
 use crate::error::Error;
 #[cfg(feature = "formats")]
@@ -23,6 +25,7 @@ use crate::human;
 use crate::input::InputArgs;
 use crate::output;
 use crate::secret::read_key;
+use crate::spill::DEFAULT_MEMORY;
 use crate::status::Status;
 use crate::threads;
 use crate::update;
@@ -31,8 +34,12 @@ use crate::update;
 ///
 /// Each distinct key is inserted once; only a counting filter counts its copies. Without --keys and
 /// --size, the filter is just large enough for the distinct keys of the input at the false-positive
-/// rate. The file records which part of a record is the key, so that `query`, `insert` and `remove`
-/// take it from there without being told.
+/// rate: their digests are collected first, on disk (TMPDIR) beyond --memory. With --keys, a filter
+/// whose keys cannot be removed one by one, and a counting filter, is filled while the input is read,
+/// in no more memory than it takes itself; the number of distinct keys is then an estimate.
+///
+/// The file records which part of a record is the key, so that `query`, `insert` and `remove` take it
+/// from there without being told.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BuildArgs {
@@ -56,6 +63,12 @@ pub(crate) struct BuildArgs {
     /// The maximum memory, as 64MB: gives the lowest FPR, or with --fpr the largest capacity
     #[arg(long, value_name = "BYTES", value_parser = human::parse_bytes, allow_negative_numbers = true)]
     size: Option<u64>,
+
+    /// The maximum memory for digests of keys; the rest goes to temporary files
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = human::parse_bytes)]
+    #[arg(allow_negative_numbers = true)]
+    #[cfg_attr(feature = "formats", arg(conflicts_with = "format"))]
+    memory: u64,
 
     /// The seed of the hash function; filters to be merged need the same [default: 0]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
@@ -116,8 +129,8 @@ fn kinds() -> impl TypedValueParser<Value = Kind> {
 /// The default false-positive rate.
 const DEFAULT_FPR: f64 = 0.01;
 
-/// How many keys are inserted at a time.
-const BATCH: usize = 4096;
+/// How many keys are inserted at a time: what they look at must stay in a cache.
+const BATCH: usize = 1024;
 
 /// Above this, a filter that was sized by memory is hardly useful.
 const HIGH_FPR: f64 = 0.1;
@@ -135,31 +148,32 @@ impl BuildArgs {
         update::check_summary(&self.output, self.json)?;
         let hasher = self.hasher()?;
         // What fails for one key fails for any number: do not read the input first.
-        self.spec(1)?;
+        let spec = self.spec(1)?;
         update::check_output(&self.output, &self.input.inputs)?;
-        let counts = self.kind.is_some_and(|kind| kind.capabilities().free_copies);
-        let (mut filter, keys, distinct_keys) = if counts {
-            self.build(gather::<2>(&self.input, hasher)?, hasher)?
+        let (mut filter, counts) = if self.keys.is_some() && needs_no_set(spec.kind()) {
+            self.stream(&spec, hasher)?
+        } else if spec.kind().capabilities().free_copies {
+            self.build(gather::<2>(&self.input, hasher, self.memory)?, hasher)?
         } else {
-            self.build(gather::<1>(&self.input, hasher)?, hasher)?
+            self.build(gather::<1>(&self.input, hasher, self.memory)?, hasher)?
         };
         self.input.format.record(filter.metadata_mut()).map_err(Error::new)?;
         update::replace(&self.output, &filter)?;
-        if let Some(warning) = past_capacity_with(&filter, distinct_keys) {
+        if let Some(warning) = counts.past_capacity(&filter) {
             output::print_warning(warning);
         } else if let Some(size) = self.size {
-            let fpr = filter.expected_fpr_with(distinct_keys);
+            let fpr = filter.expected_fpr_with(counts.distinct);
             if fpr > HIGH_FPR {
                 output::print_warning(format_args!(
                     "{} are too little for {}: the false-positive rate is {}; raise --size",
                     human::bytes(size),
-                    human::counted(distinct_keys, "key"),
+                    human::counted(counts.distinct, "key"),
                     human::percentage(fpr)
                 ));
             }
         }
         if !self.quiet {
-            self.report(&filter, keys, distinct_keys)?;
+            self.report(&filter, &counts)?;
         }
         Ok(Status::Success)
     }
@@ -281,13 +295,35 @@ impl BuildArgs {
         }
     }
 
-    /// The filter, and the numbers of all and of distinct keys.
+    /// A filter of a kind that [needs no set](needs_no_set), filled while the input is read.
+    fn stream(&self, spec: &Spec, hasher: KeyHasher) -> Result<(AnyFilter, KeyCounts), Error> {
+        let mut filter = spec.build(hasher)?;
+        let counts_copies = spec.kind().capabilities().free_copies;
+        let mut hits = [false; BATCH];
+        let mut total = 0;
+        self.input.each_batch(hasher, |digests| {
+            total += digests.len() as u64;
+            for digests in digests.chunks(BATCH) {
+                if counts_copies {
+                    filter.insert_batch(digests).map_err(Error::new)?;
+                } else {
+                    insert_absent(&mut filter, digests, &mut hits[..digests.len()])?;
+                }
+            }
+            Ok(())
+        })?;
+        let counts = KeyCounts::estimated(&filter, total);
+        Ok((filter, counts))
+    }
+
+    /// The filter of these keys.
     fn build<const W: usize>(
         &self,
         keys: DistinctDigests<W>,
         hasher: KeyHasher,
-    ) -> Result<(AnyFilter, u64, u64), Error> {
+    ) -> Result<(AnyFilter, KeyCounts), Error> {
         let (total, distinct) = (keys.total(), keys.count());
+        let counts = KeyCounts { total, distinct, is_estimate: false };
         let spec = self.spec(distinct)?;
         if !spec.kind().capabilities().insert {
             let mut digests = Vec::new();
@@ -303,7 +339,7 @@ impl BuildArgs {
                 }
                 spec => spec.build_from(digests, hasher)?,
             };
-            return Ok((filter, total, distinct));
+            return Ok((filter, counts));
         }
         let mut filter = spec.build(hasher)?;
         let mut batch = Vec::with_capacity(BATCH);
@@ -318,7 +354,7 @@ impl BuildArgs {
             Ok::<(), Error>(())
         })?;
         self.insert_all(&mut filter, &batch, distinct)?;
-        Ok((filter, total, distinct))
+        Ok((filter, counts))
     }
 
     fn insert_all(
@@ -339,20 +375,24 @@ impl BuildArgs {
         })
     }
 
-    fn report(&self, filter: &AnyFilter, keys: u64, distinct_keys: u64) -> Result<(), Error> {
+    fn report(&self, filter: &AnyFilter, counts: &KeyCounts) -> Result<(), Error> {
+        let KeyCounts { total: keys, distinct: distinct_keys, is_estimate } = *counts;
         let expected_fpr = fpr_with(filter, distinct_keys);
         let facts = FilterSummary { expected_fpr, ..FilterSummary::of(filter) };
         let file = update::output_name(&self.output);
         if self.json {
-            let summary =
-                BuildSummary { file, distinct_keys, facts: FilterSummary { keys, ..facts } };
-            return output::print_json(&summary);
+            return output::print_json(&BuildSummary {
+                file,
+                distinct_keys,
+                distinct_keys_are_estimated: is_estimate,
+                facts: FilterSummary { keys, ..facts },
+            });
         }
         output::print_message(format_args!(
             "{file}: a {} filter of {} ({} distinct), {}",
             filter.kind(),
             human::counted(keys, "key"),
-            human::count(distinct_keys),
+            counts.distinct_text(),
             human::bytes(facts.size_bytes),
         ));
         if distinct_keys > 0 {
@@ -374,10 +414,73 @@ impl BuildArgs {
     }
 }
 
+/// Whether a filter of this kind can be filled with keys of which some come again: copies change
+/// nothing, or are counted. A cuckoo or quotient filter would store each.
+fn needs_no_set(kind: Kind) -> bool {
+    let can = kind.capabilities();
+    can.insert && (can.free_copies || !can.remove)
+}
+
+/// Inserts the keys that do not seem to be present, so that the key count of the filter counts
+/// each key once.
+fn insert_absent(
+    filter: &mut AnyFilter,
+    digests: &[Digest],
+    hits: &mut [bool],
+) -> Result<(), Error> {
+    filter.contains_batch(digests, hits);
+    for (&digest, _) in digests.iter().zip(hits).filter(|(_, hit)| !**hit) {
+        // It may have come twice in this batch.
+        if !filter.contains_digest(digest) {
+            filter.insert_digest(digest).map_err(Error::new)?;
+        }
+    }
+    Ok(())
+}
+
+/// The keys of the input.
+struct KeyCounts {
+    total: u64,
+    distinct: u64,
+    /// Whether the number of distinct keys is only estimated.
+    is_estimate: bool,
+}
+
+impl KeyCounts {
+    /// The counts of a filter that was filled without a set of distinct keys.
+    fn estimated(filter: &AnyFilter, total: u64) -> Self {
+        // Those that did not seem to be present were certainly distinct. Of a counting filter, all
+        // that is certain is that there are keys.
+        let certain = match filter.kind().capabilities().free_copies {
+            true => total.min(1),
+            false => filter.key_count(),
+        };
+        let estimate = filter.estimated_key_count().map(|found| found.keys.round() as u64);
+        // Without an estimate, which a full table and a growing filter do not give.
+        let distinct = estimate.unwrap_or_else(|| distinct_keys(filter));
+        Self { total, distinct: distinct.clamp(certain, total), is_estimate: certain < total }
+    }
+
+    fn distinct_text(&self) -> String {
+        let about = if self.is_estimate { "about " } else { "" };
+        format!("{about}{}", human::count(self.distinct))
+    }
+
+    /// A warning if there are more distinct keys than the filter is made for.
+    fn past_capacity(&self, filter: &AnyFilter) -> Option<String> {
+        match self.is_estimate {
+            true => past_capacity_holding(filter, &self.distinct_text()),
+            false => past_capacity_with(filter, self.distinct),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct BuildSummary {
     file: String,
     distinct_keys: u64,
+    /// With `--keys`, most kinds are filled without a set of distinct keys.
+    distinct_keys_are_estimated: bool,
     /// Here, `keys` counts the keys of the input.
     #[serde(flatten)]
     facts: FilterSummary,

@@ -11,8 +11,10 @@ use crivo_core::spill::DistinctDigests;
 use crate::distinct::gather;
 use crate::error::Error;
 use crate::filter_file::{FilterFile, check_standard_input};
+use crate::human::parse_bytes;
 use crate::input::{InputArgs, RecordedArgs};
 use crate::secret::KeyFileArgs;
+use crate::spill::DEFAULT_MEMORY;
 use crate::update;
 
 /// A filter, and keys.
@@ -30,6 +32,11 @@ pub(crate) struct ChangeArgs {
 
     #[command(flatten)]
     key: KeyFileArgs,
+
+    /// The maximum memory for digests of keys; the rest goes to temporary files
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = parse_bytes)]
+    #[arg(allow_negative_numbers = true)]
+    memory: u64,
 
     /// Print no summary
     #[arg(short, long, conflicts_with = "json")]
@@ -75,9 +82,9 @@ impl ChangeArgs {
         let hasher = self.key.hasher(header)?;
         let input = self.input.with_recorded(header.metadata(), &self.recorded, &self.file)?;
         if header.filter_kind().is_some_and(|kind| kind.capabilities().free_copies) {
-            self.update((file, header), gather::<2>(&input, hasher)?, change)
+            self.update((file, header), gather::<2>(&input, hasher, self.memory)?, change)
         } else {
-            self.update((file, header), gather::<1>(&input, hasher)?, change)
+            self.update((file, header), gather::<1>(&input, hasher, self.memory)?, change)
         }
     }
 

@@ -34,7 +34,7 @@ use crate::input::{
     Replay, in_parallel, parse_delimiter, parse_field,
 };
 use crate::output;
-use crate::spill::{InsertResult, RecordHasher, RecordSet, SemiJoin};
+use crate::spill::{DEFAULT_MEMORY, InsertResult, RecordHasher, RecordSet, SemiJoin};
 use crate::status::Status;
 
 /// The filter's FPR if the answers are checked: each false positive costs a candidate.
@@ -87,7 +87,7 @@ pub(crate) struct CompareArgs {
     quiet: bool,
 
     /// The maximum memory; the rest goes to temporary files
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = parse_bytes)]
     #[arg(allow_negative_numbers = true)]
     memory: u64,
 

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::human::{self, parse_bytes};
 use crate::input::{Chunk, InputArgs, in_parallel};
 use crate::output;
-use crate::spill::{DistinctCounter, RecordHasher};
+use crate::spill::{DEFAULT_MEMORY, DistinctCounter, RecordHasher};
 use crate::status::Status;
 
 /// Counts the distinct records of files, or the distinct keys
@@ -34,7 +34,7 @@ pub(crate) struct CountArgs {
     input: InputArgs,
 
     /// The maximum memory for hashes; the rest goes to temporary files
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = parse_bytes)]
     #[arg(conflicts_with_all = ["approx", "merge"], allow_negative_numbers = true)]
     memory: u64,
 

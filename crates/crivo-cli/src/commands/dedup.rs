@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::human::{count, counted, parse_bytes, parse_count, parse_fpr};
 use crate::input::InputArgs;
 use crate::output;
-use crate::spill::Keep;
+use crate::spill::{DEFAULT_MEMORY, Keep};
 use crate::status::Status;
 
 /// Prints every record once, dropping repetitions
@@ -61,7 +61,7 @@ pub(crate) struct DedupArgs {
     keep: Keep,
 
     /// The maximum memory for hashes; the rest goes to temporary files
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = parse_bytes)]
     #[arg(conflicts_with = "fpr", allow_negative_numbers = true)]
     memory: u64,
 

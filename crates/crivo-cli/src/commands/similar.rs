@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::human::{self, parse_bytes};
 use crate::input::{FormatArgs, InputProgress};
 use crate::output;
+use crate::spill::DEFAULT_MEMORY;
 use crate::status::Status;
 
 /// Finds clusters of files, or lines, that are nearly the same
@@ -59,7 +60,7 @@ pub(crate) struct SimilarArgs {
     chars: Option<usize>,
 
     /// The maximum memory for texts and shingles, about; more is an error
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = parse_bytes)]
     #[arg(allow_negative_numbers = true)]
     memory: u64,
 

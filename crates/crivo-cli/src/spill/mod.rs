@@ -40,6 +40,9 @@ pub(crate) use groups::{Keep, RecordGroups};
 pub(crate) use join::SemiJoin;
 pub(crate) use set::{InsertResult, RecordSet};
 
+/// The default of `--memory`, for every command that has it.
+pub(crate) const DEFAULT_MEMORY: &str = "1GB";
+
 /// The partition of a digest. Sets place digests by their high bits; partitions use the low ones.
 fn partition(digest: u128, level: u32) -> usize {
     digest.rotate_right(level * PARTITION_BITS) as usize % PARTITIONS
