@@ -20,8 +20,7 @@ use std::iter::{FusedIterator, Zip};
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::group::Group;
-use super::tags::{EMPTY, MIRROR, Tags};
+use super::tags::{EMPTY, MIRROR, Tags, TwoBuckets};
 use super::unwind::repeat_to_end;
 use crivo_core::memory::reserved;
 
@@ -85,8 +84,8 @@ impl<K, V> TaggedSlots<K, V> {
         Tags::new(&self.tags)
     }
 
-    /// The entry whose key `is_wanted`, and its slot, among the eight slots from `first` on and
-    /// the eight from `second` on.
+    /// The entry whose key `is_wanted`, and its slot, in the buckets that begin at `first` and at
+    /// `second`; or else the tags of these buckets.
     ///
     /// Only slots with `tag` are looked at, and only lanes with a bit in `lanes`, of which the low
     /// eight stand for the slots from `first` on.
@@ -98,21 +97,20 @@ impl<K, V> TaggedSlots<K, V> {
         lanes: u32,
         tag: u8,
         is_wanted: impl Fn(&K) -> bool,
-    ) -> Option<(usize, &(K, V))> {
+    ) -> Result<(usize, &(K, V)), TwoBuckets> {
         debug_assert!(tag != EMPTY);
-        let group = Group::new(self.tags().eight(first), self.tags().eight(second));
-        let mut candidates = group.matches(tag) & lanes;
+        let buckets = self.tags().two_buckets(first, second, lanes);
+        let mut candidates = buckets.matches(tag);
         while candidates != 0 {
-            let lane = candidates.trailing_zeros() as usize;
-            let slot = if lane < 8 { first + lane } else { second + lane - 8 };
+            let slot = buckets.slot(candidates.trailing_zeros() as usize);
             // SAFETY: the tag of this slot has just been read, and is not `EMPTY`.
             let entry = unsafe { self.tagged_entry(slot) };
             if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
-                return Some((slot, entry));
+                return Ok((slot, entry));
             }
             candidates &= candidates - 1;
         }
-        None
+        Err(buckets)
     }
 
     /// The entry whose key `is_wanted`, and its slot, in the run of taken slots that begins at

@@ -21,18 +21,18 @@ pub(super) const MIRROR: usize = 16;
 
 /// The tags of a table, without its entries.
 #[derive(Clone, Copy)]
-pub(super) struct Tags<'a>(&'a [u8]);
+pub(super) struct Tags<'a> {
+    tags: &'a [u8],
+    /// The tags less `MIRROR`: no more than that.
+    slot_count: usize,
+}
 
 impl<'a> Tags<'a> {
     /// These tags, of which the last `MIRROR` belong to no slot of their own.
     #[inline]
     pub(super) fn new(tags: &'a [u8]) -> Self {
-        Self(tags)
-    }
-
-    #[inline]
-    fn slot_count(self) -> usize {
-        self.0.len() - MIRROR
+        let slot_count = tags.len().checked_sub(MIRROR).expect("a mirror is always there");
+        Self { tags, slot_count }
     }
 
     /// The tags of eight neighbours, the first in the lowest byte.
@@ -42,15 +42,24 @@ impl<'a> Tags<'a> {
         u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
     }
 
+    /// The tags of the buckets that begin at `first` and at `second`, whose slots are the lanes with a
+    /// bit in `lanes`: the low eight are those from `first` on.
+    #[inline(always)]
+    pub(super) fn two_buckets(self, first: usize, second: usize, lanes: u32) -> TwoBuckets {
+        // One branch for both.
+        assert!(first.max(second) <= self.slot_count);
+        TwoBuckets { tags: Group::new(self.eight(first), self.eight(second)), first, second, lanes }
+    }
+
     /// The first empty slot from `start` on, round the end. There must be one, and no fewer than
     /// sixteen slots.
     #[inline]
     pub(super) fn first_empty(self, mut start: usize) -> usize {
         // In a table that has just grown it is most often the first.
-        if self.0[start] == EMPTY {
+        if self.tags[start] == EMPTY {
             return start;
         }
-        let count = self.slot_count();
+        let count = self.slot_count;
         let round_the_end = |slot| if slot < count { slot } else { slot - count };
         loop {
             let empty = self.sixteen(start).matches(EMPTY);
@@ -72,8 +81,65 @@ impl<'a> Tags<'a> {
     /// Where the tags from `slot` on are, of which sixteen can be read.
     #[inline]
     fn sixteen_at(self, slot: usize) -> *const u8 {
-        assert!(self.0.len().checked_sub(MIRROR).is_some_and(|last| slot <= last));
-        // SAFETY: `MIRROR` = 16 tags are there from `slot` on.
-        unsafe { self.0.as_ptr().add(slot) }
+        assert!(slot <= self.slot_count);
+        // SAFETY: `MIRROR` = 16 tags are there from `slot_count` on.
+        unsafe { self.tags.as_ptr().add(slot) }
+    }
+}
+
+/// The tags of two buckets of at most eight slots.
+#[derive(Clone, Copy)]
+pub(super) struct TwoBuckets {
+    tags: Group,
+    first: usize,
+    second: usize,
+    lanes: u32,
+}
+
+impl TwoBuckets {
+    /// A bit for every lane with this tag.
+    #[inline(always)]
+    pub(super) fn matches(self, tag: u8) -> u32 {
+        self.tags.matches(tag) & self.lanes
+    }
+
+    /// The slot of a lane.
+    #[inline(always)]
+    pub(super) fn slot(self, lane: usize) -> usize {
+        if lane < 8 { self.first + lane } else { self.second + lane - 8 }
+    }
+
+    /// An empty slot of the emptier bucket.
+    #[inline(always)]
+    pub(super) fn empty_slot(self) -> Option<usize> {
+        let empty = self.matches(EMPTY);
+        let first = Vacancy::new(self.first, empty & 0xff);
+        first.max(Vacancy::new(self.second, empty >> 8)).slot()
+    }
+}
+
+/// How empty a bucket is, and an empty slot of it. A new entry goes to the emptiest of its buckets:
+/// keeping them level makes for fewer evictions later.
+///
+/// Which bucket that is is a coin toss: a maximum of numbers that carry the slot with them needs no
+/// branch to be guessed wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Vacancy(u64);
+
+impl Vacancy {
+    /// Of no bucket.
+    pub(super) const NONE: Self = Self(0);
+
+    /// Of the bucket that begins at `first`, with a bit for each empty slot.
+    #[inline(always)]
+    pub(super) fn new(first: usize, empty: u32) -> Self {
+        let slot = first + empty.trailing_zeros() as usize;
+        Self(u64::from(empty.count_ones()) << 56 | slot as u64)
+    }
+
+    /// An empty slot, if there is one.
+    #[inline(always)]
+    pub(super) fn slot(self) -> Option<usize> {
+        (self.0 >> 56 > 0).then_some((self.0 & (u64::MAX >> 8)) as usize)
     }
 }

@@ -10,7 +10,7 @@ use crate::InsertError;
 use crate::dictionary::complete_exact_map;
 use crate::error::capacity_error;
 use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer};
-use crate::tags::{Tags, tag_of};
+use crate::tags::{Tags, TwoBuckets, tag_of};
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
 /// How many tables are tried, with other seeds and larger, before an insertion fails.
@@ -43,6 +43,8 @@ pub struct CuckooMap<K, V> {
     options: CuckooOptions,
     /// `options.max_load`, or its default.
     max_load: f64,
+    /// How many entries the table may hold at that load.
+    max_entries: usize,
     randomness: Randomness,
     /// The number of rebuilds that took a new seed.
     reseeds: u64,
@@ -89,6 +91,7 @@ impl<K, V> CuckooMap<K, V> {
             stash: Vec::new(),
             options,
             max_load,
+            max_entries: 0,
             randomness: Randomness::new(),
             reseeds: 0,
         }
@@ -204,13 +207,19 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         Q: Eq + ?Sized,
     {
         match self.find_in_two(key, digest, 0, 1) {
-            Some((slot, entry)) => Some((Place::Slot(slot), entry)),
-            None if self.geometry.choices == 2 && self.stash.is_empty() => None,
-            None => self.find_elsewhere(key, digest),
+            Ok((slot, entry)) => Some((Place::Slot(slot), entry)),
+            Err(_) if self.has_two_places() => None,
+            Err(_) => self.find_elsewhere(key, digest),
         }
     }
 
-    /// The entry of `key` in the buckets of two of its choices.
+    /// Whether every entry is in one of the first two choices of its key.
+    #[inline(always)]
+    fn has_two_places(&self) -> bool {
+        self.geometry.choices == 2 && self.stash.is_empty()
+    }
+
+    /// The entry of `key` in the buckets of two of its choices, or else these buckets.
     #[inline(always)]
     fn find_in_two<Q>(
         &self,
@@ -218,7 +227,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         digest: Digest,
         first: usize,
         second: usize,
-    ) -> Option<(usize, &(K, V))>
+    ) -> Result<(usize, &(K, V)), TwoBuckets>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
@@ -239,7 +248,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     {
         if self.geometry.choices > 2 {
             let last = self.geometry.choices - 1;
-            if let Some((slot, entry)) = self.find_in_two(key, digest, 2, last) {
+            if let Ok((slot, entry)) = self.find_in_two(key, digest, 2, last) {
                 return Some((Place::Slot(slot), entry));
             }
         }
@@ -263,7 +272,16 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     /// The map is then unchanged.
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
-        match self.find(&key, digest).map(|(place, _)| place) {
+        let mut empty_slot = None;
+        let place = match self.find_in_two(&key, digest, 0, 1) {
+            Ok((slot, _)) => Some(Place::Slot(slot)),
+            Err(buckets) if self.has_two_places() => {
+                empty_slot = buckets.empty_slot().filter(|_| self.len() < self.max_entries);
+                None
+            }
+            Err(_) => self.find_elsewhere(&key, digest).map(|(place, _)| place),
+        };
+        match place {
             Some(place) => {
                 let previous = match place {
                     Place::Slot(slot) => self.slots.entry_mut(slot).map(|(_, value)| value),
@@ -276,14 +294,19 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
                 Ok(previous)
             }
             None => {
-                self.insert_new(key, value, digest)?;
+                match empty_slot {
+                    Some(slot) => self.slots.put(slot, tag_of(digest), (key, value)),
+                    None => self.insert_new(key, value, digest)?,
+                }
                 Ok(None)
             }
         }
     }
 
+    /// Inserts an entry whose key is not there, wherever there is a place for it.
+    #[inline(never)]
     fn insert_new(&mut self, key: K, value: V, digest: Digest) -> Result<(), InsertError> {
-        let has_room = self.len() < self.geometry.entry_limit(self.max_load);
+        let has_room = self.len() < self.max_entries;
         let mut path = None;
         if has_room {
             let (hasher, slots) = (self.hasher, &self.slots);
@@ -295,10 +318,11 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
                 return Ok(());
             }
         }
-        let path = match path {
-            Some(path) => path,
+        let (path, digest) = match path {
+            Some(path) => (path, digest),
             None => match self.rebuild_with_room_for(&key) {
-                Ok(path) => path,
+                // By the hasher of the new table.
+                Ok(path) => (path, self.hasher.digest(&key)),
                 // No table has a place for this key, so that it is one for the stash.
                 Err(InsertError::TooManyCollisions { .. }) if self.can_stash() => {
                     self.stash.push((key, value));
@@ -307,8 +331,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
                 Err(error) => return Err(error),
             },
         };
-        let tag = tag_of(self.hasher.digest(&key));
-        self.slots.put_along(path.as_slice(), tag, (key, value));
+        self.slots.put_along(path.as_slice(), tag_of(digest), (key, value));
         self.settle_stash();
         Ok(())
     }
@@ -345,6 +368,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
             let hasher = self.options.hasher.reseeded(reseeds);
             if let Some(path) = self.try_rebuild(geometry, hasher, key)? {
                 self.geometry = geometry;
+                self.max_entries = geometry.entry_limit(self.max_load);
                 self.hasher = hasher;
                 self.reseeds = reseeds;
                 return Ok(path);
@@ -661,6 +685,7 @@ impl CuckooOptions {
         map.geometry = Geometry::for_entries(&self, capacity, max_load)
             .filter(|geometry| TaggedSlots::<K, V>::bytes_for(geometry.slot_count()).is_some())
             .ok_or_else(|| capacity_error(capacity))?;
+        map.max_entries = map.geometry.entry_limit(max_load);
         map.slots = TaggedSlots::try_new(map.geometry.slot_count())
             .map_err(|bytes| BuildError::OutOfMemory { bytes })?;
         Ok(map)

@@ -4,7 +4,7 @@ use super::Eviction;
 use super::evict::{Buckets, Choices, Randomness};
 use super::geometry::Geometry;
 use crate::group::Group;
-use crate::tags::{EMPTY, Tags};
+use crate::tags::{EMPTY, Tags, Vacancy};
 use crivo::Digest;
 
 /// Which slots are taken, which of them a key may take, and the digest of the key in a slot.
@@ -52,20 +52,16 @@ impl<'a, D: Fn(usize) -> Digest> Table<'a, D> {
     }
 }
 
-/// An empty slot in the emptiest of the digest's buckets: keeping them level makes for fewer
-/// evictions later.
+/// An empty slot in the emptiest of the digest's buckets.
 #[inline(always)]
 pub(super) fn empty_slot_for(tags: Tags<'_>, geometry: &Geometry, digest: Digest) -> Option<usize> {
-    // Which bucket is emptier is a coin toss: a maximum of numbers that carry the slot with
-    // them needs no branch to be guessed wrong.
-    let mut best = 0;
+    let mut best = Vacancy::NONE;
     for i in 0..geometry.choices {
         let bucket = geometry.bucket(digest, i);
         let empty = empty_lanes(tags, geometry, bucket);
-        let slot = bucket * geometry.bucket_size + empty.trailing_zeros() as usize;
-        best = best.max(u64::from(empty.count_ones()) << 56 | slot as u64);
+        best = best.max(Vacancy::new(bucket * geometry.bucket_size, empty));
     }
-    (best >> 56 > 0).then_some((best & (u64::MAX >> 8)) as usize)
+    best.slot()
 }
 
 /// A bit for every empty slot of a bucket.
