@@ -5,6 +5,8 @@
 //! methods that a kind has for itself, its traits, pointers to it and [`AnyFilter`] agree; and the
 //! observed false-positive rate is that of theory.
 
+mod structured;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
