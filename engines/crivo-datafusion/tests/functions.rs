@@ -176,69 +176,6 @@ fn query(filter: &Path, arguments: &[&str], lines: &str) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
-#[test]
-fn crivo_sql_reads_and_writes_files_and_says_what_was_saved() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    let lines: String = (0..1000).map(|n| format!("{n},{}\n", n % 7)).collect();
-    std::fs::write(path("facts.csv"), format!("id,kind\n{lines}")).unwrap();
-    std::fs::write(path("kinds.json"), "{\"kind\":0}\n{\"kind\":6}\n").unwrap();
-    let run = |arguments: &[&str]| {
-        let facts = format!("facts={}", path("facts.csv"));
-        let kinds = format!("kinds={}", path("kinds.json"));
-        let output = Command::new(env!("CARGO_BIN_EXE_crivo-sql"))
-            .args(["--table", &facts, "--table", &kinds])
-            .args(arguments)
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
-    };
-
-    let sql = "SELECT count(*) AS n FROM facts JOIN kinds ON facts.kind = kinds.kind";
-    let (status, rows, messages) = run(&[sql, "--format", "csv"]);
-    assert_eq!((status, rows.as_str(), messages.as_str()), (Some(0), "n\n285\n", ""));
-
-    let options = ["--filters", "--set", "crivo.force=true", "--set", "crivo.max_in_list=0"];
-    let (status, rows, messages) = run(&[&[sql], &options[..]].concat());
-    assert_eq!(status, Some(0), "{messages}");
-    assert!(rows.contains("| 285 |"), "{rows}");
-    assert!(messages.contains("2 runtime filters (4 keys"), "{messages}");
-    assert!(messages.contains("dropped 715 of 1002 rows"), "{messages}");
-
-    let output = path("out.parquet");
-    let arguments = ["SELECT id FROM facts WHERE kind = 3", "--format", "parquet", "-o", &output];
-    assert_eq!(run(&arguments).0, Some(0));
-    let table = format!("out={output}");
-    let (_, rows, _) =
-        run(&["SELECT count(*) AS n FROM out", "--table", &table, "--format", "csv"]);
-    assert_eq!(rows, "n\n143\n");
-
-    // A query that fails leaves the file as it was.
-    std::fs::write(path("kept.csv"), "before").unwrap();
-    let fails = "SELECT 1 / (id - 999) AS x FROM facts";
-    let (status, _, message) = run(&[fails, "--format", "csv", "-o", &path("kept.csv")]);
-    assert_eq!(status, Some(2), "{message}");
-    assert_eq!(std::fs::read_to_string(path("kept.csv")).unwrap(), "before");
-
-    // Input is no output, whatever it is called; nor is a new file beside the files of a table.
-    let twice = path("./facts.csv");
-    let (status, _, message) = run(&["SELECT 1", "-o", &twice]);
-    assert_eq!(status, Some(2), "{message}");
-    assert!(message.contains("is also input"), "{message}");
-    let all = format!("all={}", directory.path().to_str().unwrap());
-    let (status, _, message) = run(&["SELECT 1", "--table", &all, "-o", &path("new.csv")]);
-    assert!(message.contains("is also input, of the table all"), "{message}");
-    assert_eq!(status, Some(2), "{message}");
-    assert_eq!(std::fs::read_to_string(path("facts.csv")).unwrap().lines().count(), 1001);
-    assert!(!std::fs::exists(path("new.csv")).unwrap());
-
-    let (status, _, message) = run(&["SELECT * FROM nothing"]);
-    assert_eq!(status, Some(2));
-    assert!(message.starts_with("crivo-sql: "), "{message}");
-    assert!(message.contains("nothing"), "{message}");
-}
-
 #[tokio::test]
 async fn the_command_finds_the_keys_of_every_type() {
     let context = context();

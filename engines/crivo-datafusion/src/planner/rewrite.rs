@@ -286,7 +286,7 @@ impl<'a> Rewriter<'a> {
 fn is_unknown_function(error: &DataFusionError) -> bool {
     // What comes from other processes is text.
     let text = error.to_string();
-    text.contains("no UDAF named")
+    ["no UDAF named", "not provided for aggregate function"].iter().any(|it| text.contains(it))
         && ["bloom_agg", "few_distinct"].iter().any(|name| text.contains(name))
 }
 

@@ -1,4 +1,4 @@
-//! `crivo-sql`: a query over files, with runtime filters.
+//! `crivo-sql`: a query over files, in this process or on a cluster, with runtime filters.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
+use crivo_ballista::{cli, connect, job_metrics};
 use crivo_datafusion::functions::FilterCounts;
 use crivo_datafusion::planner::{self, CrivoOptions, RuntimeFilterExec};
 use datafusion::arrow::array::RecordBatch;
@@ -21,8 +22,8 @@ use futures::TryStreamExt;
 
 /// Runs a query over Parquet, CSV and JSON files
 ///
-/// With --filters joins drop rows by Bloom filters before they exchange them, where that is safe and
-/// predicted to pay, and a line on standard error says how many.
+/// Joins drop rows by Bloom filters before they exchange them, where that is safe and predicted to pay: on
+/// a cluster, and in this process with --filters. A line on standard error says how many.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Args {
@@ -30,9 +31,13 @@ struct Args {
     sql: String,
 
     /// A table: a file or a directory of files, of the type that the ending of its name says (.parquet,
-    /// .csv, .json: one record in each line)
+    /// .csv, .json: one record in each line). On a cluster every executor needs it at the same path
     #[arg(long = "table", value_name = "NAME=PATH", value_parser = parse_table)]
     tables: Vec<(String, String)>,
+
+    /// Run the query on the cluster of this scheduler (crivo-scheduler)
+    #[arg(long, value_name = "HOST:PORT")]
+    cluster: Option<String>,
 
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -43,11 +48,11 @@ struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Use runtime filters
+    /// Use runtime filters in this process, too
     #[arg(long)]
     filters: bool,
 
-    /// An option of the session, such as `crivo.fpr=0.001`
+    /// An option of the session, such as `crivo.fpr=0.001`, or `crivo.runtime_filters=false`
     #[arg(long = "set", value_name = "OPTION=VALUE", value_parser = parse_setting)]
     settings: Vec<(String, String)>,
 }
@@ -55,7 +60,7 @@ struct Args {
 const EXAMPLES: &str = "\
 Examples:
   crivo-sql 'SELECT count(*) FROM t' --table t=rows.parquet
-  crivo-sql --table l=lineitem.parquet --table o=orders.parquet --filters \\
+  crivo-sql --table l=/data/lineitem.parquet --table o=/data/orders.parquet --cluster localhost:50050 \\
     'SELECT count(*) FROM l JOIN o ON l_orderkey = o_orderkey WHERE o_totalprice > 400000'
   crivo-sql 'SELECT bloom_agg(id) AS filter FROM t' --table t=rows.csv --format parquet -o filter.parquet
 ";
@@ -86,15 +91,14 @@ fn parse_setting(text: &str) -> std::result::Result<(String, String), String> {
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+    let args = Args::parse();
+    cli::start_logging();
+    let result = match run(&args) {
         // The reader has seen enough.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("crivo-sql: {error}");
-            ExitCode::from(2)
-        }
-    }
+        Err(error) if is_broken_pipe(&error) => Ok(()),
+        other => other,
+    };
+    cli::finish("crivo-sql", result)
 }
 
 fn is_broken_pipe(error: &DataFusionError) -> bool {
@@ -110,7 +114,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let (context, plan) = runtime.block_on(async {
-        let context = session(args)?;
+        let context = session(args).await?;
         for (name, path) in &args.tables {
             register(&context, name, path).await?;
         }
@@ -129,19 +133,22 @@ fn run(args: &Args) -> Result<()> {
         None => write(&mut io::stdout())?,
     }
     if let Some(root) = plan.downcast_ref::<RuntimeFilterExec>() {
-        eprintln!("crivo-sql: {}", savings(root));
+        eprintln!("crivo-sql: {}", runtime.block_on(savings(root, args.cluster.as_deref())));
     }
     Ok(())
 }
 
-/// A session in this process.
-fn session(args: &Args) -> Result<SessionContext> {
-    let context = planner::enable(&SessionContext::new());
+/// A session in this process, or on a cluster, with its options.
+async fn session(args: &Args) -> Result<SessionContext> {
+    let context = match &args.cluster {
+        Some(address) => connect(address).await?,
+        None => planner::enable(&SessionContext::new()),
+    };
     let state = context.state_ref();
     let mut state = state.write();
     let options = state.config_mut().options_mut();
     if let Some(own) = options.extensions.get_mut::<CrivoOptions>() {
-        own.runtime_filters = args.filters;
+        own.runtime_filters |= args.filters;
     }
     for (name, value) in &args.settings {
         options.set(name, value)?;
@@ -230,12 +237,28 @@ async fn write_rows(
 }
 
 /// What the filters of a query did.
-fn savings(root: &RuntimeFilterExec) -> String {
+async fn savings(root: &RuntimeFilterExec, cluster: Option<&str>) -> String {
     let filters = root.filters();
     let keys: u64 = filters.iter().map(|filter| filter.keys).sum();
     let bytes: usize = filters.iter().map(|filter| filter.bytes.len()).sum();
-    let FilterCounts { rows, passed } = root.counts();
     let plural = if filters.len() == 1 { "" } else { "s" };
     let made = format!("{} runtime filter{plural} ({keys} keys, {bytes} bytes)", filters.len());
-    format!("{made} dropped {} of {rows} rows in the range of their keys", rows - passed)
+    match cluster {
+        None => {
+            let FilterCounts { rows, passed } = root.counts();
+            format!("{made} dropped {} of {rows} rows", rows - passed)
+        }
+        // The executors have counted.
+        Some(address) => match job_metrics(address, root).await {
+            Ok(counts) => {
+                let dropped = counts.filter_input_rows.saturating_sub(counts.filter_output_rows);
+                let exchanged = counts.shuffled_bytes;
+                format!(
+                    "{made} dropped {dropped} of {} rows; {exchanged} bytes were exchanged",
+                    counts.filter_input_rows
+                )
+            }
+            Err(error) => format!("{made}; what they dropped is unknown: {error}"),
+        },
+    }
 }

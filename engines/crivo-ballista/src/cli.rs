@@ -1,0 +1,66 @@
+//! What the binaries have in common.
+
+use std::fmt::Display;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
+
+/// Logs to standard error what `RUST_LOG` asks for; by default warnings.
+pub fn start_logging() {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+}
+
+/// The exit status of a program, after its error, if any, is printed.
+pub fn finish<E: Display>(program: &str, result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The address with a port that is free now, if its port is 0.
+///
+/// # Errors
+/// If nobody can listen there.
+pub fn free_port(address: SocketAddr) -> io::Result<SocketAddr> {
+    match address.port() {
+        0 => TcpListener::bind(address)?.local_addr(),
+        _ => Ok(address),
+    }
+}
+
+/// The parts of `HOST:PORT`.
+///
+/// # Errors
+/// If the text is none.
+pub fn host_and_port(text: &str) -> io::Result<(String, u16)> {
+    let parts = text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    match parts {
+        Some((host, port)) if !host.is_empty() => Ok((host.to_owned(), port)),
+        _ => {
+            let message = format!("{text:?} is not HOST:PORT");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        }
+    }
+}
+
+/// Waits until the process is asked to end.
+///
+/// # Errors
+/// If signals cannot be received.
+pub async fn termination() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            result = tokio::signal::ctrl_c() => result,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}

@@ -1,0 +1,317 @@
+//! Queries on a cluster of one scheduler and two executors, each a process, have the results that
+//! DataFusion has in one process.
+
+#[path = "../../../cases/mod.rs"]
+mod cases;
+mod data;
+mod processes;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ballista::prelude::SessionContextExt;
+use crivo_datafusion::planner::{self, CrivoOptions, RuntimeFilterExec};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::Result;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::SessionContext;
+use processes::Cluster;
+
+/// Longer than any query takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A session on a cluster whose joins send no side to every partition of the other.
+async fn session(cluster: &Cluster, options: CrivoOptions, directory: &Path) -> SessionContext {
+    let context = crivo_ballista::connect(&cluster.address).await.unwrap();
+    {
+        let state = context.state_ref();
+        let mut state = state.write();
+        let config = state.config_mut().options_mut();
+        config.extensions.insert(options);
+        config.execution.target_partitions = 2;
+        for bound in ["bytes", "rows"] {
+            config
+                .set(&format!("ballista.optimizer.broadcast_join_threshold_{bound}"), "0")
+                .unwrap();
+        }
+    }
+    data::register(&context, directory).await;
+    context
+}
+
+/// The scale factor of TPC-H: `$CRIVO_TPCH_SCALE`, or 0.01.
+fn scale() -> f64 {
+    match std::env::var("CRIVO_TPCH_SCALE") {
+        Ok(text) => text.parse().unwrap(),
+        Err(_) => 0.01,
+    }
+}
+
+fn plain() -> CrivoOptions {
+    CrivoOptions::default()
+}
+
+/// The cost model, with small tables as if they were large.
+fn predicted() -> CrivoOptions {
+    let mut options = CrivoOptions::default();
+    options.runtime_filters = true;
+    options.min_probe_rows = 1000;
+    options
+}
+
+fn forced(fpr: f64) -> CrivoOptions {
+    let mut options = CrivoOptions::default();
+    options.runtime_filters = true;
+    options.force = true;
+    options.fpr = fpr;
+    options
+}
+
+async fn plan(context: &SessionContext, sql: &str) -> Result<Arc<dyn ExecutionPlan>> {
+    context.sql(sql).await?.create_physical_plan().await
+}
+
+async fn rows(context: &SessionContext, plan: &Arc<dyn ExecutionPlan>) -> Result<Vec<RecordBatch>> {
+    let rows = collect(Arc::clone(plan), context.task_ctx());
+    tokio::time::timeout(PATIENCE, rows).await.expect("the query ends")
+}
+
+fn filter_count(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    plan.downcast_ref::<RuntimeFilterExec>().map_or(0, |it| it.filters().len())
+}
+
+/// The rows of a query, sorted, and the number of its filters.
+async fn run(context: &SessionContext, sql: &str) -> Result<(Vec<String>, usize)> {
+    let plan =
+        tokio::time::timeout(PATIENCE, plan(context, sql)).await.expect("the plan is made")?;
+    Ok((cases::sorted_rows(&rows(context, &plan).await?), filter_count(&plan)))
+}
+
+/// The queries of TPC-H that the cluster cannot run, with or without filters.
+const IMPOSSIBLE: [usize; 0] = [];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_queries_of_tpch_have_the_same_result() {
+    let (directory, exchange) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    data::write_tpch(directory.path(), scale());
+    let local = SessionContext::new();
+    data::register(&local, directory.path()).await;
+    let cluster = Cluster::start(exchange.path());
+    let mut sessions = Vec::new();
+    for (name, options) in [
+        ("plain", plain()),
+        ("predicted", predicted()),
+        ("forced, FPR 0.01", forced(0.01)),
+        ("forced, FPR 0.5", forced(0.5)),
+    ] {
+        sessions.push((name, session(&cluster, options, directory.path()).await));
+    }
+    let mut filters = [0; 4];
+    for (number, sql) in cases::tpch::queries() {
+        let (expected, _) = run(&local, sql).await.unwrap();
+        for ((name, context), filters) in sessions.iter().zip(&mut filters) {
+            let start = std::time::Instant::now();
+            match run(context, sql).await {
+                Ok((rows, count)) => {
+                    assert_eq!(rows, expected, "query {number}, {name}");
+                    eprintln!("query {number}, {name}: {count} filters, {:?}", start.elapsed());
+                    *filters += count;
+                }
+                Err(error) => {
+                    assert!(IMPOSSIBLE.contains(&number), "query {number}, {name}: {error}");
+                }
+            }
+        }
+    }
+    eprintln!("{filters:?}");
+    cluster.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_joins_have_the_same_result() {
+    const CASES: u64 = 26;
+    let (directory, exchange) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let cluster = Cluster::start(exchange.path());
+    let forced = session(&cluster, forced(0.01), directory.path()).await;
+    let local = SessionContext::new();
+    let mut filters = 0;
+    for case in 0..CASES {
+        let sql = cases::joins::query(case);
+        let (expected, _) = run(&local, &sql).await.unwrap();
+        match run(&forced, &sql).await {
+            Ok((rows, count)) => {
+                assert_eq!(rows, expected, "case {case}: {sql}");
+                filters += count;
+            }
+            Err(error) => panic!("case {case}: {error}: {sql}"),
+        }
+    }
+    assert!(filters > 10, "{filters} filters");
+}
+
+/// What a lost executor may do to a query: nothing, or an error; never a wrong result.
+fn check(result: Result<Vec<RecordBatch>>, expected: &[String]) {
+    match result {
+        Ok(rows) => assert_eq!(cases::sorted_rows(&rows), expected),
+        Err(error) => {
+            eprintln!("{error}");
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_executor_makes_no_wrong_result() {
+    let (directory, exchange) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    data::write_tpch(directory.path(), scale());
+    let local = SessionContext::new();
+    data::register(&local, directory.path()).await;
+    let mut cluster = Cluster::start(exchange.path());
+    let context = session(&cluster, forced(0.01), directory.path()).await;
+    let (_, sql) = cases::tpch::queries()[2];
+    let (expected, _) = run(&local, sql).await.unwrap();
+
+    // Between the phases: the filters are made, the rows are not read yet.
+    let made = plan(&context, sql).await.unwrap();
+    assert!(filter_count(&made) > 0);
+    cluster.replace_executor(0);
+    check(rows(&context, &made).await, &expected);
+
+    // During the second phase, at some moments of it.
+    for delay in [20, 100, 300] {
+        let made = plan(&context, sql).await.unwrap();
+        let second = {
+            let context = context.clone();
+            tokio::spawn(async move { rows(&context, &made).await })
+        };
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+        cluster.replace_executor(0);
+        check(second.await.unwrap(), &expected);
+    }
+
+    // One is enough.
+    cluster.kill_executor(0);
+    check(rows(&context, &plan(&context, sql).await.unwrap()).await, &expected);
+}
+
+/// Rows of a join with forced filters.
+async fn join_with_filters(context: &SessionContext) -> Result<Vec<String>> {
+    {
+        let state = context.state_ref();
+        state.write().config_mut().options_mut().extensions.insert(forced(0.01));
+    }
+    let sql =
+        "SELECT x FROM (VALUES (1), (2), (3)) AS t(x) JOIN (VALUES (3), (4)) AS u(y) ON x = y";
+    Ok(run(context, sql).await?.0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn filters_work_in_a_cluster_of_one_process_that_knows_the_functions() {
+    let context = crivo_ballista::standalone().await.unwrap();
+    assert_eq!(join_with_filters(&context).await.unwrap(), ["|3|"]);
+
+    let stranger = planner::enable(&SessionContext::standalone().await.unwrap());
+    let error = join_with_filters(&stranger).await.unwrap_err().to_string();
+    assert!(error.contains("does not know the functions of runtime filters"), "{error}");
+    let sql = "SELECT bloom_agg(x) FROM (VALUES (1)) AS t(x)";
+    let error = run(&stranger, sql).await.unwrap_err().to_string();
+    assert!(error.contains("bloom_agg"), "{error}");
+}
+
+#[test]
+fn crivo_sql_runs_queries_on_a_cluster() {
+    let (directory, exchange) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    data::write_tpch(directory.path(), scale());
+    let cluster = Cluster::start(exchange.path());
+    let table = |name: &str| format!("{name}={}", directory.path().join(name).display());
+    let sql = "SELECT count(*) AS n FROM lineitem JOIN orders ON l_orderkey = o_orderkey \
+               WHERE o_orderdate = DATE '1995-01-01'";
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_crivo-sql"))
+            .args(["--table", &format!("{}.parquet", table("lineitem"))])
+            .args(["--table", &format!("{}.parquet", table("orders"))])
+            .args([sql, "--format", "csv"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (status, expected, messages) = run(&[]);
+    assert_eq!((status, messages.as_str()), (Some(0), ""));
+    let on_cluster = ["--cluster", &cluster.address, "--set", "crivo.max_in_list=0"];
+    let forced = ["--set", "crivo.force=true"];
+    let (status, rows, messages) = run(&[&on_cluster[..], &forced].concat());
+    assert_eq!((status, rows), (Some(0), expected), "{messages}");
+    assert!(messages.contains("2 runtime filters"), "{messages}");
+    assert!(messages.contains(" dropped "), "{messages}");
+
+    let (status, _, messages) = run(&["--cluster", "127.0.0.1:1"]);
+    assert_eq!(status, Some(2));
+    assert!(messages.starts_with("crivo-sql: Execution error: scheduler 127.0.0.1:1: "));
+}
+
+#[test]
+fn crivo_sql_reads_and_writes_files_and_says_what_was_saved() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let lines: String = (0..1000).map(|n| format!("{n},{}\n", n % 7)).collect();
+    std::fs::write(path("facts.csv"), format!("id,kind\n{lines}")).unwrap();
+    std::fs::write(path("kinds.json"), "{\"kind\":0}\n{\"kind\":6}\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let facts = format!("facts={}", path("facts.csv"));
+        let kinds = format!("kinds={}", path("kinds.json"));
+        let output = Command::new(env!("CARGO_BIN_EXE_crivo-sql"))
+            .args(["--table", &facts, "--table", &kinds])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+
+    let sql = "SELECT count(*) AS n FROM facts JOIN kinds ON facts.kind = kinds.kind";
+    let (status, rows, messages) = run(&[sql, "--format", "csv"]);
+    assert_eq!((status, rows.as_str(), messages.as_str()), (Some(0), "n\n285\n", ""));
+
+    let options = ["--filters", "--set", "crivo.force=true", "--set", "crivo.max_in_list=0"];
+    let (status, rows, messages) = run(&[&[sql], &options[..]].concat());
+    assert_eq!(status, Some(0), "{messages}");
+    assert!(rows.contains("| 285 |"), "{rows}");
+    assert!(messages.contains("2 runtime filters (4 keys"), "{messages}");
+    assert!(messages.contains("dropped 715 of 1002 rows"), "{messages}");
+
+    let output = path("out.parquet");
+    let arguments = ["SELECT id FROM facts WHERE kind = 3", "--format", "parquet", "-o", &output];
+    assert_eq!(run(&arguments).0, Some(0));
+    let table = format!("out={output}");
+    let (_, rows, _) =
+        run(&["SELECT count(*) AS n FROM out", "--table", &table, "--format", "csv"]);
+    assert_eq!(rows, "n\n143\n");
+
+    // A query that fails leaves the file as it was.
+    std::fs::write(path("kept.csv"), "before").unwrap();
+    let fails = "SELECT 1 / (id - 999) AS x FROM facts";
+    let (status, _, message) = run(&[fails, "--format", "csv", "-o", &path("kept.csv")]);
+    assert_eq!(status, Some(2), "{message}");
+    assert_eq!(std::fs::read_to_string(path("kept.csv")).unwrap(), "before");
+
+    // Input is no output, whatever it is called; nor is a new file beside the files of a table.
+    let twice = path("./facts.csv");
+    let (status, _, message) = run(&["SELECT 1", "-o", &twice]);
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("is also input"), "{message}");
+    let all = format!("all={}", directory.path().to_str().unwrap());
+    let (status, _, message) = run(&["SELECT 1", "--table", &all, "-o", &path("new.csv")]);
+    assert!(message.contains("is also input, of the table all"), "{message}");
+    assert_eq!(status, Some(2), "{message}");
+    assert_eq!(std::fs::read_to_string(path("facts.csv")).unwrap().lines().count(), 1001);
+    assert!(!std::fs::exists(path("new.csv")).unwrap());
+
+    let (status, _, message) = run(&["SELECT * FROM nothing"]);
+    assert_eq!(status, Some(2));
+    assert!(message.starts_with("crivo-sql: "), "{message}");
+    assert!(message.contains("nothing"), "{message}");
+}
