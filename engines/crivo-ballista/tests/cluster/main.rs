@@ -112,11 +112,9 @@ async fn all_queries_of_tpch_have_the_same_result() {
     for (number, sql) in cases::tpch::queries() {
         let (expected, _) = run(&local, sql).await.unwrap();
         for ((name, context), filters) in sessions.iter().zip(&mut filters) {
-            let start = std::time::Instant::now();
             match run(context, sql).await {
                 Ok((rows, count)) => {
                     assert_eq!(rows, expected, "query {number}, {name}");
-                    eprintln!("query {number}, {name}: {count} filters, {:?}", start.elapsed());
                     *filters += count;
                 }
                 Err(error) => {
@@ -125,7 +123,10 @@ async fn all_queries_of_tpch_have_the_same_result() {
             }
         }
     }
-    eprintln!("{filters:?}");
+    // Six more are forced than in one process: on a cluster, scalar subqueries become joins.
+    if scale() == 0.01 {
+        assert_eq!(filters, [0, 17, 122, 122]);
+    }
     cluster.stop();
 }
 
