@@ -20,6 +20,9 @@ fn hue(kind: &str) -> Hue {
         "quotient" => Hue::Quotient,
         "fuse" => Hue::Fuse,
         "growing" => Hue::Growing,
+        // There are no dictionaries in this figure: their colours are free.
+        "growing-blocked" => Hue::Chained,
+        "split-block" => Hue::Linear,
         _ => Hue::Folded,
     }
 }
