@@ -323,7 +323,7 @@ impl BuildArgs {
         hasher: KeyHasher,
     ) -> Result<(AnyFilter, KeyCounts), Error> {
         let (total, distinct) = (keys.total(), keys.count());
-        let counts = KeyCounts { total, distinct, is_estimate: false };
+        let counts = KeyCounts { total, distinct, is_estimate: false, is_minimum: false };
         let spec = self.spec(distinct)?;
         if !spec.kind().capabilities().insert {
             let mut digests = Vec::new();
@@ -376,7 +376,7 @@ impl BuildArgs {
     }
 
     fn report(&self, filter: &AnyFilter, counts: &KeyCounts) -> Result<(), Error> {
-        let KeyCounts { total: keys, distinct: distinct_keys, is_estimate } = *counts;
+        let KeyCounts { total: keys, distinct: distinct_keys, is_estimate, .. } = *counts;
         let expected_fpr = fpr_with(filter, distinct_keys);
         let facts = FilterSummary { expected_fpr, ..FilterSummary::of(filter) };
         let file = update::output_name(&self.output);
@@ -444,6 +444,8 @@ struct KeyCounts {
     distinct: u64,
     /// Whether the number of distinct keys is only estimated.
     is_estimate: bool,
+    /// Whether a table that is full gave no estimate, so that there may be many more.
+    is_minimum: bool,
 }
 
 impl KeyCounts {
@@ -456,14 +458,21 @@ impl KeyCounts {
             false => filter.key_count(),
         };
         let estimate = filter.estimated_key_count().map(|found| found.keys.round() as u64);
+        let is_estimate = certain < total;
+        let can = filter.kind().capabilities();
+        let is_minimum = is_estimate && estimate.is_none() && !can.grow && !can.free_copies;
         // Without an estimate, which a full table and a growing filter do not give.
         let distinct = estimate.unwrap_or_else(|| distinct_keys(filter));
-        Self { total, distinct: distinct.clamp(certain, total), is_estimate: certain < total }
+        Self { total, distinct: distinct.clamp(certain, total), is_estimate, is_minimum }
     }
 
     fn distinct_text(&self) -> String {
-        let about = if self.is_estimate { "about " } else { "" };
-        format!("{about}{}", human::count(self.distinct))
+        let prefix = match (self.is_minimum, self.is_estimate) {
+            (true, _) => "at least ",
+            (false, true) => "about ",
+            (false, false) => "",
+        };
+        format!("{prefix}{}", human::count(self.distinct))
     }
 
     /// A warning if there are more distinct keys than the filter is made for.

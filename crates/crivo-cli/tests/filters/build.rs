@@ -77,6 +77,17 @@ fn an_empty_input_builds_an_empty_filter_of_every_kind() {
 }
 
 #[test]
+fn a_full_table_tells_only_how_many_keys_there_are_at_least() {
+    let dir = TestDir::new();
+    let lines: String = (0..5_000).map(|key| format!("{key}\n")).collect();
+    let finished = dir.run_with("build -o f --kind bloom --keys 10 -", lines.as_bytes());
+    assert_eq!(finished.status, 0);
+    assert!(finished.err.contains("of 5,000 keys (at least "), "{finished:?}");
+    let filter = dir.load("f");
+    assert!((0..5_000).all(|key| filter.contains(&*key.to_string())));
+}
+
+#[test]
 fn messages_go_to_stderr_and_json_to_stdout() {
     let dir = TestDir::new();
     let finished = dir.run_with("build -o f", b"ana\nrui\nana\n");
