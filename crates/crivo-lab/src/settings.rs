@@ -44,6 +44,8 @@ pub struct Options {
     pub exceptions: Option<PathBuf>,
     /// The server of the experiment on Cassandra.
     pub cassandra: Option<CassandraServer>,
+    /// The directory of the files that the benchmark of joins on a cluster has written.
+    pub joins: Option<PathBuf>,
 }
 
 /// A server of the experiment on Cassandra, which needs the feature `cassandra`.

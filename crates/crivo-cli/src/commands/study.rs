@@ -59,6 +59,10 @@ pub(crate) struct StudyArgs {
     #[cfg(feature = "cassandra")]
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "cassandra")]
     cassandra_at: Option<String>,
+
+    /// The files of the benchmark of the workspace engines, for the experiment join
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    joins: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -90,6 +94,7 @@ impl StudyArgs {
             words: self.words,
             exceptions: self.exceptions,
             cassandra,
+            joins: self.joins,
         };
         let study = Study::new(&self.experiments, options).map_err(Error::new)?;
         let bars = Bars::new();

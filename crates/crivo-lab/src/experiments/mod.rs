@@ -13,6 +13,7 @@ mod filters;
 mod fpr;
 mod hash_quality;
 mod hyphenation;
+mod join;
 mod routing;
 mod similarity;
 mod wallet;
@@ -66,6 +67,7 @@ pub const ALL: &[&dyn Experiment] = &[
     &similarity::Similarity,
     &wallet::Wallet,
     &cassandra::Cassandra,
+    &join::Join,
 ];
 
 /// The names of all experiments.
