@@ -1,5 +1,9 @@
 //! Random joins: of all types, with NULLs, duplicates, empty sides and skew.
 
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+
 /// Numbers that are the same in every run (splitmix64).
 struct Numbers(u64);
 
@@ -40,43 +44,47 @@ const TYPES: [(&str, &str); 13] = [
     ),
 ];
 
-/// SQL of a table with the key columns `a` and `b`, each NULL now and then, and the numbers of its rows.
-fn side(numbers: &mut Numbers, types: [&str; 2], prefix: &str) -> String {
+/// A query with a join, and its tables.
+pub struct JoinCase {
+    pub sql: String,
+    pub tables: [(String, RecordBatch); 2],
+}
+
+/// The rows of a table: two integers, each NULL now and then, and the number of the row.
+fn rows(numbers: &mut Numbers) -> RecordBatch {
     let rows = numbers.pick(&[0, 1, 7, 300, 300, 1000]);
     let keys = numbers.pick(&[3, 20, 100]);
     let skew = numbers.pick(&[1, 1, 3]);
     let nulls = numbers.pick(&[1000, 10, 2]);
-    let values: Vec<String> = (0..rows)
-        .map(|row| {
-            let mut key = || {
-                let spread = numbers.below(keys);
-                let key = if skew == 3 && numbers.below(3) > 0 { 1 } else { spread };
-                if numbers.below(nulls) == 0 { "NULL".to_owned() } else { key.to_string() }
-            };
-            format!("({}, {}, {row})", key(), key())
-        })
-        .collect();
-    let values = match values.is_empty() {
-        true => "(0, 0, 0)".to_owned(),
-        false => values.join(", "),
+    let mut key = |_| {
+        let spread = numbers.below(keys);
+        let key = if skew == 3 && numbers.below(3) > 0 { 1 } else { spread };
+        (numbers.below(nulls) > 0).then_some(key as i64)
     };
+    let [x, y] = [(); 2].map(|()| (0..rows).map(&mut key).collect::<Int64Array>());
+    let columns = [("x", x), ("y", y), ("r", Int64Array::from_iter_values(0..rows))];
+    let columns = columns.map(|(name, column)| (name, Arc::new(column) as ArrayRef, true));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+/// SQL of a side of a join, with the key columns `a` and `b`, and the numbers of its rows.
+fn side(table: &str, types: [&str; 2], prefix: &str) -> String {
     let column = |index: usize, name: &str| types[index].replace('$', &format!("t.{name}"));
-    let filter = if rows == 0 { "WHERE false" } else { "" };
     format!(
-        "(SELECT {} AS {prefix}a, {} AS {prefix}b, r AS {prefix}r \
-         FROM (VALUES {values}) AS t(x, y, r) {filter})",
+        "(SELECT {} AS {prefix}a, {} AS {prefix}b, r AS {prefix}r FROM {table} AS t)",
         column(0, "x"),
         column(1, "y")
     )
 }
 
-/// The text of a query with a join, always the same for the same number.
-pub fn query(case: u64) -> String {
-    let mut numbers = Numbers(case);
-    let first = TYPES[(case % TYPES.len() as u64) as usize];
+/// A case, always the same for the same number.
+pub fn case(number: u64) -> JoinCase {
+    let mut numbers = Numbers(number);
+    let first = TYPES[(number % TYPES.len() as u64) as usize];
     let second = numbers.pick(&TYPES);
-    let left = side(&mut numbers, [first.0, second.0], "l");
-    let right = side(&mut numbers, [first.1, second.1], "r");
+    let tables = ["left", "right"].map(|side| (format!("{side}_{number}"), rows(&mut numbers)));
+    let left = side(&tables[0].0, [first.0, second.0], "l");
+    let right = side(&tables[1].0, [first.1, second.1], "r");
     let join = numbers.pick(&[
         "JOIN",
         "LEFT JOIN",
@@ -94,11 +102,12 @@ pub fn query(case: u64) -> String {
         "la IS NOT DISTINCT FROM ra",
         "la = ra AND lb IS NOT DISTINCT FROM rb",
     ]);
-    match numbers.below(6) {
+    let sql = match numbers.below(6) {
         0 => format!("SELECT * FROM {left} AS l WHERE la NOT IN (SELECT ra FROM {right} AS r)"),
         1 => format!(
             "SELECT * FROM {left} AS l WHERE la IN (SELECT ra FROM {right} AS r WHERE rr % 3 = 0)"
         ),
         _ => format!("SELECT * FROM {left} AS l {join} {right} AS r ON {condition}"),
-    }
+    };
+    JoinCase { sql, tables }
 }

@@ -246,16 +246,19 @@ async fn savings(root: &RuntimeFilterExec, cluster: Option<&str>) -> String {
     match cluster {
         None => {
             let FilterCounts { rows, passed } = root.counts();
-            format!("{made} dropped {} of {rows} rows", rows - passed)
+            let saved = root.dropped_bytes();
+            format!("{made} dropped {} of {rows} rows, about {saved} bytes", rows - passed)
         }
         // The executors have counted.
         Some(address) => match job_metrics(address, root).await {
             Ok(counts) => {
                 let dropped = counts.filter_input_rows.saturating_sub(counts.filter_output_rows);
-                let exchanged = counts.shuffled_bytes;
+                // Which of the filters dropped a row is unknown.
+                let widths: usize = filters.iter().map(|filter| filter.row_bytes).sum();
+                let saved = dropped * widths as u64 / filters.len().max(1) as u64;
                 format!(
-                    "{made} dropped {dropped} of {} rows; {exchanged} bytes were exchanged",
-                    counts.filter_input_rows
+                    "{made} dropped {dropped} of {} rows, about {saved} bytes; {} bytes were exchanged",
+                    counts.filter_input_rows, counts.shuffled_bytes
                 )
             }
             Err(error) => format!("{made}; what they dropped is unknown: {error}"),

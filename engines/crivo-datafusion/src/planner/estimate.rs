@@ -131,7 +131,8 @@ fn size_of(plan: &Arc<dyn ExecutionPlan>) -> Result<(Option<usize>, Option<usize
     Ok((rows, statistics.total_byte_size.get_value().copied().or(by_type)))
 }
 
-fn row_width(schema: &Schema) -> usize {
+/// The bytes of a row by the types of its columns; those of text are a guess.
+pub(super) fn row_width(schema: &Schema) -> usize {
     const TEXT: usize = 24;
     let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(TEXT);
     schema.fields().iter().map(|field| width(field.data_type())).sum()

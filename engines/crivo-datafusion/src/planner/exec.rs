@@ -51,26 +51,38 @@ impl RuntimeFilterExec {
         &self.filters
     }
 
-    /// The rows that each filter was asked for, and how many passed, since the query was planned. Rows
+    /// The rows that the filters were asked for, and how many passed, since the query was planned. Rows
     /// below the least key or above the greatest are dropped before that, and are not counted.
     /// Filters with the same keys are one.
     pub fn counts(&self) -> FilterCounts {
-        let now = counts(self.function.as_ref(), &self.filters);
-        let since = |(now, before): (FilterCounts, &FilterCounts)| FilterCounts {
-            rows: now.rows.saturating_sub(before.rows),
-            passed: now.passed.saturating_sub(before.passed),
-        };
-        let all = now.into_iter().zip(&self.before).map(since).zip(&self.filters);
-        let mut seen: Vec<&[u8]> = Vec::new();
         let mut total = FilterCounts::default();
-        for (counts, filter) in all {
-            if !seen.contains(&filter.bytes.as_ref()) {
-                seen.push(&filter.bytes);
-                total.rows += counts.rows;
-                total.passed += counts.passed;
-            }
+        for (_, counts) in self.counts_of_each() {
+            total.rows += counts.rows;
+            total.passed += counts.passed;
         }
         total
+    }
+
+    /// The bytes of the rows that the filters dropped, by the types of the columns that the joins read.
+    pub fn dropped_bytes(&self) -> u64 {
+        self.counts_of_each()
+            .into_iter()
+            .map(|(filter, counts)| (counts.rows - counts.passed) * filter.row_bytes as u64)
+            .sum()
+    }
+
+    /// The filters with different keys, and what each was asked.
+    fn counts_of_each(&self) -> Vec<(&RuntimeFilter, FilterCounts)> {
+        let mut each: Vec<(&RuntimeFilter, FilterCounts)> = Vec::new();
+        let now = counts(self.function.as_ref(), &self.filters);
+        for ((filter, now), before) in self.filters.iter().zip(now).zip(&self.before) {
+            if !each.iter().any(|(known, _)| known.bytes == filter.bytes) {
+                let rows = now.rows.saturating_sub(before.rows);
+                let passed = now.passed.saturating_sub(before.passed).min(rows);
+                each.push((filter, FilterCounts { rows, passed }));
+            }
+        }
+        each
     }
 }
 
@@ -96,7 +108,7 @@ impl DisplayAs for RuntimeFilterExec {
 
 impl fmt::Display for RuntimeFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { probe, build, keys, bytes } = self;
+        let Self { probe, build, keys, bytes, .. } = self;
         write!(f, "{probe} in {keys} keys of {build}, {} bytes", bytes.len())
     }
 }
@@ -152,10 +164,12 @@ impl ExecutionPlan for RuntimeFilterExec {
     fn metrics(&self) -> Option<MetricsSet> {
         let FilterCounts { rows, passed } = self.counts();
         let metrics = ExecutionPlanMetricsSet::new();
-        for (name, count) in
-            [("filter_rows", rows as usize), ("dropped_rows", (rows - passed) as usize)]
-        {
-            MetricBuilder::new(&metrics).global_counter(name).add(count);
+        for (name, count) in [
+            ("filter_rows", rows),
+            ("dropped_rows", rows - passed),
+            ("dropped_bytes", self.dropped_bytes()),
+        ] {
+            MetricBuilder::new(&metrics).global_counter(name).add(count as usize);
         }
         Some(metrics.clone_inner())
     }

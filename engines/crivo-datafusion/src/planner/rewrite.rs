@@ -23,7 +23,7 @@ use datafusion::physical_plan::{ExecutionPlanProperties, collect};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::estimate::{Estimate, broadcast_bytes, objection};
+use super::estimate::{Estimate, broadcast_bytes, objection, row_width};
 use super::files::FileVersions;
 use super::options::CrivoOptions;
 use super::safety::{Side, filter_keys, is_repeatable, safe_probe_sides};
@@ -41,6 +41,8 @@ pub struct RuntimeFilter {
     pub keys: u64,
     /// The file of the filter.
     pub bytes: Arc<[u8]>,
+    /// The bytes of a row that it may remove, by the types of the columns that the join reads.
+    pub row_bytes: usize,
 }
 
 /// Puts filters into a plan.
@@ -193,6 +195,7 @@ impl<'a> Rewriter<'a> {
             build: names(&build_keys),
             keys: found.key_count,
             bytes: found.filter.clone().into(),
+            row_bytes: row_width(probe.schema().as_arrow()),
         });
         let predicate = self.predicate(probe_keys, found)?;
         let probe = match side {
