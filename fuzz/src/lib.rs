@@ -89,7 +89,7 @@ pub fn operate(spec: &Spec, input: &[u8]) {
 fn build(spec: &Spec, input: &[u8]) {
     let hasher = KeyHasher::default();
     let digests = input.iter().map(|key| hasher.digest(key)).collect();
-    let filter = spec.build_from(digests, hasher).expect("digests of XXH3 can be solved");
+    let filter = spec.build_from(digests, hasher).expect("digests of different keys can be solved");
     let mut model = Model::new(filter);
     model.copies = array::from_fn(|key| u64::from(input.contains(&(key as u8))));
     model.key_count = model.copies.iter().sum();

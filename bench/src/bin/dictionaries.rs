@@ -29,7 +29,7 @@ impl BuildHasher for SameHash {
 impl Hasher for SameHasher {
     #[inline]
     fn write_u64(&mut self, key: u64) {
-        self.0 = KeyHasher::xxh3(0).digest(&key).get();
+        self.0 = KeyHasher::default().digest(&key).get();
     }
 
     fn write(&mut self, _: &[u8]) {

@@ -74,7 +74,7 @@ const fn variation(choices: usize, bucket_size: usize, walk: bool) -> CuckooOpti
         stash: if walk { 3 } else { 0 },
         eviction: if walk { Eviction::random_walk() } else { Eviction::breadth_first() },
         max_load: None,
-        hasher: KeyHasher::xxh3(0),
+        hasher: KeyHasher::fold64(0),
     }
 }
 

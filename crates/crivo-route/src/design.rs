@@ -111,7 +111,8 @@ impl Design {
         }
     }
 
-    /// Identifies this design in messages, so that two designs are never mixed.
+    /// Identifies this design in messages, so that two designs are never mixed. Messages are sent between
+    /// versions: the family of this hash never changes.
     pub(super) fn fingerprint(&self) -> u64 {
         let (a, b) = match self.shape {
             Shape::Shared { bits, probes } => (bits, u64::from(probes)),
@@ -120,7 +121,7 @@ impl Design {
         let identity = self.hasher.identity();
         let parts = [a, b, u64::from(identity.family().id()), identity.value()];
         let bytes: Vec<u8> = parts.iter().flat_map(|part| part.to_le_bytes()).collect();
-        KeyHasher::default().digest(&bytes).get()
+        KeyHasher::xxh3(0).digest(&bytes).get()
     }
 
     /// How many numbers there could be, and the bits of a plain list or map of `count` of them:

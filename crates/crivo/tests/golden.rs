@@ -39,11 +39,13 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
     let seeded = KeyHasher::xxh3(42);
     let fuse = |arity| {
         let spec = FuseSpec::for_fpr(500, 0.01).unwrap().with_arity(arity).unwrap();
-        spec.options(KeyHasher::default()).build(0..500u64).unwrap()
+        spec.options(KeyHasher::xxh3(0)).build(0..500u64).unwrap()
     };
     let counting = |width| CountingBloom::with_width(500, 0.01, width, seeded).unwrap();
     vec![
-        ("bloom.crivo", filled(Bloom::new(500, 0.01).unwrap(), 500).into()),
+        ("bloom.crivo", {
+            filled(Bloom::with_hasher(500, 0.01, KeyHasher::xxh3(0)).unwrap(), 500).into()
+        }),
         ("bloom-farm.crivo", {
             filled(Bloom::with_hasher(100, 0.05, KeyHasher::farm(7)).unwrap(), 100).into()
         }),
@@ -75,6 +77,12 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         }),
         ("split-block-xxh64.crivo", {
             filled(SplitBlock::with_size(16, KeyHasher::xxh64(0)).unwrap(), 300).into()
+        }),
+        ("bloom-fold64.crivo", {
+            filled(Bloom::with_hasher(500, 0.01, KeyHasher::fold64(0)).unwrap(), 500).into()
+        }),
+        ("blocked-fold64.crivo", {
+            filled(Blocked::with_hasher(500, 0.01, KeyHasher::fold64(42)).unwrap(), 500).into()
         }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
     ]
@@ -193,6 +201,8 @@ fn keys_of_every_length_have_the_digests_they_had() {
         (Family::FarmFingerprint, 0x6ecd_679e_1122_278a),
         (Family::Murmur3, 0x810e_922a_f444_6f8f),
         (Family::Xxh64, 0x5189_02f8_d6c4_417f),
+        // By a second program, from docs/format.md.
+        (Family::Fold64, 0x9d65_e1f7_535d_45a3),
     ] {
         let hasher = family.with_seed(42);
         let mut bytes = vec![0; 1_000];

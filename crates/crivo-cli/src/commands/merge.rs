@@ -23,8 +23,8 @@ use crate::update;
 
 /// Merges filters into one that contains the keys of all
 ///
-/// They must have been built with the same --kind, --keys, --fpr and --seed, and their keys taken from
-/// their inputs in the same way.
+/// They must have been built with the same --kind, --keys, --fpr, --hash and --seed, and their keys taken
+/// from their inputs in the same way.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MergeArgs {
@@ -94,7 +94,8 @@ impl MergeArgs {
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
                     OperationError::Rebuild(RebuildError::Incompatible(_)) => {
-                        "; build both with the same --kind, --keys, --fpr and --seed".to_owned()
+                        "; build both with the same --kind, --keys, --fpr, --hash and --seed"
+                            .to_owned()
                     }
                     OperationError::Rebuild(RebuildError::Full(_)) => {
                         "; build them with a larger --keys".to_owned()

@@ -20,7 +20,7 @@ fn inspect_describes_every_kind() {
             "keys           600\n",
             "bits per key",
             "expected FPR",
-            "xxh3 with seed 7",
+            "fold64 with seed 7",
             "version 2",
             "(verified)",
         ] {
@@ -30,7 +30,7 @@ fn inspect_describes_every_kind() {
         assert!(!finished.out.contains('\x1b'));
         let facts = dir.ok("inspect --json f").json();
         assert_eq!((&facts["kind"], &facts["keys"]), (&kind.into(), &600.into()));
-        assert_eq!((&facts["hash"], &facts["seed"]), (&"xxh3".into(), &7.into()));
+        assert_eq!((&facts["hash"], &facts["seed"]), (&"fold64".into(), &7.into()));
         assert_eq!(facts["format_version"], 2);
         assert_eq!(facts["file_bytes"], dir.read("f").len());
         assert!(facts["expected_fpr"].as_f64() <= facts["expected_fpr_at_capacity"].as_f64());

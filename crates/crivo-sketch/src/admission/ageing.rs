@@ -47,7 +47,7 @@ pub struct AgeingSketch {
 }
 
 impl AgeingSketch {
-    /// Counters for about `objects` objects that matter at a time, such as a cache holds, by XXH3
+    /// Counters for about `objects` objects that matter at a time, such as a cache holds, by fold64
     /// with seed 0: sixteen counters (eight bytes) for each, and halving after ten times as many
     /// requests.
     ///

@@ -40,7 +40,7 @@ pub struct SecondRequest {
 
 impl SecondRequest {
     /// A doorkeeper that remembers the last `window` different objects, and wrongly admits at most
-    /// a fraction `fpr` of the others. It hashes with XXH3, seed 0.
+    /// a fraction `fpr` of the others. It hashes with fold64, seed 0.
     ///
     /// ```
     /// use crivo_sketch::admission::SecondRequest;

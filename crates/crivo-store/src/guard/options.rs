@@ -43,7 +43,7 @@ pub struct GuardOptions {
 }
 
 impl GuardOptions {
-    /// A filter of this kind with at most this false-positive rate, by XXH3 with seed 0.
+    /// A filter of this kind with at most this false-positive rate, by fold64 with seed 0.
     ///
     /// Between two rebuilds the FPR may reach 1.5 times this one, and keys that were deleted but not
     /// removed add to it.

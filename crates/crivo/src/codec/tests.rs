@@ -410,7 +410,7 @@ fn other_kinds_versions_and_families_are_told_apart() {
         // The header is that of a file all the same.
         assert_eq!(Header::from_bytes(&lying).unwrap().kind(), found);
     }
-    for unknown in [0, 7, 255] {
+    for unknown in [0, 8, 255] {
         let lying = forged(&bytes, 11, &[unknown]);
         assert_eq!(decode(&lying), Err(DecodeError::UnknownFamily(unknown)));
     }

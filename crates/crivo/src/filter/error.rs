@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::Kind;
+use crate::hash::Family;
 use crate::persist::Metadata;
 use crate::{BuildError, KeyHasher};
 
@@ -74,10 +75,17 @@ pub struct NotPresent;
 /// let error = ours.union_with(&theirs).unwrap_err();
 /// let message = "the filters cannot be merged: k is 7 in one and 6 in the other";
 /// assert_eq!(error.to_string(), message);
+///
+/// // A filter from before fold64 was the default.
+/// let old = Bloom::with_size(1_024, 7, KeyHasher::xxh3(0))?;
+/// let error = ours.union_with(&old).unwrap_err().to_string();
+/// assert!(error.ends_with("to merge them, build both with KeyHasher::xxh3(0)"), "{error}");
 /// # Ok::<(), crivo::BuildError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the filters cannot be merged: {parameter} is {ours} in one and {theirs} in the other")]
+#[error(
+    "the filters cannot be merged: {parameter} is {ours} in one and {theirs} in the other{advice}"
+)]
 #[non_exhaustive]
 pub struct Incompatible {
     /// Which parameter.
@@ -86,6 +94,8 @@ pub struct Incompatible {
     pub ours: String,
     /// Its value in the other.
     pub theirs: String,
+    /// What to do about it, behind a semicolon, if there is something to say.
+    advice: String,
 }
 
 impl Incompatible {
@@ -102,16 +112,24 @@ impl Incompatible {
         ours: impl fmt::Display,
         theirs: impl fmt::Display,
     ) -> Self {
-        Self { parameter, ours: ours.to_string(), theirs: theirs.to_string() }
+        let (ours, theirs) = (ours.to_string(), theirs.to_string());
+        Self { parameter, ours, theirs, advice: String::new() }
     }
 
-    /// An error unless the two hashers are the same.
+    /// An error unless the two hashers are the same. If one of them has the family that was the
+    /// default once, the error says how to build another filter of it.
     pub(crate) fn unless_same_hasher(ours: KeyHasher, theirs: KeyHasher) -> Result<(), Self> {
         if ours == theirs {
-            Ok(())
-        } else {
-            Err(Self::new("hash function", ours.identity(), theirs.identity()))
+            return Ok(());
         }
+        let mut error = Self::new("hash function", ours.identity(), theirs.identity());
+        if ours.family() != theirs.family()
+            && let Some(old) = [ours, theirs].iter().find(|each| each.family() == Family::Xxh3)
+        {
+            let seed = old.identity().value();
+            error.advice = format!("; to merge them, build both with KeyHasher::xxh3({seed})");
+        }
+        Err(error)
     }
 
     /// The metadata of a union: the entries of both; where both have a name, ours.

@@ -30,8 +30,9 @@
 //!
 //! | family | seed | use it for |
 //! |---|---|---|
-//! | [XXH3](KeyHasher::xxh3) (default) | 64 bits, public | everything else |
+//! | [fold64](KeyHasher::fold64) (default) | 64 bits, public | everything else: the fastest |
 //! | [SipHash-2-4](KeyHasher::sip24) | 128 bits, secret | keys that an adversary may choose |
+//! | [XXH3](KeyHasher::xxh3) | 64 bits, public | filters to be merged with old ones, or shared with programs that have no fold64 |
 //! | [FarmHash](KeyHasher::farm) | 64 bits, public | repeating published experiments |
 //! | [Murmur3](KeyHasher::murmur3), [XXH64](KeyHasher::xxh64) | 32 or 64 bits, public | files of other systems |
 //!
@@ -42,7 +43,7 @@
 //! **A public seed is no defence.** Anyone who knows the family and the seed (it is in the file,
 //! and the default is 0) can compute offline any number of keys with chosen digests: keys that
 //! all collide in a table, or that a filter wrongly accepts. For Murmur3 there are even keys that
-//! collide under *every* seed.
+//! collide under *every* seed, and for fold64 such keys are easy to find.
 //!
 //! A **secret key** ([`SecretKey`], SipHash) stops that computation: without the key nobody can
 //! tell what a digest will be. What it does *not* stop:
@@ -59,6 +60,7 @@
 mod composite;
 mod encoding;
 mod farm;
+mod fold64;
 mod hasher;
 mod index;
 mod key;

@@ -31,13 +31,14 @@ impl Judged {
 }
 
 /// The constructions that should pass, with their colours.
-const GOOD: [(&str, Hue); 7] = [
+const GOOD: [(&str, Hue); 8] = [
     ("xxh3", Hue::Bloom),
     ("sip24", Hue::Blocked),
     (SHOWN, Hue::Cuckoo),
     ("farm-fingerprint", Hue::Quotient),
     ("murmur3", Hue::Counting),
     ("xxh64", Hue::Fuse),
+    ("fold64", Hue::Linear),
     (STRETCHED, Hue::Growing),
 ];
 

@@ -130,7 +130,7 @@ pub struct AtomicFilter<F> {
 struct Counter(AtomicU64);
 
 impl<F: Shareable> AtomicFilter<F> {
-    /// A filter for `capacity` keys with an FPR of at most `fpr`, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with an FPR of at most `fpr`, by fold64 with seed 0.
     ///
     /// For other shapes make a plain filter and turn it `into()` this.
     ///

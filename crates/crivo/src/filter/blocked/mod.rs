@@ -122,7 +122,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by fold64 with seed 0.
     ///
     /// It is the smallest such filter, in whole lines of 512 bits. [`BlockedSpec`] has more ways to
     /// size one.

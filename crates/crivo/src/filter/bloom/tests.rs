@@ -18,14 +18,14 @@ fn the_worked_example_of_the_documentation() {
         positions.sort_unstable();
         positions
     };
-    assert_eq!(sorted("ana"), [38, 56, 58]);
-    assert_eq!(sorted("rui"), [45, 50, 61]);
-    assert_eq!(sorted("eva"), [5, 20, 56]);
+    assert_eq!(sorted("ana"), [31, 32, 40]);
+    assert_eq!(sorted("rui"), [20, 35, 41]);
+    assert_eq!(sorted("ema"), [7, 32, 49]);
     filter.insert("ana");
-    assert_eq!(filter.table.words()[0], 1 << 38 | 1 << 56 | 1 << 58);
+    assert_eq!(filter.table.words()[0], 1 << 31 | 1 << 32 | 1 << 40);
     filter.insert("rui");
     assert_eq!(filter.count_set_bits(), 6);
-    assert!(filter.contains("ana") && filter.contains("rui") && !filter.contains("eva"));
+    assert!(filter.contains("ana") && filter.contains("rui") && !filter.contains("ema"));
 }
 
 merge_laws!(

@@ -93,13 +93,13 @@ impl fmt::Display for CounterWidth {
 /// inserted *at most*: others may have raised it too, but nobody lowers it.
 ///
 /// ```text
-///   twelve counters, three places per key      ana: 4 2 5      ida: 10 8 0
+///   twelve counters, three places per key      ana: 5 3 6      ida: 8 7 1
 ///
 ///   index            0  1  2  3  4  5  6  7  8  9 10 11
-///   insert ana       .  .  1  .  1  1  .  .  .  .  .  .
-///   insert ida       1  .  1  .  1  1  .  .  1  .  1  .
-///   insert ana       1  .  2  .  2  2  .  .  1  .  1  .      ana: at most 2
-///   remove ida       .  .  2  .  2  2  .  .  .  .  .  .      ida: certainly not
+///   insert ana       .  .  .  1  .  1  1  .  .  .  .  .
+///   insert ida       .  1  .  1  .  1  1  1  1  .  .  .
+///   insert ana       .  1  .  2  .  2  2  1  1  .  .  .      ana: at most 2
+///   remove ida       .  .  .  2  .  2  2  .  .  .  .  .      ida: certainly not
 /// ```
 ///
 /// ```
@@ -182,7 +182,7 @@ pub struct CountingBloom {
 
 /// Building.
 impl CountingBloom {
-    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by fold64 with seed 0.
     ///
     /// Its counters have four bits. [`CountingSpec`] has more ways to size one.
     ///

@@ -155,7 +155,7 @@ pub struct Cuckoo {
 const BATCH: usize = 32;
 
 impl Cuckoo {
-    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by fold64 with seed 0.
     ///
     /// [`CuckooSpec`] has more ways to size one.
     ///

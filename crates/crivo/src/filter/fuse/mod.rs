@@ -119,7 +119,7 @@ pub struct Fuse {
 }
 
 impl Fuse {
-    /// The filter of `keys`, hashed with XXH3 and seed 0. Keys may be given more than once.
+    /// The filter of `keys`, hashed with fold64 and seed 0. Keys may be given more than once.
     ///
     /// [`FuseOptions`] has more to choose from.
     ///

@@ -145,7 +145,7 @@ pub struct GrowingChain<F> {
 }
 
 impl<F: Stage> GrowingChain<F> {
-    /// A filter with a false-positive rate of at most `fpr` for any number of keys, by XXH3 with
+    /// A filter with a false-positive rate of at most `fpr` for any number of keys, by fold64 with
     /// seed 0. Its first stage is for `first_capacity` keys, or 1,024 if that is less.
     ///
     /// [`GrowingSpec`] has more ways to size one.
@@ -430,7 +430,7 @@ impl<F: Stage> fmt::Debug for GrowingChain<F> {
 }
 
 impl Default for Growing {
-    /// For any number of keys at a rate of at most 1%, by XXH3 with seed 0.
+    /// For any number of keys at a rate of at most 1%, by fold64 with seed 0.
     fn default() -> Self {
         Self::new(MIN_CAPACITY, 0.01).expect("there is memory for two kilobytes")
     }

@@ -119,7 +119,7 @@ pub struct Quotient {
 }
 
 impl Quotient {
-    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by fold64 with seed 0.
     ///
     /// [`QuotientSpec`] has more ways to size one.
     ///

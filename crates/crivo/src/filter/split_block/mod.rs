@@ -100,7 +100,7 @@ pub struct SplitBlock {
 }
 
 impl SplitBlock {
-    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by XXH3 with seed 0.
+    /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by fold64 with seed 0.
     ///
     /// It is the smallest such filter, in whole blocks of 256 bits. [`SplitBlockSpec`] has more ways
     /// to size one.
