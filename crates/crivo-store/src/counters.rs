@@ -1,6 +1,8 @@
 //! How many questions there were, and how they ended.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crossbeam_utils::CachePadded;
 
 /// How many questions there were, and how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,6 +35,15 @@ pub struct Counters {
 /// ```
 #[derive(Debug, Default)]
 pub struct Tally {
+    /// Threads that ask at the same time count in different cache lines.
+    shards: [CachePadded<Shard>; SHARDS],
+}
+
+/// As many as threads are likely to ask at the same time.
+const SHARDS: usize = 8;
+
+#[derive(Debug, Default)]
+struct Shard {
     // A question changes exactly one of these.
     stopped: AtomicU64,
     found: AtomicU64,
@@ -43,26 +54,70 @@ pub struct Tally {
 impl Tally {
     /// Counts questions that the guard has answered *absent*.
     pub fn stopped(&self, count: u64) {
-        self.stopped.fetch_add(count, Ordering::Relaxed);
+        self.shard().stopped.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Counts an answer of the store.
     pub fn answered(&self, found: bool) {
-        let counter = if found { &self.found } else { &self.absent };
+        let shard = self.shard();
+        let counter = if found { &shard.found } else { &shard.absent };
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts questions that the store could not answer.
     pub fn failed(&self, count: u64) {
-        self.failed.fetch_add(count, Ordering::Relaxed);
+        self.shard().failed.fetch_add(count, Ordering::Relaxed);
     }
 
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
-        let [stopped, found, false_positives, failures] =
-            [&self.stopped, &self.found, &self.absent, &self.failed]
-                .map(|counter| counter.load(Ordering::Relaxed));
+        let sum = |counter: fn(&Shard) -> &AtomicU64| {
+            self.shards.iter().map(|shard| counter(shard).load(Ordering::Relaxed)).sum()
+        };
+        let [stopped, found, false_positives, failures]: [u64; 4] = [
+            sum(|shard| &shard.stopped),
+            sum(|shard| &shard.found),
+            sum(|shard| &shard.absent),
+            sum(|shard| &shard.failed),
+        ];
         let questions = stopped + found + false_positives + failures;
         Counters { questions, stopped, found, false_positives, failures }
+    }
+
+    /// The shard of this thread.
+    #[inline]
+    fn shard(&self) -> &Shard {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static SHARD: usize = THREADS.fetch_add(1, Ordering::Relaxed) % SHARDS;
+        }
+        // A thread that is ending has lost its number, and may share any shard.
+        &self.shards[SHARD.try_with(|shard| *shard).unwrap_or(0)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is lost between the shards, whichever threads count.
+    #[test]
+    fn every_question_of_every_thread_is_counted() {
+        let tally = Tally::default();
+        std::thread::scope(|scope| {
+            for thread in 0..3 * SHARDS as u64 {
+                let tally = &tally;
+                scope.spawn(move || {
+                    tally.stopped(thread);
+                    tally.answered(true);
+                    tally.answered(thread % 2 == 0);
+                    tally.failed(2);
+                });
+            }
+        });
+        let counters = tally.counters();
+        assert_eq!((counters.stopped, counters.found), (276, 36));
+        assert_eq!((counters.false_positives, counters.failures), (12, 48));
+        assert_eq!(counters.questions, 276 + 48 + 48);
     }
 }

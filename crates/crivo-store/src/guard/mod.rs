@@ -55,12 +55,12 @@ pub use options::GuardOptions;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use crivo::codec::{FileError, LoadOptions};
 use crivo::filter::{AnyFilter, SpecError};
 use crivo::{Digest, KeyHasher};
+use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 
 use crate::Existed;
 pub(crate) use tables::Tables;
@@ -72,8 +72,9 @@ use tables::{Multiset, Place};
 pub struct Guard {
     options: GuardOptions,
     /// Poisoned if a thread panicked while it changed the guard: then nothing is known about it, and
-    /// every question passes.
-    state: RwLock<State>,
+    /// every question passes. Threads that ask do not touch each other's cache lines; a change takes all
+    /// shards, and is rare.
+    state: ShardedLock<State>,
 }
 
 struct State {
@@ -138,7 +139,7 @@ impl Guard {
     /// If the filter cannot be built: no memory, or an FPR that is too small for this many keys.
     pub fn build(options: GuardOptions, digests: Vec<Digest>) -> Result<Self, SpecError> {
         let tables = Tables::build(&options, digests)?;
-        Ok(Self { options, state: RwLock::new(State::new(tables, 0)) })
+        Ok(Self { options, state: ShardedLock::new(State::new(tables, 0)) })
     }
 
     /// A guard from a filter that holds every key, of which about `stale` are no longer in the store.
@@ -148,7 +149,7 @@ impl Guard {
         stale: u64,
     ) -> Result<Self, SpecError> {
         let tables = Tables::of(&options, filter)?;
-        Ok(Self { options, state: RwLock::new(State::new(tables, stale)) })
+        Ok(Self { options, state: ShardedLock::new(State::new(tables, stale)) })
     }
 
     /// The hash function that makes digests for this guard.
@@ -277,11 +278,11 @@ impl Guard {
 
     /// The state, unless the guard cannot be trusted.
     #[inline]
-    fn read(&self) -> Option<RwLockReadGuard<'_, State>> {
+    fn read(&self) -> Option<ShardedLockReadGuard<'_, State>> {
         self.state.read().ok().filter(|state| state.trusted)
     }
 
-    fn write(&self) -> Option<RwLockWriteGuard<'_, State>> {
+    fn write(&self) -> Option<ShardedLockWriteGuard<'_, State>> {
         self.state.write().ok().filter(|state| state.trusted)
     }
 }
