@@ -45,6 +45,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn when_all_compressed_keys_are_in_use_nothing_is_new() {
     for bits in 1..=8 {
         let mut map = CompactedMap::<u64, ()>::with_capacity(bits, usize::MAX).unwrap();
@@ -71,6 +72,7 @@ fn seven_eighths_is_the_largest_load() {
 
 /// The numbers of the documentation; the word that compressed keys end with is lost among them.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn an_entry_costs_what_the_documentation_says() {
     fn bytes_per_entry<V>() -> f64 {
         let map = CompactedMap::<u64, V>::with_capacity(40, 1_000_000).unwrap();
@@ -91,6 +93,7 @@ fn an_entry_costs_what_the_documentation_says() {
 /// other seeds), those of 20 tables with 0.06 and 0.93. The intervals are six of these to either
 /// side: the chance to miss one is below one in a million.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn searches_are_as_long_as_the_documentation_says() {
     let (mut hit, mut miss) = (0, 0);
     for seed in 0..20 {

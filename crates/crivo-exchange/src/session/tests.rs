@@ -92,6 +92,7 @@ const POLICIES: [SyncPolicy; 6] = [
 const FILTERS: SyncPolicy = SyncPolicy::Fixed(Protocol::Filters { here: 4, there: 4 });
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn sets_of_every_shape_are_reconciled() {
     for (here, there) in [
         (0..0, 0..0),
@@ -116,6 +117,7 @@ fn sets_of_every_shape_are_reconciled() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn differences_of_every_size_up_to_100_000_are_found_exactly() {
     let here = numbers(0..120_000);
     for (shift, policy) in [
@@ -131,7 +133,7 @@ fn differences_of_every_size_up_to_100_000_are_found_exactly() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 48 }))]
 
     #[test]
     fn any_two_sets_become_equal(
@@ -166,6 +168,7 @@ proptest! {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_changed_bit_anywhere_is_no_false_success() {
     let key = ExchangeKey::new([6; 16]);
     let (here, there) = (numbers(0..300), numbers(20..330));
@@ -282,6 +285,7 @@ fn check_costs(here: Range<u64>, there: Range<u64>, keys: u8) -> String {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_planner_chooses_well_from_one_in_100_000_to_all() {
     for (n, half, keys) in [
         (200_000, 1, 1),
@@ -302,6 +306,7 @@ fn the_planner_chooses_well_from_one_in_100_000_to_all() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_planner_chooses_well_for_sets_of_different_sizes() {
     for (here, there) in [
         // One is a part of the other.
@@ -324,6 +329,7 @@ fn the_planner_chooses_well_for_sets_of_different_sizes() {
 
 /// Symbols of sets that have nothing in common can save nothing, and end soon.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn decoding_stops_at_the_cost_of_sending_everything() {
     for n in [100, 3_000, 20_000] {
         let (here, there) = (numbers(0..n), numbers(n - n / 10..2 * n - n / 10));

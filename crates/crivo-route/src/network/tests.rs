@@ -90,7 +90,7 @@ fn check(tree: &Network) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 60 }))]
 
     #[test]
     fn everything_is_found_under_churn(

@@ -1,7 +1,8 @@
 //! The envelope, tried with a filter of twenty lines.
 
 // On machines of the other byte order mapping is an error: tests/filters.rs.
-#[cfg(all(feature = "mmap", target_endian = "little"))]
+// Miri maps no files.
+#[cfg(all(feature = "mmap", target_endian = "little", not(miri)))]
 mod mapped;
 mod versions;
 
@@ -75,6 +76,7 @@ fn decode(bytes: &[u8]) -> Result<Mock, DecodeError> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn what_is_written_is_read() {
     let directory = TestDirectory::new("round-trip");
     for keys in [1, 16, 1000, 100_000] {
@@ -145,6 +147,7 @@ fn the_bytes_of_the_document_are_those_of_the_code() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn every_changed_byte_is_noticed() {
     let directory = TestDirectory::new("flips");
     let path = directory.file("filter.crivo");
@@ -173,6 +176,7 @@ fn every_changed_byte_is_noticed() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn every_missing_and_every_further_byte_is_noticed() {
     let directory = TestDirectory::new("lengths");
     let path = directory.file("filter.crivo");
@@ -265,6 +269,7 @@ fn streams_may_be_slow_and_may_fail() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn lengths_that_cannot_be_are_errors_before_memory_is_asked_for() {
     let bytes = small();
     for claimed in [0, 23, 25, 1 << 40, 1 << 60] {
@@ -302,6 +307,7 @@ fn lengths_that_cannot_be_are_errors_before_memory_is_asked_for() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn long_streams_grow_with_what_arrives() {
     // Several times what is trusted unseen.
     let mut filter = Mock::new(3_000_000, 0.1).unwrap();
@@ -427,6 +433,7 @@ fn other_kinds_versions_and_families_are_told_apart() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_secret_key_opens_its_own_filters_and_no_others() {
     let directory = TestDirectory::new("key");
     let path = directory.file("filter.crivo");
@@ -478,6 +485,7 @@ fn errors_name_the_file_and_what_to_do() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn readers_find_a_whole_file_while_others_write_it() {
     let directory = TestDirectory::new("race");
     let path = directory.file("filter.crivo");

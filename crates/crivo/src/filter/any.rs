@@ -3,6 +3,8 @@
 mod change;
 mod codec;
 mod operations;
+#[cfg(test)]
+mod small;
 
 use std::fmt;
 
@@ -172,6 +174,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn every_kind_is_loaded_as_itself() {
         macro_rules! each {
             ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {

@@ -380,6 +380,7 @@ mod tests {
 
     /// What is chosen can be built, at every FPR.
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn nothing_is_chosen_that_cannot_be_built() {
         for exponent in 1..18 {
             for (remove, all_keys_at_once) in [(false, false), (true, false), (false, true)] {
@@ -400,7 +401,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
         #[test]
         fn the_choice_is_a_candidate_and_candidates_are_sorted(
             // Far from the floor that digests put under the FPR.

@@ -22,7 +22,7 @@ macro_rules! merge_laws {
             }
 
             proptest! {
-                #![proptest_config(ProptestConfig::with_cases(64))]
+                #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
                 #[test]
                 fn a_union_is_the_filter_of_both_and_an_intersection_keeps_the_common(
@@ -95,6 +95,7 @@ macro_rules! laws_of_blocks {
 
         /// 400 filters: the mean within five standard errors (6e-7), plus the bias.
         #[test]
+        #[cfg_attr(miri, ignore = "takes minutes there")]
         fn keys_are_estimated_from_set_bits() {
             let (n, runs) = (2_000, 400);
             let (mut sum, mut error) = (0.0, 0.0);

@@ -255,6 +255,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn thresholds_rise_with_choices_and_with_bucket_size() {
         for d in 2..=16 {
             for b in 1..=64 {

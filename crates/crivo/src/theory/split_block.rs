@@ -262,7 +262,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
         #[test]
         fn fewer_blocks_would_not_do(n in 1u64..1 << 34, exponent in 0.01..30.0f64) {

@@ -118,6 +118,7 @@ fn deviation(kind: Kind, members: Vec<Digest>, absent: &[Digest]) -> f64 {
 /// families, both choices and nine kinds together, a good hash function fails with a probability of
 /// 792 · 2e-9 = 1.6e-6 over its seeds; and no two keys share a digest, but for a probability of 1e-7.
 #[test]
+#[cfg_attr(miri, ignore = "millions of questions")]
 fn keys_as_programs_have_them_are_found_at_the_rate_of_theory() {
     check(KeyHasher::default());
 }

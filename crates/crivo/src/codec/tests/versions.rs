@@ -8,6 +8,7 @@ fn entries(metadata: &Metadata) -> Vec<(&str, &str)> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn metadata_is_read_as_it_was_written() {
     let directory = TestDirectory::new("metadata");
     let path = directory.file("filter.crivo");

@@ -33,7 +33,7 @@ macro_rules! shared_word {
     };
 }
 
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, target_pointer_width = "64", not(miri)))]
 pub(super) use shared_word;
 
 shared_word!(AtomicU64);

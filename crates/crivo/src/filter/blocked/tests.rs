@@ -50,6 +50,7 @@ fn the_bits_of_a_key_stay_what_they_are() {
 /// Each filter's own rate is the mean of share^k over its lines, if the positions of absent keys
 /// are uniform and independent; then hits are binomial. Eight cells at 1e-5: 8e-5 in all.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
     let (n, asked) = (100_000, 10_000_000);
     for (seed, rate) in (100..).zip(RATES) {
@@ -71,6 +72,7 @@ fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
 /// within five standard errors as the filters' scatter gives them. 27 cells at 1e-6 (a t
 /// distribution of 299 degrees): 3e-5 in all.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn set_bits_give_the_rate_of_theory_on_average() {
     let (n, runs) = (3_000, 300);
     for rate in RATES.into_iter().chain([1e-6]) {
@@ -96,6 +98,7 @@ fn set_bits_give_the_rate_of_theory_on_average() {
 /// do: 2,000 lines of 51 keys, each asked 2,000 times. Hits given the lines are a sum of binomials,
 /// which scatters no more than one binomial; four cells at 1e-5.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn positions_are_independent_of_the_line_in_huge_filters_too() {
     for (seed, probes) in (1..).zip([3, 6, 9, 13]) {
         let (lines, asked) = (2_000, 2_000);
@@ -117,6 +120,7 @@ fn positions_are_independent_of_the_line_in_huge_filters_too() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn every_set_of_instructions_gives_the_scalar_answer() {
     let levels = Level::all();
     for probes in (1..=64).chain([100, 254, 255]) {
@@ -179,6 +183,7 @@ fn a_batch_answers_like_a_loop() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 #[should_panic(expected = "one answer for each key")]
 fn a_batch_has_one_answer_for_each_key() {
     Blocked::new(10, 0.1).unwrap().contains_batch(&[Digest::new(1)], &mut []);
@@ -272,7 +277,7 @@ fn hostile_parts_are_refused_or_harmless() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
     #[test]
     fn no_key_is_ever_lost(

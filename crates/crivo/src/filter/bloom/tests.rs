@@ -48,7 +48,7 @@ fn taken_apart(filter: &Bloom) -> (Vec<u64>, Words) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
     #[test]
     fn there_are_no_false_negatives_and_batch_is_loop(
@@ -121,6 +121,7 @@ fn mean_rate(filters: u64, measure: impl Fn(u64) -> f64) -> (f64, f64) {
 
 /// Six cells, each within five standard errors: it fails by chance once in 300,000 times.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_mean_rate_of_small_filters_is_that_of_theory() {
     for (n, bits, probes, filters, queries) in [
         (10u64, 128, 6, 5_000, 1_000u64),
@@ -146,6 +147,7 @@ fn the_mean_rate_of_small_filters_is_that_of_theory() {
 /// Exact intervals at a confidence of 1 − 1e-6, for three rates: it fails by chance at most three
 /// times in a million.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_rate_of_a_large_filter_is_that_of_theory() {
     for rate in [0.2, 0.01, 1e-4] {
         let (n, queries) = (200_000u64, 400_000u64);
@@ -160,6 +162,7 @@ fn the_rate_of_a_large_filter_is_that_of_theory() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_filter_keeps_its_rate_up_to_its_capacity_and_rises_beyond() {
     for (n, rate) in [(1, 0.5), (10, 0.01), (1_000, 1e-6), (1_000_000, 0.01)] {
         let mut filter = Bloom::new(n, rate).unwrap();

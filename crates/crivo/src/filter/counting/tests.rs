@@ -35,6 +35,7 @@ fn the_worked_example_of_the_documentation() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_sizes_of_the_documentation() {
     let bits = |width| {
         CountingBloom::with_width(1_000_000, 0.01, width, KeyHasher::default())
@@ -185,6 +186,7 @@ fn the_capacity_is_what_was_asked_for() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_observed_rate_of_small_filters_is_that_of_theory() {
     // 300 filters of 500 keys with fresh seeds, 2,000 absent keys each. The mean of their rates
     // lies within 4.5 standard errors of theory but for a chance of 7e-6, four times.
@@ -213,6 +215,7 @@ fn the_observed_rate_of_small_filters_is_that_of_theory() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_observed_rate_of_a_large_filter_is_that_of_theory_also_after_removals() {
     // Confidence 1 − 1e-6, twice.
     let mut filter = CountingBloom::new(200_000, 0.01).unwrap();

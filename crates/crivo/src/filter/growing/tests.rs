@@ -20,6 +20,7 @@ fn taken_apart(filter: &Growing) -> (Vec<u64>, Words) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn stages_double_and_all_together_stay_below_the_rate() {
     for rate in [0.2, 0.01, 1e-4] {
         let mut filter = grown(0, rate, 0);
@@ -65,6 +66,7 @@ fn has_the_rate_of_theory<F: Stage>(
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_measured_rate_is_that_of_theory() {
     has_the_rate_of_theory(1_024 * 127, 200_000, |hasher| {
         Growing::with_hasher(1_024, 0.02, hasher).unwrap()
@@ -75,6 +77,7 @@ fn the_measured_rate_is_that_of_theory() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn the_documentation_tells_the_bits_per_key_that_theory_gives() {
     let text = include_str!("mod.rs");
     for stages in [1, 5, 10, 20] {
@@ -156,6 +159,7 @@ fn smallest_file<F: Stage>(capacity: u64, fpr: f64) -> Option<(u64, u64)> {
 /// Whatever a file says, the stage that comes next is at most six times as large as its last one,
 /// and at least a line of 512 bits.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_file_asks_for_memory_in_proportion_to_what_it_brings() {
     let mut read = 0;
     for capacity in [1u64, 17, 1_024, 10_000] {
@@ -206,7 +210,7 @@ fn bad_parameters_are_named() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 32 }))]
 
     #[test]
     fn batch_is_loop_and_no_key_is_lost(keys in 0u64..20_000, asked in 0u64..2_000) {

@@ -275,6 +275,7 @@ fn the_worked_example_of_the_documentation() {
 
 /// Filled to the last key it is made for, over many sizes and widths, and emptied again.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_filter_takes_as_many_keys_as_it_is_made_for() {
     for (index, capacity) in
         [1u64, 2, 19, 20, 63, 64, 65, 500, 1000, 4096, 30_000].iter().enumerate()
@@ -473,6 +474,7 @@ fn impossible_wishes_are_named() {
 /// between filters. Of 9 cells, one fails by chance with probability below 9 · 7e-6 (Gaussian;
 /// measured errors have heavier tails, so take it for 1e-4).
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn small_filters_err_as_often_as_theory_says() {
     const FILTERS: u64 = 200;
     const QUERIES: u64 = 5000;
@@ -504,6 +506,7 @@ fn small_filters_err_as_often_as_theory_says() {
 /// at which one of 4 cells misses theory by chance with probability below 4e-5. The filter's own
 /// rate scatters by 1/√(200,000) of it around theory, far less than the interval is wide.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn large_filters_err_as_often_as_theory_says() {
     for (seed, target) in [(1, 0.2), (2, 0.01), (3, 1e-3), (4, 1e-4)] {
         let mut filter = Quotient::with_hasher(200_000, target, KeyHasher::xxh3(seed)).unwrap();

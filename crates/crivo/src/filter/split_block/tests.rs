@@ -118,6 +118,7 @@ fn the_last_block_is_reached_and_not_passed() {
 /// Each filter's own rate is the mean over its blocks, if the patterns of absent keys are uniform;
 /// then hits are binomial. Four cells at 1e-5.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
     let (n, asked) = (100_000, 4_000_000);
     for (seed, fpr) in (100..).zip([0.1, 0.01, 1e-3, 1e-4]) {

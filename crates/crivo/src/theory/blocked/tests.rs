@@ -66,6 +66,7 @@ fn distinct_positions_of_one_key_by_hand() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn sizes_from_one_key_to_a_million_million() {
     for n in [1, 2, 100, 10_000, 1_000_000, 1_000_000_000_000] {
         for target in [0.5, 0.1, 0.01, 1e-3, 1e-6] {

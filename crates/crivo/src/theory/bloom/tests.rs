@@ -82,6 +82,7 @@ fn bits_for_a_given_number_of_probes_invert_the_rate() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn sizes_from_one_key_to_a_million_million() {
     for n in [1, 2, 10, 1_000, 1_000_000, 1_000_000_000_000] {
         for fpr in [0.5, 0.1, 0.01, 1e-4, 1e-9] {
@@ -108,6 +109,7 @@ fn no_smaller_filter_would_do() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn extreme_sizes_keep_the_fpr() {
     for n in [1, 2, 33, 1_000, 1_000_000_000, 1_000_000_000_000, 1 << 56] {
         for fpr in [2.8e-20, 1e-15, 1e-10, 0.5, 0.999] {

@@ -1,0 +1,130 @@
+//! Every kind, so small that Miri ends: the operations against an exact multiset.
+//!
+//! The suite in `tests/filters.rs` says more of each, on more keys. These filters have given dimensions, and
+//! are asked for no rate: theory takes an interpreter longer than the filters do.
+
+use std::collections::HashMap;
+
+use super::*;
+use crate::filter::*;
+use crate::theory::fuse::Arity;
+
+const KEYS: u64 = if cfg!(miri) { 12 } else { 40 };
+
+/// Several dimensions of each kind, so that fields cross words, and tables have one block and more.
+fn specs() -> Vec<Spec> {
+    let mut specs: Vec<Spec> = vec![
+        BloomSpec::with_size(64, 1).unwrap().into(),
+        BloomSpec::with_size(1_001, 5).unwrap().into(),
+        BlockedSpec::with_size(1, 3).unwrap().into(),
+        BlockedSpec::with_size(3, 9).unwrap().into(),
+        SplitBlockSpec::with_size(1).unwrap().into(),
+        SplitBlockSpec::with_size(5).unwrap().into(),
+        CountingSpec::with_size(401, 3).unwrap().into(),
+        CountingSpec::with_size(77, 4).unwrap().with_width(CounterWidth::Eight).unwrap().into(),
+    ];
+    for bits in [1, 5, 13, 31] {
+        specs.push(CuckooSpec::with_fingerprint_bits(KEYS, bits.max(4)).unwrap().into());
+        specs.push(QuotientSpec::with_remainder_bits(KEYS, bits).unwrap().into());
+        specs.push(FuseSpec::with_width(KEYS, bits).unwrap().into());
+        let four = FuseSpec::with_width(KEYS, bits).unwrap().with_arity(Arity::Four).unwrap();
+        specs.push(four.into());
+    }
+    specs.push(Spec::for_fpr(Kind::Growing, 8, 0.1).unwrap());
+    specs.push(Spec::for_fpr(Kind::GrowingBlocked, 8, 0.1).unwrap());
+    specs
+}
+
+fn digests(hasher: KeyHasher, keys: std::ops::Range<u64>) -> Vec<Digest> {
+    keys.map(|key| hasher.digest(&key)).collect()
+}
+
+fn finds(filter: &AnyFilter, keys: &[Digest]) -> bool {
+    let mut hits = vec![false; keys.len()];
+    filter.contains_batch(keys, &mut hits);
+    let single: Vec<bool> = keys.iter().map(|&key| filter.contains_digest(key)).collect();
+    assert_eq!(hits, single, "a batch answers like single questions");
+    hits.into_iter().all(|hit| hit)
+}
+
+/// A trip through bytes and a stream changes nothing.
+fn written_and_read(filter: &AnyFilter) -> AnyFilter {
+    let bytes = filter.to_bytes();
+    let mut stream = Vec::new();
+    filter.write_to(&mut stream).unwrap();
+    assert_eq!(stream, bytes);
+    let read = AnyFilter::from_bytes(&bytes).unwrap();
+    assert_eq!(read, *filter);
+    assert_eq!(AnyFilter::read_from(&bytes[..]).unwrap(), *filter);
+    read
+}
+
+fn try_kind(spec: Spec) {
+    let hasher = KeyHasher::xxh3(7);
+    let (keys, others) = (digests(hasher, 0..KEYS), digests(hasher, KEYS..3 * KEYS));
+    if !spec.kind().capabilities().insert {
+        let filter = spec.build_from(keys.clone(), hasher).unwrap();
+        assert!(finds(&filter, &keys));
+        finds(&filter, &others);
+        assert!(finds(&written_and_read(&filter), &keys));
+        return;
+    }
+    let mut filter = spec.build(hasher).unwrap();
+    let mut copies: HashMap<Digest, u64> = HashMap::new();
+    // Some keys come twice.
+    for &key in keys.iter().chain(&keys[..3]) {
+        if filter.insert_digest(key).is_ok() {
+            *copies.entry(key).or_default() += 1;
+        }
+    }
+    let held = |copies: &HashMap<Digest, u64>| copies.keys().copied().collect::<Vec<_>>();
+    assert_eq!(filter.key_count(), copies.values().sum::<u64>());
+    assert!(finds(&filter, &held(&copies)));
+    finds(&filter, &others);
+    filter = written_and_read(&filter);
+
+    if spec.kind().capabilities().remove {
+        for &key in &keys[..KEYS as usize / 2] {
+            if let Some(count) = copies.get_mut(&key) {
+                filter.remove_digest(key).unwrap();
+                *count -= 1;
+            }
+        }
+        copies.retain(|_, count| *count > 0);
+        assert!(finds(&filter, &held(&copies)));
+        for &key in &others {
+            // A false positive would take another key's copy.
+            if !filter.contains_digest(key) {
+                assert!(filter.remove_digest(key).is_err());
+            }
+        }
+    }
+    let mut other = spec.build(hasher).unwrap();
+    let batch = &others[..KEYS as usize / 4];
+    if other.insert_batch(batch).is_ok() {
+        assert!(finds(&other, batch));
+    }
+    let before = filter.clone();
+    match filter.union_with(&other) {
+        Ok(()) => assert!(finds(&filter, &held(&copies)) && finds(&filter, batch)),
+        Err(_) => assert_eq!(filter, before, "a failed union changes nothing"),
+    }
+    filter = before.clone();
+    match filter.intersect_with(&before) {
+        Ok(()) => assert!(finds(&filter, &held(&copies))),
+        Err(_) => assert_eq!(filter, before),
+    }
+    if filter.clear().is_ok() {
+        assert!(filter.is_empty() && held(&copies).iter().all(|&key| !filter.contains_digest(key)));
+    }
+}
+
+#[test]
+fn every_kind_keeps_its_keys_in_small_tables() {
+    let mut tried = Vec::new();
+    for spec in specs() {
+        tried.push(spec.kind());
+        try_kind(spec);
+    }
+    assert!(Kind::ALL.iter().all(|kind| tried.contains(kind)), "{tried:?}");
+}
