@@ -53,6 +53,7 @@ fn groups<K: BenchKey>(fpr: f64) -> Vec<Group<K>> {
     vec![
         ("bloom", [ours::bloom(fpr), rivals::bloom(fpr)]),
         ("blocked", [ours::blocked(fpr), rivals::blocked(fpr)]),
+        ("split-block", [ours::split_block(), rivals::split_block()]),
         ("counting", [ours::counting(fpr), rivals::counting(fpr)]),
         ("cuckoo", [ours::cuckoo(fpr), rivals::cuckoo(fpr)]),
         ("quotient", [ours::quotient(fpr), rivals::quotient(fpr)]),

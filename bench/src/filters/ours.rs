@@ -2,7 +2,7 @@
 
 use crivo::filter::{
     Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt,
-    FilterSpec, Fuse, FuseSpec, Quotient,
+    FilterSpec, Fuse, FuseSpec, Quotient, SplitBlock,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};
@@ -68,6 +68,13 @@ pub fn blocked<K: BenchKey>(rate: f64) -> Subjects<K> {
     dynamic("crivo Blocked", move |n| Blocked::new(n, rate).expect("memory"))
 }
 
+/// As many bits as the rival has.
+pub fn split_block<K: BenchKey>() -> Subjects<K> {
+    dynamic("crivo SplitBlock, 11 bits", move |n| {
+        SplitBlock::with_size((11 * n).div_ceil(256), KeyHasher::default()).expect("memory")
+    })
+}
+
 pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
     dynamic("crivo CountingBloom, 4 bits", move |n| {
         CountingBloom::with_width(n, rate, CounterWidth::Four, KeyHasher::default())
@@ -91,7 +98,12 @@ pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
             spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
         }
     };
+    let bytes = |keys: &[K]| -> Fuse {
+        let spec = FuseSpec::with_width(keys.len() as u64, 8).expect("a width");
+        spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
+    };
     let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));
     subjects.extend(both_ways("crivo Fuse, 4-wise", with(Arity::Four)));
+    subjects.extend(both_ways("crivo Fuse, 8 bits", bytes));
     subjects
 }

@@ -80,6 +80,25 @@ pub fn blocked<K: BenchKey>(_rate: f64) -> Subjects<K> {
     )]
 }
 
+/// With crivo's hash: what differs is the filter alone.
+pub fn split_block<K: BenchKey>() -> Subjects<K> {
+    let hasher = crivo::KeyHasher::default();
+    vec![Contestant::boxed(
+        "sbbf-rs-safe, 11 bits, fold64",
+        move |keys: &[K]| {
+            let mut filter = sbbf_rs_safe::Filter::new(11, keys.len());
+            for key in keys {
+                filter.insert_hash(hasher.digest(key).get());
+            }
+            filter
+        },
+        each(move |filter: &sbbf_rs_safe::Filter, key: &K| {
+            filter.contains_hash(hasher.digest(key).get())
+        }),
+        |filter| 8.0 * filter.as_bytes().len() as f64,
+    )]
+}
+
 pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
     use fastbloom_rs::{CountingBloomFilter, FilterBuilder, Membership};
     vec![Contestant::boxed(
