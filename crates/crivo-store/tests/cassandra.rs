@@ -40,7 +40,8 @@ async fn connect(address: &str) -> Arc<Session> {
     let builder = SessionBuilder::new()
         .known_node(address)
         .connection_timeout(TIMEOUT)
-        .schema_agreement_timeout(TIMEOUT)
+        // Nodes that missed a change of the schema ask for it again after minutes.
+        .schema_agreement_timeout(4 * TIMEOUT)
         .metadata_request_serverside_timeout(TIMEOUT)
         .default_execution_profile_handle(profile.into_handle());
     Arc::new(builder.build().await.unwrap())
