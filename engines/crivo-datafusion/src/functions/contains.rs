@@ -9,7 +9,7 @@ use crivo::filter::AnyFilter;
 use crivo::hash::KeyEncoding;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder};
 use datafusion::arrow::buffer::BooleanBuffer;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, UnionFields, UnionMode};
 use datafusion::common::{Result, ScalarValue, exec_datafusion_err, exec_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
@@ -164,6 +164,22 @@ impl BloomContains {
     }
 }
 
+fn not_a_filter(data_type: &DataType) -> Result<ColumnarValue> {
+    exec_err!("bloom_contains: a filter is binary, not {data_type}")
+}
+
+/// A filter as a literal of a plan, for `bloom_contains`.
+///
+/// Planners name expressions after their literals, again and again. They write out all bytes of a binary
+/// literal, which takes longer than the query; of one inside a union, only the first.
+pub(crate) fn filter_literal(filter: Vec<u8>) -> ScalarValue {
+    const ID: i8 = 0;
+    let fields =
+        UnionFields::from_iter([(ID, Arc::new(Field::new("filter", DataType::Binary, true)))]);
+    let bytes = Box::new(ScalarValue::Binary(Some(filter)));
+    ScalarValue::Union(Some((ID, bytes)), fields, UnionMode::Sparse)
+}
+
 fn checksums(filter: &[u8]) -> Result<(u64, u64)> {
     let header = Header::from_bytes(filter)
         .map_err(|error| exec_datafusion_err!("bloom_contains: no filter: {error}"))?;
@@ -204,16 +220,17 @@ impl ScalarUDFImpl for BloomContains {
         let [filter, keys @ ..] = arg_types else {
             return plan_err!("bloom_contains takes a filter and at least one column");
         };
-        match filter {
+        let filter = match filter {
             DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView
             | DataType::FixedSizeBinary(_)
-            | DataType::Null => {}
+            | DataType::Null => DataType::Binary,
+            DataType::Union(..) => filter.clone(),
             other => return plan_err!("bloom_contains: a filter is binary, not {other}"),
-        }
+        };
         encoding_of_row(keys)?;
-        Ok([&[DataType::Binary], keys].concat())
+        Ok([&[filter], keys].concat())
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -226,20 +243,23 @@ impl ScalarUDFImpl for BloomContains {
         };
         let columns =
             keys.iter().map(|it| it.to_array(args.number_rows)).collect::<Result<Vec<_>>>()?;
-        Ok(match filter {
-            ColumnarValue::Scalar(ScalarValue::Binary(Some(bytes))) => {
+        let filter = match filter {
+            ColumnarValue::Array(filters) if matches!(filters.data_type(), DataType::Binary) => {
+                return Ok(ColumnarValue::Array(Arc::new(self.contains_each(filters, &columns)?)));
+            }
+            ColumnarValue::Array(other) => return not_a_filter(other.data_type()),
+            ColumnarValue::Scalar(ScalarValue::Union(Some((_, filter)), ..)) => filter.as_ref(),
+            ColumnarValue::Scalar(filter) => filter,
+        };
+        match filter {
+            ScalarValue::Binary(Some(bytes)) => {
                 let hits = self.load(bytes)?.contains(&columns)?;
-                ColumnarValue::Array(Arc::new(BooleanArray::new(hits, None)))
+                Ok(ColumnarValue::Array(Arc::new(BooleanArray::new(hits, None))))
             }
-            ColumnarValue::Scalar(scalar) if scalar.is_null() => {
-                ColumnarValue::Scalar(ScalarValue::Boolean(Some(true)))
+            scalar if scalar.is_null() => {
+                Ok(ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))))
             }
-            ColumnarValue::Scalar(other) => {
-                return exec_err!("bloom_contains: a filter is binary, not {}", other.data_type());
-            }
-            ColumnarValue::Array(filters) => {
-                ColumnarValue::Array(Arc::new(self.contains_each(filters, &columns)?))
-            }
-        })
+            other => not_a_filter(&other.data_type()),
+        }
     }
 }

@@ -21,6 +21,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 pub use aggregate::{BloomAgg, DEFAULT_FPR, MAX_KEYS};
+pub(crate) use contains::filter_literal;
 pub use contains::{BloomContains, FilterCounts};
 pub use few::{FewDistinct, MAX_FEW};
 
@@ -54,6 +55,7 @@ pub fn few_distinct() -> Arc<AggregateUDF> {
 /// Makes the functions known to a session.
 ///
 /// ```
+/// use datafusion::execution::FunctionRegistry;
 /// use datafusion::prelude::SessionContext;
 ///
 /// let context = SessionContext::new();

@@ -3,24 +3,43 @@
 //! ```text
 //! domain   the rows of the largest table of the build side: how many keys there could be
 //! pass     the rows of the build side, or its distinct keys once they are counted, / domain
-//! saved    bytes of the probe side · (1 - pass)
-//! cost     bytes of the tables of the build side, which are read once more
+//! saved    exchanged: bytes of the probe side · (1 - pass)
+//! cost     read: the columns of the tables of the build side that its keys need
+//!          exchanged: its rows, for joins and groups of its own; and the digests of its keys
 //! ```
 //!
-//! A join against a whole table passes everything, and is left alone.
+//! A byte that is exchanged is sorted into a partition, written, sent and read: it costs
+//! [`EXCHANGE_COST`] times as much as one that is read from a table. A join against a whole table passes
+//! everything, and is left alone.
+//!
+//! The false-positive rate follows from the same sizes: halving it makes the filter larger by 1.44 bits
+//! for each key, wherever it is sent, and halves the false positives among the rows.
 
+use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Schema};
+use crivo::Digest;
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::catalog::Session;
-use datafusion::common::Result;
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, StatisticsArgs, StatisticsContext};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 
 use super::options::CrivoOptions;
+use super::safety::plans_adaptively;
 
-/// What statistics say about a plan.
+/// What exchanging a byte costs, where reading it from a table costs 1.
+const EXCHANGE_COST: f64 = 4.0;
+
+/// The gain is clear if this many times the cost is saved.
+const CLEAR_GAIN: f64 = 1.5;
+
+/// A lower false-positive rate is not chosen: the size of the filter would grow for next to no rows.
+const MIN_FPR: f64 = 1e-4;
+
+/// What statistics say about a side of a join.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Estimate {
     /// The rows of its result.
@@ -29,8 +48,6 @@ pub(super) struct Estimate {
     bytes: Option<usize>,
     /// The rows of its largest table.
     largest_table_rows: Option<usize>,
-    /// The bytes of all its tables, of the columns that it reads.
-    table_bytes: Option<usize>,
 }
 
 impl Estimate {
@@ -38,16 +55,17 @@ impl Estimate {
     pub(super) async fn of(plan: &LogicalPlan, session: &dyn Session) -> Result<Self> {
         let planner = DefaultPhysicalPlanner::default();
         let physical = planner.create_physical_plan(plan, session).await?;
-        let (rows, bytes) = size_of(&physical)?;
-        let mut tables = Vec::new();
-        collect_tables(&physical, &mut tables);
-        let sizes = tables.into_iter().map(|it| size_of(&it)).collect::<Result<Vec<_>>>()?;
-        let table_rows: Option<Vec<usize>> = sizes.iter().map(|(rows, _)| *rows).collect();
+        let statistics = statistics_of(&physical)?;
+        let inputs = Inputs::of(&physical);
+        let table_rows: Option<Vec<usize>> = inputs
+            .tables
+            .iter()
+            .map(|table| Ok(statistics_of(table)?.num_rows.get_value().copied()))
+            .collect::<Result<_>>()?;
         Ok(Self {
-            rows,
-            bytes,
+            rows: statistics.num_rows.get_value().copied(),
+            bytes: result_bytes(&statistics, &physical.schema()),
             largest_table_rows: table_rows.and_then(|rows| rows.into_iter().max()),
-            table_bytes: sizes.iter().map(|(_, bytes)| *bytes).sum(),
         })
     }
 
@@ -74,7 +92,38 @@ impl Estimate {
     }
 }
 
-/// Why a filter is not made, or `None` if the predicted gain is clear.
+/// What the evaluation of the keys of a build side costs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyCost {
+    /// The bytes of the columns that it reads, of all its tables.
+    table_bytes: Option<usize>,
+    /// The bytes of the rows that it exchanges between partitions, as far as they are known.
+    exchanged_bytes: usize,
+}
+
+impl KeyCost {
+    /// Of a plan whose result is the keys, which is planned in this process, but not executed.
+    pub(super) async fn of(keys: &LogicalPlan, session: &dyn Session) -> Result<Self> {
+        let planner = DefaultPhysicalPlanner::default();
+        let physical = planner.create_physical_plan(keys, session).await?;
+        let inputs = Inputs::of(&physical);
+        let mut table_bytes = Some(0usize);
+        for table in &inputs.tables {
+            let statistics = statistics_of(table)?;
+            let bytes = scanned_bytes(&statistics, &table.schema());
+            table_bytes = table_bytes.zip(bytes).map(|(sum, bytes)| sum.saturating_add(bytes));
+        }
+        let mut exchanged_bytes = 0usize;
+        for input in &inputs.exchanged {
+            let statistics = statistics_of(input)?;
+            let bytes = result_bytes(&statistics, &input.schema()).unwrap_or(0);
+            exchanged_bytes = exchanged_bytes.saturating_add(bytes);
+        }
+        Ok(Self { table_bytes, exchanged_bytes })
+    }
+}
+
+/// Why a filter is not made whatever its keys cost, or `None`.
 pub(super) fn objection(
     build: &Estimate,
     probe: &Estimate,
@@ -84,25 +133,52 @@ pub(super) fn objection(
     let (Some(build_rows), Some(probe_rows)) = (build.rows, probe.rows) else {
         return Some("there are no statistics");
     };
-    let (Some(build_bytes), Some(probe_bytes)) = (build.table_bytes, probe.bytes) else {
-        return Some("there are no statistics");
-    };
     if probe_rows < options.min_probe_rows {
         return Some("there are few rows to remove");
     }
     if build.bytes.is_some_and(|bytes| bytes <= broadcast_bytes) {
         return Some("the other side is small enough to be sent to every partition");
     }
-    let Some(pass) = build.pass_share(build_rows) else {
+    match build.pass_share(build_rows) {
+        None => Some("there are no statistics"),
+        Some(pass) if pass > options.max_pass_share => Some("most rows would pass"),
+        Some(_) => None,
+    }
+}
+
+/// Why the keys are not worth what they cost, or `None` if the predicted gain is clear.
+pub(super) fn objection_to_cost(
+    build: &Estimate,
+    probe: &Estimate,
+    keys: &KeyCost,
+) -> Option<&'static str> {
+    let (Some(build_rows), Some(probe_bytes), Some(table_bytes)) =
+        (build.rows, probe.bytes, keys.table_bytes)
+    else {
         return Some("there are no statistics");
     };
-    if pass > options.max_pass_share {
-        return Some("most rows would pass");
-    }
-    if (probe_bytes as f64) * (1.0 - pass) < 2.0 * build_bytes as f64 {
-        return Some("reading the other side twice costs more than it saves");
-    }
-    None
+    let digest_bytes = build_rows.saturating_mul(size_of::<Digest>());
+    let exchanged = keys.exchanged_bytes.saturating_add(digest_bytes);
+    let pass = build.pass_share(build_rows).unwrap_or(1.0);
+    let saved = EXCHANGE_COST * probe_bytes as f64 * (1.0 - pass);
+    let cost = table_bytes as f64 + EXCHANGE_COST * exchanged as f64;
+    (saved < CLEAR_GAIN * cost)
+        .then_some("evaluating the keys of the other side costs more than it saves")
+}
+
+/// The false-positive rate at which the filter, sent to `copies` places, and the rows that pass by
+/// mistake are the fewest bytes together; at most that of the options.
+pub(super) fn best_fpr(
+    build: &Estimate,
+    probe: &Estimate,
+    options: &CrivoOptions,
+    copies: usize,
+) -> f64 {
+    let (Some(keys), Some(probe_bytes)) = (build.rows, probe.bytes) else { return options.fpr };
+    // The derivative of keys · ln(1 / fpr) / ln² 2 / 8 · copies + fpr · probe_bytes is 0 there.
+    let bytes_of_a_key = 1.0 / (8.0 * LN_2 * LN_2);
+    let best = keys as f64 * bytes_of_a_key * copies as f64 / probe_bytes.max(1) as f64;
+    best.max(MIN_FPR).min(options.fpr)
 }
 
 /// The size up to which the engine sends a build side to every partition of the other one.
@@ -111,29 +187,74 @@ pub(super) fn broadcast_bytes(session: &dyn Session) -> usize {
     let options = session.config_options();
     let entries = options.entries();
     let of_cluster = entries.iter().find(|entry| entry.key == BALLISTA);
-    of_cluster
-        .and_then(|entry| entry.value.as_ref()?.parse().ok())
-        .unwrap_or(options.optimizer.hash_join_single_partition_threshold)
-}
-
-fn collect_tables(plan: &Arc<dyn ExecutionPlan>, tables: &mut Vec<Arc<dyn ExecutionPlan>>) {
-    match plan.children().as_slice() {
-        [] => tables.push(Arc::clone(plan)),
-        children => children.iter().for_each(|child| collect_tables(child, tables)),
+    let of_engine = options.optimizer.hash_join_single_partition_threshold;
+    match of_cluster.and_then(|entry| entry.value.as_ref()?.parse().ok()) {
+        None => of_engine,
+        Some(threshold) if plans_adaptively(session) => threshold,
+        // The planner that plans once does it for hash joins alone, by the engine's own threshold.
+        Some(threshold) if options.optimizer.prefer_hash_join => of_engine.min(threshold),
+        Some(_) => 0,
     }
 }
 
-/// Rows, and bytes: where only the rows are known, by the types of the columns.
-fn size_of(plan: &Arc<dyn ExecutionPlan>) -> Result<(Option<usize>, Option<usize>)> {
-    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
+/// What a plan reads and exchanges.
+#[derive(Default)]
+struct Inputs {
+    tables: Vec<Arc<dyn ExecutionPlan>>,
+    /// The inputs of exchanges between partitions.
+    exchanged: Vec<Arc<dyn ExecutionPlan>>,
+}
+
+impl Inputs {
+    fn of(plan: &Arc<dyn ExecutionPlan>) -> Self {
+        let mut inputs = Self::default();
+        inputs.collect(plan);
+        inputs
+    }
+
+    fn collect(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        let children = plan.children();
+        if children.is_empty() {
+            self.tables.push(Arc::clone(plan));
+        }
+        let is_exchange = plan
+            .downcast_ref::<RepartitionExec>()
+            .is_some_and(|it| matches!(it.partitioning(), Partitioning::Hash(..)));
+        for child in children {
+            if is_exchange {
+                self.exchanged.push(Arc::clone(child));
+            }
+            self.collect(child);
+        }
+    }
+}
+
+fn statistics_of(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<Statistics>> {
+    StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())
+}
+
+/// The bytes of a result: where only the rows are known, by the types of the columns.
+fn result_bytes(statistics: &Statistics, schema: &Schema) -> Option<usize> {
+    let by_type = || Some(statistics.num_rows.get_value()?.saturating_mul(row_width(schema)));
+    statistics.total_byte_size.get_value().copied().or_else(by_type)
+}
+
+/// The bytes of the columns of a table. Its total may be that of columns that are not read, too.
+fn scanned_bytes(statistics: &Statistics, schema: &Schema) -> Option<usize> {
     let rows = statistics.num_rows.get_value().copied();
-    let by_type = rows.map(|rows| rows.saturating_mul(row_width(&plan.schema())));
-    Ok((rows, statistics.total_byte_size.get_value().copied().or(by_type)))
+    let bytes_of = |(column, field): (&ColumnStatistics, &FieldRef)| {
+        let by_type = || rows.map(|rows| rows.saturating_mul(column_width(field.data_type())));
+        column.byte_size.get_value().copied().or_else(by_type)
+    };
+    statistics.column_statistics.iter().zip(schema.fields()).map(bytes_of).sum()
 }
 
 /// The bytes of a row by the types of its columns; those of text are a guess.
 pub(super) fn row_width(schema: &Schema) -> usize {
+    schema.fields().iter().map(|field| column_width(field.data_type())).sum()
+}
+
+fn column_width(data_type: &DataType) -> usize {
     const TEXT: usize = 24;
-    let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(TEXT);
-    schema.fields().iter().map(|field| width(field.data_type())).sum()
+    data_type.primitive_width().unwrap_or(TEXT)
 }

@@ -29,12 +29,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::catalog::Session;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::prelude::SessionContext;
@@ -75,10 +74,7 @@ impl QueryPlanner for RuntimeFilterPlanner {
             return self.planner.create_physical_plan(plan, session).await;
         }
         if let LogicalPlan::Explain(_) = &rewritten {
-            let abbreviated = rewritten.transform_up_with_subqueries(|node| {
-                node.map_expressions(|expression| expression.transform_up(abbreviate))
-            })?;
-            let explain = self.planner.create_physical_plan(&abbreviated.data, session).await?;
+            let explain = self.planner.create_physical_plan(&rewritten, session).await?;
             return show_filters(explain, &filters);
         }
         let input = self.planner.create_physical_plan(&rewritten, session).await?;
@@ -103,20 +99,6 @@ fn show_filters(
     let rows = RecordBatch::try_new(explain.schema(), columns)?;
     let row = MemorySourceConfig::try_new_exec(&[vec![rows]], explain.schema(), None)?;
     UnionExec::try_new(vec![explain, row])
-}
-
-/// A filter by its first bytes. The plan is only shown, and would show all of them.
-fn abbreviate(expression: Expr) -> Result<Transformed<Expr>> {
-    const MAX_SHOWN: usize = 16;
-    Ok(match expression {
-        Expr::Literal(ScalarValue::Binary(Some(mut bytes)), metadata)
-            if bytes.len() > MAX_SHOWN =>
-        {
-            bytes.truncate(MAX_SHOWN);
-            Transformed::yes(Expr::Literal(ScalarValue::Binary(Some(bytes)), metadata))
-        }
-        other => Transformed::no(other),
-    })
 }
 
 /// The session with runtime filters and the functions that they need. The option

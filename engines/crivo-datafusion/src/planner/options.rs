@@ -15,7 +15,8 @@ extensions_options! {
         /// predicted gain.
         pub force: bool, default = false
 
-        /// The false-positive rate of the filters.
+        /// The false-positive rate of the filters; lower where many rows are asked for few keys, so that
+        /// a larger filter is fewer bytes than the false positives. Exactly this with `force`.
         pub fpr: f64, default = DEFAULT_FPR
 
         /// So few keys become an `IN` list instead of a filter; at most 20.

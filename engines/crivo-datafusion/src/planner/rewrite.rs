@@ -1,6 +1,7 @@
 //! From a plan to the same plan with filters: one walk, from the leaves to the root, so that the build
 //! side of a join already has the filters of the joins below.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crivo::codec::Header;
@@ -23,11 +24,15 @@ use datafusion::physical_plan::{ExecutionPlanProperties, collect};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::estimate::{Estimate, broadcast_bytes, objection, row_width};
+use super::estimate::{
+    Estimate, KeyCost, best_fpr, broadcast_bytes, objection, objection_to_cost, row_width,
+};
 use super::files::FileVersions;
 use super::options::CrivoOptions;
-use super::safety::{Side, filter_keys, is_repeatable, safe_probe_sides};
-use crate::functions::{bloom_agg, bloom_contains, few_distinct};
+use super::safety::{
+    Side, filter_keys, has_outer_join, is_outer, is_repeatable, plans_adaptively, safe_probe_sides,
+};
+use crate::functions::{bloom_agg, bloom_contains, few_distinct, filter_literal};
 
 /// A filter that a query has.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +56,10 @@ pub(super) struct Rewriter<'a> {
     session: &'a dyn Session,
     options: &'a CrivoOptions,
     pub(super) filters: Vec<RuntimeFilter>,
+    /// How many of them are of an earlier walk.
+    earlier: usize,
+    /// Keys that did not pay: of which columns, for which, and the rows that were predicted.
+    rejected: HashSet<(String, String, Option<usize>)>,
     pub(super) files: FileVersions,
 }
 
@@ -70,17 +79,36 @@ impl<'a> Rewriter<'a> {
         options: &'a CrivoOptions,
     ) -> Self {
         let files = FileVersions::new(session);
-        Self { planner, session, options, filters: Vec::new(), files }
+        Self {
+            planner,
+            session,
+            options,
+            filters: Vec::new(),
+            earlier: 0,
+            rejected: HashSet::new(),
+            files,
+        }
     }
 
     /// The plan with filters, each as near to the tables as it can be.
     pub(super) async fn rewrite(&mut self, plan: &LogicalPlan) -> Result<LogicalPlan> {
-        let plan = self.walk(plan).await?;
-        if self.filters.is_empty() {
-            return Ok(plan);
-        }
+        /// A filter can make a build side small enough for a filter of a join below.
+        const MAX_WALKS: usize = 3;
         let optimizer = Optimizer::with_rules(vec![Arc::new(PushDownFilter::new())]);
-        optimizer.optimize(plan, &OptimizerContext::new(), |_, _| {})
+        let mut plan = plan.clone();
+        for _ in 0..MAX_WALKS {
+            self.earlier = self.filters.len();
+            plan = self.walk(&plan).await?;
+            if self.filters.len() == self.earlier {
+                break;
+            }
+            plan = optimizer.optimize(plan, &OptimizerContext::new(), |_, _| {})?;
+            // With force, every side already has one.
+            if self.options.force {
+                break;
+            }
+        }
+        Ok(plan)
     }
 
     fn walk<'b>(&'b mut self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<LogicalPlan>> {
@@ -108,12 +136,13 @@ impl<'a> Rewriter<'a> {
     async fn filter_join(&mut self, mut join: Join) -> Result<Join> {
         let keys = filter_keys(&join)?;
         let sides = safe_probe_sides(&join);
-        if keys.is_empty() || sides.is_empty() {
+        let spares_outer_joins = plans_adaptively(self.session);
+        if keys.is_empty() || sides.is_empty() || spares_outer_joins && is_outer(&join) {
             return Ok(join);
         }
         if self.options.force {
             for side in sides {
-                self.filter_side(&mut join, *side, &keys, None).await?;
+                self.filter_side(&mut join, *side, &keys, self.options.fpr, None).await?;
             }
             return Ok(join);
         }
@@ -131,13 +160,34 @@ impl<'a> Rewriter<'a> {
                 Side::Left => (left, right),
                 Side::Right => (right, left),
             };
-            if objection(&build, &probe, self.options, broadcast_bytes).is_none()
-                && self.filter_side(&mut join, side, &keys, Some(build)).await?
-            {
+            if objection(&build, &probe, self.options, broadcast_bytes).is_some() {
+                continue;
+            }
+            let cost = match self.key_cost(&join, side, &keys).await {
+                Ok(cost) => cost,
+                Err(_) => continue,
+            };
+            if objection_to_cost(&build, &probe, &cost).is_some() {
+                continue;
+            }
+            // The plan of a stage goes to each of its tasks.
+            let copies = self.session.config().target_partitions();
+            let fpr = best_fpr(&build, &probe, self.options, copies);
+            if self.filter_side(&mut join, side, &keys, fpr, Some(build)).await? {
                 break;
             }
         }
         Ok(join)
+    }
+
+    /// What evaluating the keys costs by which `side` would be filtered.
+    async fn key_cost(&self, join: &Join, side: Side, keys: &[(Expr, Expr)]) -> Result<KeyCost> {
+        let (build, keys): (_, Vec<Expr>) = match side {
+            Side::Left => (&join.right, keys.iter().map(|(_, right)| right.clone()).collect()),
+            Side::Right => (&join.left, keys.iter().map(|(left, _)| left.clone()).collect()),
+        };
+        let plan = LogicalPlanBuilder::from(build.as_ref().clone()).project(keys)?.build()?;
+        KeyCost::of(&self.session.optimize(&plan)?, self.session).await
     }
 
     /// Filters one side of a join by the keys of the other, if that is possible and pays.
@@ -146,6 +196,7 @@ impl<'a> Rewriter<'a> {
         join: &mut Join,
         side: Side,
         keys: &[(Expr, Expr)],
+        fpr: f64,
         estimate: Option<Estimate>,
     ) -> Result<bool> {
         let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = keys.iter().cloned().unzip();
@@ -153,13 +204,27 @@ impl<'a> Rewriter<'a> {
             Side::Left => (&join.right, right_keys, &join.left, left_keys),
             Side::Right => (&join.left, left_keys, &join.right, right_keys),
         };
-        if !is_repeatable(build)? {
+        let names = |keys: &[Expr]| keys.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
+        let (build_names, probe_names) = (names(&build_keys), names(&probe_keys));
+        let earlier = &self.filters[..self.earlier];
+        if earlier.iter().any(|it| it.build == build_names && it.probe == probe_names) {
+            return Ok(false);
+        }
+        let attempt = (build_names, probe_names, estimate.and_then(|it| it.rows));
+        if self.rejected.contains(&attempt) || !is_repeatable(build)? {
+            return Ok(false);
+        }
+        // The filter may end below any join of the probe side.
+        if plans_adaptively(self.session) && has_outer_join(probe)? {
             return Ok(false);
         }
         self.files.add(build).await?;
-        let mut found = match self.build_keys(build, &build_keys).await {
+        let mut found = match self.build_keys(build, &build_keys, fpr).await {
             Ok(Some(found)) => found,
-            Ok(None) => return Ok(false),
+            Ok(None) => {
+                self.rejected.insert(attempt);
+                return Ok(false);
+            }
             Err(error) if is_unknown_function(&error) => {
                 return Err(error.context(
                     "a process of the cluster does not know the functions of runtime filters: use \
@@ -167,7 +232,10 @@ impl<'a> Rewriter<'a> {
                 ));
             }
             // The join can do without the filter, and reports whatever is wrong by itself.
-            Err(_) if !self.options.force => return Ok(false),
+            Err(_) if !self.options.force => {
+                self.rejected.insert(attempt);
+                return Ok(false);
+            }
             Err(error) => return Err(error),
         };
         let keys_found = found.key_count as usize;
@@ -175,6 +243,7 @@ impl<'a> Rewriter<'a> {
         if let Some(estimate) = estimate
             && !estimate.still_pays(keys_found, self.options, broadcast_bytes)
         {
+            self.rejected.insert(attempt);
             return Ok(false);
         }
         // Keys of one form can have two types, as of text; a comparison needs one.
@@ -187,15 +256,17 @@ impl<'a> Rewriter<'a> {
         if found.filter.len() > self.options.max_filter_bytes
             || total + found.filter.len() > self.options.max_total_bytes()
         {
+            self.rejected.insert(attempt);
             return Ok(false);
         }
-        let names = |keys: &[Expr]| keys.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
+        let row_bytes = row_width(probe.schema().as_arrow());
+        let (build, probe, _) = attempt;
         self.filters.push(RuntimeFilter {
-            probe: names(&probe_keys),
-            build: names(&build_keys),
+            probe,
+            build,
             keys: found.key_count,
             bytes: found.filter.clone().into(),
-            row_bytes: row_width(probe.schema().as_arrow()),
+            row_bytes,
         });
         let predicate = self.predicate(probe_keys, found)?;
         let probe = match side {
@@ -211,12 +282,13 @@ impl<'a> Rewriter<'a> {
         &self,
         build: &Arc<LogicalPlan>,
         keys: &[Expr],
+        fpr: f64,
     ) -> Result<Option<BuildKeys>> {
         let function = match self.session.aggregate_functions().get("bloom_agg") {
             Some(function) => Arc::clone(function),
             None => bloom_agg(),
         };
-        let arguments = keys.iter().cloned().chain([lit(self.options.fpr)]).collect();
+        let arguments = keys.iter().cloned().chain([lit(fpr)]).collect();
         let mut aggregates = vec![function.call(arguments).alias("filter")];
         if let [key] = keys
             && has_range(&key.get_type(build.schema())?)
@@ -279,7 +351,7 @@ impl<'a> Rewriter<'a> {
             Some(function) => Arc::clone(function),
             None => bloom_contains(),
         };
-        let filter = lit(ScalarValue::Binary(Some(found.filter)));
+        let filter = lit(filter_literal(found.filter));
         predicates.push(function.call([vec![filter], keys].concat()));
         conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
     }

@@ -16,6 +16,7 @@
 //! join, and must have the same keys both times.
 
 use datafusion::arrow::datatypes::DataType;
+use datafusion::catalog::Session;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::datasource::listing::ListingTable;
@@ -45,6 +46,27 @@ pub(super) fn safe_probe_sides(join: &Join) -> &'static [Side] {
         JoinType::Right | JoinType::RightAnti => &[Side::Left],
         JoinType::Full | JoinType::LeftMark | JoinType::RightMark => &[],
     }
+}
+
+/// Whether the plan goes to a cluster that plans again while the query runs.
+///
+/// In Ballista 55 an outer join whose other side turns out to be empty never ends then. A filter can leave
+/// a side empty that has rows without it, so that outer joins get none, nor does what is below them.
+pub(super) fn plans_adaptively(session: &dyn Session) -> bool {
+    const ADAPTIVE_PLANNER: &str = "ballista.planner.adaptive.enabled";
+    let entries = session.config_options().entries();
+    let option = entries.iter().find(|entry| entry.key == ADAPTIVE_PLANNER);
+    option.is_some_and(|option| option.value.as_deref() == Some("true"))
+}
+
+/// Whether rows without a match reach the result, filled with nulls.
+pub(super) fn is_outer(join: &Join) -> bool {
+    matches!(join.join_type, JoinType::Left | JoinType::Right | JoinType::Full)
+}
+
+/// Whether there is an outer join anywhere in a plan.
+pub(super) fn has_outer_join(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(join) if is_outer(join))))
 }
 
 /// The pairs of keys that a filter can have: of one canonical form on both sides. A filter of some of
