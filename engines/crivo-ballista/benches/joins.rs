@@ -6,7 +6,9 @@
 //!
 //! Each line of `joins.csv` is one run of one query: its time, the bytes that the executors wrote for each
 //! other, those of the filters' keys included, and what the filters did. Runs with and without filters
-//! alternate, and must have the same result. `sweep.csv` has a join with filters of several
+//! alternate, and must have the same result. With broadcast on, the sessions have Ballista's own options;
+//! with broadcast off, its adaptive planner is off, and no side of a join is sent to every partition.
+//! `sweep.csv` has a join with filters of several
 //! false-positive rates, and without, for several shares of rows that match: the data of the experiment
 //! `join` of the study.
 
@@ -20,11 +22,12 @@ mod data;
 #[path = "../tests/cluster/processes.rs"]
 mod processes;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use crivo_datafusion::planner::{CrivoOptions, RuntimeFilterExec};
@@ -53,6 +56,10 @@ struct Args {
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 
+    /// Options of the sessions, as `datafusion.optimizer.prefer_hash_join=true`
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    set: Vec<(String, String)>,
+
     /// Where the tables are written, and found by the next call with the same numbers
     #[arg(long)]
     data: Option<PathBuf>,
@@ -66,13 +73,25 @@ struct Args {
     bench: bool,
 }
 
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("this is not NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 /// A tenth of a dimension with a tenth of the rows; 1% of the facts match. The keys of the dimension are
 /// all over the range of the facts.
 const JOIN: &str = "SELECT count(*), sum(a), sum(b) FROM facts JOIN dimension ON f = d WHERE g = 7";
 
-/// A build side that is too wide to be sent to every partition.
-const WIDE: &str =
-    "SELECT count(*), sum(a), max(t) FROM facts JOIN wide ON f = w WHERE w < 3200000";
+/// The columns of a build side that is too wide to be sent to every partition, as the statistics know.
+const WIDE_COLUMNS: usize = 48;
+
+fn wide() -> String {
+    let columns: Vec<String> = (0..WIDE_COLUMNS).map(|number| format!("c{number}")).collect();
+    format!(
+        "SELECT count(*), sum(a), sum({}) FROM facts JOIN wide ON f = w WHERE w < 3200000",
+        columns.join(" + ")
+    )
+}
 
 /// The queries of TPC-H with joins of large tables.
 const NAMED: [&str; 13] = ["3", "4", "5", "7", "8", "9", "10", "12", "17", "18", "19", "20", "21"];
@@ -89,9 +108,10 @@ const FPRS: [f64; 4] = [0.0, 0.001, 0.01, 0.1];
 /// The rows of the probe side for each key of the dimension.
 const ROWS_OF_A_KEY: u64 = 10;
 
-fn queries(only: &[String]) -> Vec<(String, &'static str)> {
-    let tpch = cases::tpch::queries().into_iter().map(|(number, sql)| (number.to_string(), sql));
-    [("join".to_owned(), JOIN), ("wide".to_owned(), WIDE)]
+fn queries(only: &[String]) -> Vec<(String, String)> {
+    let tpch = cases::tpch::queries();
+    let tpch = tpch.into_iter().map(|(number, sql)| (number.to_string(), sql.to_owned()));
+    [("join".to_owned(), JOIN.to_owned()), ("wide".to_owned(), wide())]
         .into_iter()
         .chain(tpch)
         .filter(|(name, _)| only.is_empty() || only.contains(name))
@@ -101,6 +121,9 @@ fn queries(only: &[String]) -> Vec<(String, &'static str)> {
 /// Writes the tables of the single joins. The keys of the facts are those of a permutation.
 async fn write_facts(directory: &Path, rows: u64) -> Result<()> {
     let context = SessionContext::new();
+    let wide_columns: Vec<String> = (0..WIDE_COLUMNS)
+        .map(|number| format!("value * {} % 1000003 AS c{number}", 7919 + number))
+        .collect();
     for (name, select) in [
         (
             "facts",
@@ -116,11 +139,7 @@ async fn write_facts(directory: &Path, rows: u64) -> Result<()> {
                 rows / 10
             ),
         ),
-        (
-            "wide",
-            "value * 8 AS w, repeat(md5(CAST(value AS VARCHAR)), 12) AS t FROM range(0, 1200000)"
-                .to_owned(),
-        ),
+        ("wide", format!("value * 8 AS w, {} FROM range(0, 1200000)", wide_columns.join(", "))),
         (
             "probe",
             format!(
@@ -146,6 +165,7 @@ const fn sweep_keys(rows: u64) -> u64 {
 async fn session(
     cluster: &Cluster,
     directory: &Path,
+    settings: &[(String, String)],
     filters: bool,
     broadcast: bool,
 ) -> Result<SessionContext> {
@@ -159,10 +179,11 @@ async fn session(
         }
         options.execution.target_partitions = 4;
         if !broadcast {
-            for bound in ["bytes", "rows"] {
-                let name = format!("ballista.optimizer.broadcast_join_threshold_{bound}");
-                options.set(&name, "0")?;
-            }
+            // The planner that plans once sends no side of a join to every partition.
+            options.set("ballista.planner.adaptive.enabled", "false")?;
+        }
+        for (name, value) in settings {
+            options.set(name, value)?;
         }
     }
     data::register(&context, directory).await;
@@ -183,22 +204,21 @@ struct Run {
     rows: Vec<RecordBatch>,
 }
 
-async fn run(context: &SessionContext, sql: &str, exchange: &Path) -> Result<Run> {
-    let before = jobs(exchange);
+async fn run(context: &SessionContext, sql: &str, watch: &Watch) -> Result<Run> {
+    watch.end();
     let start = Instant::now();
     let plan = context.sql(sql).await?.create_physical_plan().await?;
     let plan_seconds = start.elapsed().as_secs_f64();
-    let planned = jobs(exchange);
+    let key_bytes = watch.bytes();
     let resumed = Instant::now();
     let rows = collect(plan.clone(), context.task_ctx()).await?;
     let seconds = plan_seconds + resumed.elapsed().as_secs_f64();
-    let written = |after: &BTreeSet<PathBuf>| after.difference(&before).map(|job| size(job)).sum();
     let filters = plan.downcast_ref::<RuntimeFilterExec>().map_or(&[][..], |it| it.filters());
     Ok(Run {
         seconds,
         plan_seconds,
-        shuffled_bytes: written(&jobs(exchange)),
-        key_bytes: written(&planned),
+        shuffled_bytes: watch.bytes(),
+        key_bytes,
         filters: filters.len(),
         keys: filters.iter().map(|it| it.keys).sum(),
         filter_bytes: filters.iter().map(|it| it.bytes.len()).sum(),
@@ -206,21 +226,77 @@ async fn run(context: &SessionContext, sql: &str, exchange: &Path) -> Result<Run
     })
 }
 
+/// Sees how large the files between stages become: a scheduler removes them as soon as a query ends, so
+/// that they cannot be measured afterwards.
+struct Watch {
+    exchange: PathBuf,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The directories of queries that have ended, which need no more looks.
+    ended: BTreeSet<PathBuf>,
+    /// The sizes of the files of the other queries.
+    sizes: HashMap<PathBuf, u64>,
+}
+
+impl Watch {
+    /// Watches the directories of the executors as long as the program runs.
+    fn start(exchange: &Path) -> Self {
+        let watch = Self { exchange: exchange.to_owned(), seen: Arc::default() };
+        let (exchange, seen) = (watch.exchange.clone(), Arc::clone(&watch.seen));
+        std::thread::spawn(move || {
+            loop {
+                look(&exchange, &mut seen.lock().unwrap());
+                // Stages take longer, and a look takes little of that.
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        watch
+    }
+
+    /// The bytes of the files so far of queries that have not ended.
+    fn bytes(&self) -> u64 {
+        let mut seen = self.seen.lock().unwrap();
+        look(&self.exchange, &mut seen);
+        seen.sizes.values().sum()
+    }
+
+    /// To be called when a query has ended.
+    fn end(&self) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.sizes.clear();
+        seen.ended = jobs(&self.exchange).collect();
+    }
+}
+
+fn look(exchange: &Path, seen: &mut Seen) {
+    for job in jobs(exchange).filter(|job| !seen.ended.contains(job)).collect::<Vec<_>>() {
+        note_sizes(&job, &mut seen.sizes);
+    }
+}
+
+fn note_sizes(directory: &Path, sizes: &mut HashMap<PathBuf, u64>) {
+    for path in entries(directory) {
+        match fs::metadata(&path) {
+            Ok(found) if found.is_dir() => note_sizes(&path, sizes),
+            Ok(found) => {
+                let size = sizes.entry(path).or_default();
+                *size = found.len().max(*size);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// The directories of all jobs: one for each in that of each executor.
-fn jobs(exchange: &Path) -> BTreeSet<PathBuf> {
-    entries(exchange).flat_map(|executor| entries(&executor).collect::<Vec<_>>()).collect()
-}
-
-fn size(path: &Path) -> u64 {
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => entries(path).map(|it| size(&it)).sum(),
-        Ok(found) => found.len(),
-        Err(_) => 0,
-    }
+/// The directories of all queries: one for each in that of each executor.
+fn jobs(exchange: &Path) -> impl Iterator<Item = PathBuf> {
+    entries(exchange).flat_map(|executor| entries(&executor).collect::<Vec<_>>())
 }
 
 fn median<T: PartialOrd + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
@@ -241,7 +317,7 @@ async fn measure(
     sessions: &[SessionContext; 2],
     broadcast: bool,
     args: &Args,
-    exchange: &Path,
+    watch: &Watch,
     output: &mut File,
 ) -> Result<Vec<Medians>> {
     let mut all = Vec::new();
@@ -250,7 +326,7 @@ async fn measure(
         let mut failed = None;
         for number in 0..args.runs {
             for ((context, runs), filters) in sessions.iter().zip(&mut runs).zip([false, true]) {
-                let run = match run(context, sql, exchange).await {
+                let run = match run(context, &sql, watch).await {
                     Ok(run) => run,
                     Err(error) => {
                         failed = Some(error);
@@ -323,14 +399,14 @@ fn summarise(all: &[Medians], broadcast: bool) {
 }
 
 /// One join, for several shares of rows that match, with filters of several false-positive rates.
-async fn sweep(cluster: &Cluster, directory: &Path, args: &Args, exchange: &Path) -> Result<()> {
+async fn sweep(cluster: &Cluster, directory: &Path, args: &Args, watch: &Watch) -> Result<()> {
     let mut output = File::create(args.output.join("sweep.csv"))?;
     writeln!(
         output,
         "share,fpr,run,seconds,plan_seconds,shuffled_bytes,key_bytes,probe_rows,build_rows,filter_bytes"
     )?;
     println!("share  fpr    seconds  bytes");
-    let context = session(cluster, directory, true, false).await?;
+    let context = session(cluster, directory, &args.set, true, false).await?;
     let set = |change: &dyn Fn(&mut CrivoOptions)| {
         let state = context.state_ref();
         let mut state = state.write();
@@ -355,7 +431,7 @@ async fn sweep(cluster: &Cluster, directory: &Path, args: &Args, exchange: &Path
                     options.max_in_list = 0;
                     options.fpr = if fpr > 0.0 { fpr } else { options.fpr };
                 });
-                let run = run(&context, &sql, exchange).await?;
+                let run = run(&context, &sql, watch).await?;
                 assert_eq!(run.filters, usize::from(fpr > 0.0), "{sql}");
                 writeln!(
                     output,
@@ -394,8 +470,9 @@ async fn main() -> Result<()> {
         write_facts(&directory, args.rows).await?;
     }
     let cluster = Cluster::start(&exchange);
+    let watch = Watch::start(&exchange);
     if args.only.is_empty() || args.only.iter().any(|it| it == "sweep") {
-        sweep(&cluster, &directory, &args, &exchange).await?;
+        sweep(&cluster, &directory, &args, &watch).await?;
     }
     let mut output = File::create(args.output.join("joins.csv"))?;
     writeln!(
@@ -407,10 +484,10 @@ async fn main() -> Result<()> {
     let mut medians = Vec::new();
     for broadcast in [false, true] {
         let sessions = [
-            session(&cluster, &directory, false, broadcast).await?,
-            session(&cluster, &directory, true, broadcast).await?,
+            session(&cluster, &directory, &args.set, false, broadcast).await?,
+            session(&cluster, &directory, &args.set, true, broadcast).await?,
         ];
-        let found = measure(&sessions, broadcast, &args, &exchange, &mut output).await?;
+        let found = measure(&sessions, broadcast, &args, &watch, &mut output).await?;
         medians.push((broadcast, found));
     }
     for (broadcast, medians) in medians {

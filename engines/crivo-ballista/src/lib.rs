@@ -27,15 +27,16 @@ use tokio::net::TcpStream;
 
 pub mod cli;
 mod metrics;
+mod stalled;
 
 pub use metrics::{JobMetrics, job_metrics};
+pub use stalled::end_stalled_queries;
 
 /// The size of a message between processes. A plan with its filters is one.
 pub const MAX_MESSAGE_BYTES: u32 = 64 * 1024 * 1024;
 
-/// The configuration of a session on a cluster, where runtime filters are on, and Ballista's adaptive
-/// planner is off: with it, an outer join whose other side turns out to be empty never ends (Ballista
-/// 55), and a filter can leave a side empty.
+/// The configuration of a session on a cluster: Ballista's own, with runtime filters, and messages that are
+/// large enough for them.
 ///
 /// ```
 /// use crivo_datafusion::planner::CrivoOptions;
@@ -46,10 +47,7 @@ pub const MAX_MESSAGE_BYTES: u32 = 64 * 1024 * 1024;
 /// ```
 pub fn session_config() -> SessionConfig {
     const MESSAGE_SIZE: &str = "ballista.client.grpc_max_message_size";
-    const ADAPTIVE_PLANNER: &str = "ballista.planner.adaptive.enabled";
-    let mut config = default_config_producer()
-        .set_u64(MESSAGE_SIZE, MAX_MESSAGE_BYTES.into())
-        .set_bool(ADAPTIVE_PLANNER, false);
+    let mut config = default_config_producer().set_u64(MESSAGE_SIZE, MAX_MESSAGE_BYTES.into());
     let mut options = CrivoOptions::default();
     options.runtime_filters = true;
     config.options_mut().extensions.insert(options);

@@ -9,7 +9,9 @@ use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
 use clap::Parser;
-use crivo_ballista::{MAX_MESSAGE_BYTES, cli, scheduler_session, session_config};
+use crivo_ballista::{
+    MAX_MESSAGE_BYTES, cli, end_stalled_queries, scheduler_session, session_config,
+};
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
 
@@ -61,10 +63,13 @@ async fn run(args: Args) -> Result<()> {
     };
     config.validate()?;
     let cluster = BallistaCluster::new_from_config(&config).await?;
+    let jobs = cluster.job_state();
     let scheduler =
         create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;
     eprintln!("crivo-scheduler: listening on {address}");
+    let stalled = end_stalled_queries(scheduler.clone(), jobs);
     tokio::select! {
+        result = stalled => result,
         result = start_grpc_service_with_listener(listener, scheduler) => result,
         signal = cli::termination() => Ok(signal?),
     }

@@ -22,8 +22,14 @@ use processes::Cluster;
 /// Longer than any query takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A session on a cluster whose joins send no side to every partition of the other.
-async fn session(cluster: &Cluster, options: CrivoOptions, directory: &Path) -> SessionContext {
+/// A session on a cluster whose joins send no side to every partition of the other; `adaptive` chooses
+/// Ballista's planner.
+async fn session(
+    cluster: &Cluster,
+    options: CrivoOptions,
+    adaptive: bool,
+    directory: &Path,
+) -> SessionContext {
     let context = crivo_ballista::connect(&cluster.address).await.unwrap();
     {
         let state = context.state_ref();
@@ -36,6 +42,7 @@ async fn session(cluster: &Cluster, options: CrivoOptions, directory: &Path) -> 
                 .set(&format!("ballista.optimizer.broadcast_join_threshold_{bound}"), "0")
                 .unwrap();
         }
+        config.set("ballista.planner.adaptive.enabled", &adaptive.to_string()).unwrap();
     }
     data::register(&context, directory).await;
     context
@@ -89,6 +96,15 @@ async fn run(context: &SessionContext, sql: &str) -> Result<(Vec<String>, usize)
     Ok((cases::sorted_rows(&rows(context, &plan).await?), filter_count(&plan)))
 }
 
+/// How many filters each query of TPC-H gets by the cost model.
+const PREDICTED: [usize; 22] = [0, 4, 2, 1, 4, 0, 2, 4, 1, 2, 4, 0, 0, 0, 0, 1, 2, 0, 1, 2, 3, 1];
+
+/// How many it gets if they are forced: more than in one process, because scalar subqueries become joins.
+const FORCED: [usize; 22] = [0, 16, 4, 2, 10, 0, 10, 14, 10, 6, 8, 2, 1, 2, 4, 3, 4, 6, 2, 8, 9, 1];
+
+/// The query with an outer join, which gets no filter from Ballista's adaptive planner.
+const OUTER: usize = 13;
+
 /// The queries of TPC-H that the cluster cannot run, with or without filters.
 const IMPOSSIBLE: [usize; 0] = [];
 
@@ -100,22 +116,24 @@ async fn all_queries_of_tpch_have_the_same_result() {
     data::register(&local, directory.path()).await;
     let cluster = Cluster::start(exchange.path());
     let mut sessions = Vec::new();
-    for (name, options) in [
-        ("plain", plain()),
-        ("predicted", predicted()),
-        ("forced, FPR 0.01", forced(0.01)),
-        ("forced, FPR 0.5", forced(0.5)),
+    for (name, options, adaptive) in [
+        ("plain", plain(), false),
+        ("predicted", predicted(), false),
+        ("forced, FPR 0.01", forced(0.01), false),
+        ("forced, FPR 0.5", forced(0.5), false),
+        ("plain, adaptive", plain(), true),
+        ("forced, adaptive", forced(0.01), true),
     ] {
-        sessions.push((name, session(&cluster, options, directory.path()).await));
+        sessions.push((name, session(&cluster, options, adaptive, directory.path()).await));
     }
-    let mut filters = [0; 4];
+    let mut filters: [Vec<usize>; 6] = Default::default();
     for (number, sql) in cases::tpch::queries() {
         let (expected, _) = run(&local, sql).await.unwrap();
         for ((name, context), filters) in sessions.iter().zip(&mut filters) {
             match run(context, sql).await {
                 Ok((rows, count)) => {
                     assert_eq!(rows, expected, "query {number}, {name}");
-                    *filters += count;
+                    filters.push(count);
                 }
                 Err(error) => {
                     assert!(IMPOSSIBLE.contains(&number), "query {number}, {name}: {error}");
@@ -123,9 +141,18 @@ async fn all_queries_of_tpch_have_the_same_result() {
             }
         }
     }
-    // Six more are forced than in one process: on a cluster, scalar subqueries become joins.
     if scale() == 0.01 {
-        assert_eq!(filters, [0, 17, 122, 122]);
+        let [plain, predicted, forced @ .., plain_too, forced_too] = filters;
+        for filters in [plain, plain_too] {
+            assert_eq!(filters, [0; 22]);
+        }
+        assert_eq!(predicted, PREDICTED);
+        for filters in forced {
+            assert_eq!(filters, FORCED);
+        }
+        let mut without_outer = FORCED;
+        without_outer[OUTER - 1] = 0;
+        assert_eq!(forced_too, without_outer);
     }
     cluster.stop();
 }
@@ -141,7 +168,7 @@ async fn random_joins_have_the_same_result() {
     let local = SessionContext::new();
     data::register(&local, directory.path()).await;
     let cluster = Cluster::start(exchange.path());
-    let forced = session(&cluster, forced(0.01), directory.path()).await;
+    let forced = session(&cluster, forced(0.01), false, directory.path()).await;
     let mut filters = 0;
     for (case, join) in joins.iter().enumerate() {
         let (expected, _) = run(&local, &join.sql).await.unwrap();
@@ -168,10 +195,21 @@ async fn an_outer_join_ends_if_the_other_side_is_empty() {
     data::write(directory.path(), "others", rows(1000..1300));
     let cluster = Cluster::start(exchange.path());
     let sql = "SELECT * FROM numbers AS l LEFT JOIN others AS r ON l.n = r.n";
-    // With filters, no row of the other side is left.
-    for options in [plain(), forced(0.01)] {
-        let context = session(&cluster, options, directory.path()).await;
-        assert_eq!(run(&context, sql).await.unwrap().0.len(), 300);
+    for adaptive in [false, true] {
+        // A filter would leave no row of the other side.
+        for options in [plain(), forced(0.01)] {
+            let context = session(&cluster, options, adaptive, directory.path()).await;
+            assert_eq!(run(&context, sql).await.unwrap().0.len(), 300);
+        }
+    }
+    // Ballista's adaptive planner does not go on if it is empty without any filter.
+    let context = session(&cluster, plain(), true, directory.path()).await;
+    let empty = sql.replace("others", "(SELECT * FROM others WHERE n % 1000 > 500)");
+    match run(&context, &empty).await {
+        Ok((rows, _)) => assert_eq!(rows.len(), 300),
+        Err(error) => {
+            assert!(error.to_string().contains("the query cannot end"), "{error}");
+        }
     }
     cluster.stop();
 }
@@ -194,31 +232,42 @@ async fn a_lost_executor_makes_no_wrong_result() {
     let local = SessionContext::new();
     data::register(&local, directory.path()).await;
     let mut cluster = Cluster::start(exchange.path());
-    let context = session(&cluster, forced(0.01), directory.path()).await;
     let (_, sql) = cases::tpch::queries()[2];
     let (expected, _) = run(&local, sql).await.unwrap();
+    for adaptive in [false, true] {
+        let context = session(&cluster, forced(0.01), adaptive, directory.path()).await;
+        lose_executors(&mut cluster, &context, sql, &expected).await;
+    }
+}
 
+async fn lose_executors(
+    cluster: &mut Cluster,
+    context: &SessionContext,
+    sql: &str,
+    expected: &[String],
+) {
     // Between the phases: the filters are made, the rows are not read yet.
-    let made = plan(&context, sql).await.unwrap();
+    let made = plan(context, sql).await.unwrap();
     assert!(filter_count(&made) > 0);
     cluster.replace_executor(0);
-    check(rows(&context, &made).await, &expected);
+    check(rows(context, &made).await, expected);
 
     // During the second phase, at some moments of it.
     for delay in [20, 100, 300] {
-        let made = plan(&context, sql).await.unwrap();
+        let made = plan(context, sql).await.unwrap();
         let second = {
             let context = context.clone();
             tokio::spawn(async move { rows(&context, &made).await })
         };
         tokio::time::sleep(Duration::from_millis(delay)).await;
         cluster.replace_executor(0);
-        check(second.await.unwrap(), &expected);
+        check(second.await.unwrap(), expected);
     }
 
     // One is enough.
     cluster.kill_executor(0);
-    check(rows(&context, &plan(&context, sql).await.unwrap()).await, &expected);
+    check(rows(context, &plan(context, sql).await.unwrap()).await, expected);
+    cluster.add_executor();
 }
 
 /// Rows of a join with forced filters.

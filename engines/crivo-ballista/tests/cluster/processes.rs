@@ -75,6 +75,10 @@ impl Cluster {
         self.executors.insert(index, Self::executor(&self.address, &self.directory));
     }
 
+    pub fn add_executor(&mut self) {
+        self.executors.push(Self::executor(&self.address, &self.directory));
+    }
+
     pub fn kill_executor(&mut self, index: usize) {
         drop(self.executors.remove(index));
     }
