@@ -263,3 +263,16 @@ impl ScalarUDFImpl for BloomContains {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planners_write_few_bytes_of_a_filter() {
+        let literal = filter_literal(vec![255; 1 << 20]);
+        for text in [format!("{literal}"), format!("{literal:?}")] {
+            assert!(text.len() < 100, "{} bytes", text.len());
+        }
+    }
+}

@@ -258,3 +258,27 @@ fn column_width(data_type: &DataType) -> usize {
     const TEXT: usize = 24;
     data_type.primitive_width().unwrap_or(TEXT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fpr_is_that_of_the_fewest_bytes() {
+        let options = CrivoOptions::default();
+        let side = |rows, bytes| Estimate { rows, bytes, largest_table_rows: rows };
+        let fpr = |keys: usize, bytes: usize| {
+            best_fpr(&side(Some(keys), None), &side(None, Some(bytes)), &options, 4)
+        };
+        let total = |fpr: f64, keys: f64, bytes: f64| {
+            4.0 * keys * (1.0 / fpr).ln() / (8.0 * LN_2 * LN_2) + fpr * bytes
+        };
+        let best = fpr(100_000, 240_000_000);
+        for other in [best / 1.1, best * 1.1] {
+            assert!(total(best, 1e5, 2.4e8) < total(other, 1e5, 2.4e8));
+        }
+        assert_eq!(fpr(100, 240_000_000), MIN_FPR);
+        assert_eq!(fpr(10_000_000, 240_000_000), options.fpr);
+        assert_eq!(best_fpr(&side(None, None), &side(None, None), &options, 4), options.fpr);
+    }
+}
