@@ -137,6 +137,28 @@ fn integers(range: std::ops::Range<i64>, name: &str) -> Arc<MemTable> {
 }
 
 #[tokio::test]
+async fn a_filter_reaches_the_tables_below_the_next_join() {
+    let mut options = CrivoOptions::default();
+    options.runtime_filters = true;
+    options.min_probe_rows = 1000;
+    let context = context(options);
+    for (name, range, key) in
+        [("facts", 0..150_000, "f"), ("middle", 0..20_000, "m"), ("end", 0..2000, "e")]
+    {
+        context.register_table(name, integers(range, key)).unwrap();
+    }
+    // No condition on the middle, until the keys of the end are known.
+    let sql = "SELECT count(*) FROM facts JOIN middle ON f = m JOIN end ON middle.p = e \
+               WHERE end.q % 100 = 0";
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+    let filters = plan.downcast_ref::<RuntimeFilterExec>().unwrap().filters();
+    let columns: Vec<(&str, &str)> =
+        filters.iter().map(|it| (it.probe.as_str(), it.build.as_str())).collect();
+    assert_eq!(columns, [("middle.p", "end.e"), ("facts.f", "middle.m")]);
+    assert_eq!(cases::sorted_rows(&run(&context, sql).await.0), ["|20|"]);
+}
+
+#[tokio::test]
 async fn a_filter_is_made_only_where_it_pays() {
     let session = |change: fn(&mut CrivoOptions)| {
         let mut options = CrivoOptions::default();
