@@ -15,6 +15,9 @@
 //! # }
 //! ```
 
+use std::io::{self, ErrorKind};
+use std::time::{Duration, Instant};
+
 use ballista::prelude::SessionContextExt;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_core::utils::{default_config_producer, default_session_builder};
@@ -90,15 +93,28 @@ pub fn executor_functions() -> BallistaFunctionRegistry {
 /// A session whose queries the cluster of the scheduler at `address` (`HOST:PORT`) executes.
 ///
 /// # Errors
-/// If nobody listens there.
+/// If nobody listens there, now and for three seconds: a scheduler that was just started is waited for.
 pub async fn connect(address: &str) -> Result<SessionContext> {
     // The first query would tell so, too, but less clearly.
-    TcpStream::connect(address)
+    wait_for(address)
         .await
         .map_err(|error| exec_datafusion_err!("scheduler {address}: {error}"))?;
     let url = format!("df://{address}");
     let context = SessionContext::remote_with_state(&url, client_state()).await?;
     Ok(planner::enable(&context))
+}
+
+async fn wait_for(address: &str) -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(3);
+    let start = Instant::now();
+    loop {
+        match TcpStream::connect(address).await {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() != ErrorKind::ConnectionRefused => return Err(error),
+            Err(error) if start.elapsed() >= PATIENCE => return Err(error),
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
 }
 
 /// A session with a scheduler and an executor in this process.

@@ -94,5 +94,7 @@ async fn announce(health: ExecutorHealth, scheduler: String, rows: SocketAddr) {
     while !health.is_ready() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    eprintln!("crivo-executor: listening on {rows}, for the scheduler {scheduler}");
+    // In one piece, because several executors may write to one terminal.
+    let line = format!("crivo-executor: listening on {rows}, for the scheduler {scheduler}\n");
+    eprint!("{line}");
 }
