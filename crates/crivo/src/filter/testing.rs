@@ -80,6 +80,7 @@ macro_rules! laws_of_blocks {
         }
 
         #[test]
+        #[cfg_attr(miri, ignore = "takes minutes there")]
         fn it_is_never_full() {
             let filter = filled(100, 0.01, 0, 0..10_000);
             assert_eq!((filter.key_count(), filter.capacity()), (10_000, 100));

@@ -146,6 +146,7 @@ fn every_set_of_instructions_gives_the_scalar_answer() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn every_single_bit_decides() {
     for probes in [1, 6, 7, 8, 14, 20] {
         for key in digests(9).take(50) {
@@ -164,6 +165,7 @@ fn every_single_bit_decides() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_batch_answers_like_a_loop() {
     for rate in [0.3, 0.01, 1e-5] {
         let filter = filled(5_000, rate, 3, 0..5_000);
@@ -198,6 +200,7 @@ fn an_empty_filter_accepts_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn memory_is_spent_on_the_lowest_rate() {
     let spec = BlockedSpec::for_memory(1_000_000, Bytes(1_250_063)).unwrap();
     let filter = spec.build(KeyHasher::default()).unwrap();
@@ -211,6 +214,7 @@ fn memory_is_spent_on_the_lowest_rate() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "asks for more memory than there is")]
 fn bad_parameters_are_named() {
     let named = |result: Result<Blocked, BuildError>| match result {
         Err(BuildError::Parameter(error)) => error.parameter,
@@ -232,6 +236,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn parts_make_the_same_filter() {
     let filter = filled(1_000, 0.001, 5, 0..700);
     let payload = Words::copied(&filter.parts().payload.concat()).unwrap();
@@ -243,6 +248,7 @@ fn parts_make_the_same_filter() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn hostile_parts_are_refused_or_harmless() {
     let parts = |parameters: &[u64], words: usize| {
         let payload = Words::copied(&vec![!0; words]).unwrap();
@@ -280,6 +286,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn no_key_is_ever_lost(
         keys in prop::collection::vec(any::<u64>(), 1..300),
         blocks in 1u64..40,

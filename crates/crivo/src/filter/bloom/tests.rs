@@ -179,6 +179,7 @@ fn a_filter_keeps_its_rate_up_to_its_capacity_and_rises_beyond() {
 
 /// Within six standard errors: it fails by chance once in 500 million times.
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn set_bits_tell_how_many_keys_there_are_whatever_was_inserted_twice() {
     let mut filter = Bloom::new(10_000, 0.01).unwrap();
     for _ in 0..3 {
@@ -195,6 +196,7 @@ fn set_bits_tell_how_many_keys_there_are_whatever_was_inserted_twice() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn every_constructor_makes_what_it_says() {
     let hasher = KeyHasher::farm(3);
     let sized = Bloom::with_size(1_000, 5, hasher).unwrap();

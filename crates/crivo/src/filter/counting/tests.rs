@@ -70,6 +70,7 @@ fn places_that_coincide_move_once() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn saturated_counters_stick() {
     for (width, greatest) in [(CounterWidth::Four, 15), (CounterWidth::Eight, 255)] {
         let mut filter = small(width, 1);
@@ -99,6 +100,7 @@ fn saturated_counters_stick() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn one_key_two_thousand_times_harms_no_other() {
     for width in WIDTHS {
         let mut filter = small(width, 2);
@@ -113,6 +115,7 @@ fn one_key_two_thousand_times_harms_no_other() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn removing_an_absent_key_changes_nothing() {
     for width in WIDTHS {
         let mut filter = small(width, 3);
@@ -159,6 +162,7 @@ fn only_equals_are_united() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn bad_parameters_are_named() {
     let hasher = KeyHasher::default();
     let named = |result: Result<CountingBloom, BuildError>| match result {
@@ -231,6 +235,7 @@ fn the_observed_rate_of_a_large_filter_is_that_of_theory_also_after_removals() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn expected_rate_follows_the_keys() {
     let mut filter = CountingBloom::new(1_000, 0.01).unwrap();
     assert_eq!(filter.expected_fpr(), 0.0);
@@ -287,6 +292,7 @@ fn count_is_no_less(count: Count, truth: u64, width: CounterWidth) -> bool {
 
 proptest! {
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn as_a_multiset_that_forgets_nothing(
         width in width(), m in 1u64..400, k in 1u32..20, seed: u64, actions in actions(),
     ) {

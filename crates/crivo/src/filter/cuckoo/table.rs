@@ -323,6 +323,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "asks for more memory than there is")]
     fn impossible_tables_are_refused() {
         let parameter = |result: Result<u64, ParameterError>| result.unwrap_err().parameter;
         for (buckets, width) in [(2, 3), (2, 33), (2, 0), (2, u32::MAX)] {

@@ -77,6 +77,7 @@ proptest! {
 
     /// Few keys in small tables, so that copies, full buckets and long paths are common.
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes there")]
     fn a_filter_is_a_multiset_that_errs_on_one_side(
         width in 4u32..=32,
         half in 1u64..12,
@@ -331,6 +332,7 @@ fn large_filters_err_as_theory_says_and_keep_to_their_size() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn an_empty_filter_is_never_wrong() {
     let filter = Cuckoo::new(1_000, 0.01).unwrap();
     assert_eq!(filter.expected_fpr(), 0.0);
@@ -416,6 +418,7 @@ fn filters_that_differ_are_not_merged() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn parts_make_the_same_filter_again() {
     for width in [4, 7, 12, 16, 17, 31, 32] {
         let mut filter = Cuckoo::with_fingerprint_bits(300, width, KeyHasher::farm(3)).unwrap();
@@ -458,6 +461,7 @@ fn impossible_parts_are_named() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "asks for more memory than there is")]
 fn bad_parameters_are_named() {
     let parameter = |result: Result<Cuckoo, BuildError>| match result {
         Err(BuildError::Parameter(error)) => error.parameter,

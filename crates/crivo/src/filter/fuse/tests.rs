@@ -187,6 +187,7 @@ fn order_and_threads_change_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn digests_that_are_far_from_random_are_no_members_of_a_wrong_filter() {
     // Either they are all found, or there is an error; and it does not take forever.
     let digests: Vec<Digest> = (0..20_000).map(Digest::new).collect();
@@ -228,6 +229,7 @@ fn the_worked_example_is_solved_in_its_order() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn parts_make_the_same_filter() {
     for n in [0, 1, 100, 5_000] {
         for arity in BOTH {

@@ -361,6 +361,7 @@ fn copies_end_where_offsets_do() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes there")]
 fn a_table_can_be_expanded_until_the_remainders_are_gone() {
     let mut filter = Quotient::with_remainder_bits(50, 8, KeyHasher::default()).unwrap();
     let mut keys = 0u32;
