@@ -123,23 +123,25 @@ impl KeyCost {
     }
 }
 
-/// Why a filter is not made whatever its keys cost, or `None`.
-pub(super) fn objection(
+/// Why a side gets no filter, whatever the other one is, or `None`.
+pub(super) fn objection_to_probe(probe: &Estimate, options: &CrivoOptions) -> Option<&'static str> {
+    match probe.rows {
+        None => Some("there are no statistics"),
+        Some(rows) if rows < options.min_probe_rows => Some("there are few rows to remove"),
+        Some(_) => None,
+    }
+}
+
+/// Why no filter is made of a side, whatever its keys cost and the other one is, or `None`.
+pub(super) fn objection_to_build(
     build: &Estimate,
-    probe: &Estimate,
     options: &CrivoOptions,
     broadcast_bytes: usize,
 ) -> Option<&'static str> {
-    let (Some(build_rows), Some(probe_rows)) = (build.rows, probe.rows) else {
-        return Some("there are no statistics");
-    };
-    if probe_rows < options.min_probe_rows {
-        return Some("there are few rows to remove");
-    }
     if build.bytes.is_some_and(|bytes| bytes <= broadcast_bytes) {
-        return Some("the other side is small enough to be sent to every partition");
+        return Some("the side is small enough to be sent to every partition");
     }
-    match build.pass_share(build_rows) {
+    match build.rows.and_then(|rows| build.pass_share(rows)) {
         None => Some("there are no statistics"),
         Some(pass) if pass > options.max_pass_share => Some("most rows would pass"),
         Some(_) => None,

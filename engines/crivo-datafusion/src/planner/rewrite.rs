@@ -8,7 +8,7 @@ use crivo::codec::Header;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{
     DataFusionError, Result, ScalarValue, exec_err, internal_err, plan_datafusion_err,
 };
@@ -25,7 +25,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::estimate::{
-    Estimate, KeyCost, best_fpr, broadcast_bytes, objection, objection_to_cost, row_width,
+    Estimate, KeyCost, best_fpr, broadcast_bytes, objection_to_build, objection_to_cost,
+    objection_to_probe, row_width,
 };
 use super::files::FileVersions;
 use super::options::CrivoOptions;
@@ -146,12 +147,29 @@ impl<'a> Rewriter<'a> {
             }
             return Ok(join);
         }
-        // What cannot be planned by itself has no estimate, and gets no filter.
-        let left = Estimate::of(&join.left, self.session).await.unwrap_or_default();
-        let right = Estimate::of(&join.right, self.session).await.unwrap_or_default();
         let broadcast_bytes = broadcast_bytes(self.session);
-        // The larger side gains more.
+        let objection = |is_probe: bool, estimate: &Estimate| match is_probe {
+            true => objection_to_probe(estimate, self.options),
+            false => objection_to_build(estimate, self.options, broadcast_bytes),
+        };
+        // The simpler side often decides already, and the other one need not be planned.
+        let simpler = match table_count(&join.left)? < table_count(&join.right)? {
+            true => Side::Left,
+            false => Side::Right,
+        };
+        let of_simpler = self.estimate(&join, simpler).await;
         let mut sides = sides.to_vec();
+        sides.retain(|side| objection(*side == simpler, &of_simpler).is_none());
+        if sides.is_empty() {
+            return Ok(join);
+        }
+        let of_other = self.estimate(&join, simpler.opposite()).await;
+        sides.retain(|side| objection(*side != simpler, &of_other).is_none());
+        let (left, right) = match simpler {
+            Side::Left => (of_simpler, of_other),
+            Side::Right => (of_other, of_simpler),
+        };
+        // The larger side gains more.
         if left.rows < right.rows {
             sides.reverse();
         }
@@ -160,9 +178,6 @@ impl<'a> Rewriter<'a> {
                 Side::Left => (left, right),
                 Side::Right => (right, left),
             };
-            if objection(&build, &probe, self.options, broadcast_bytes).is_some() {
-                continue;
-            }
             let cost = match self.key_cost(&join, side, &keys).await {
                 Ok(cost) => cost,
                 Err(_) => continue,
@@ -178,6 +193,16 @@ impl<'a> Rewriter<'a> {
             }
         }
         Ok(join)
+    }
+
+    /// What statistics say about a side. What cannot be planned by itself has no estimate, and gets no
+    /// filter.
+    async fn estimate(&self, join: &Join, side: Side) -> Estimate {
+        let plan = match side {
+            Side::Left => &join.left,
+            Side::Right => &join.right,
+        };
+        Estimate::of(plan, self.session).await.unwrap_or_default()
     }
 
     /// What evaluating the keys costs by which `side` would be filtered.
@@ -206,8 +231,12 @@ impl<'a> Rewriter<'a> {
         };
         let names = |keys: &[Expr]| keys.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
         let (build_names, probe_names) = (names(&build_keys), names(&probe_keys));
-        let earlier = &self.filters[..self.earlier];
-        if earlier.iter().any(|it| it.build == build_names && it.probe == probe_names) {
+        // Nor is the other side filtered: what is predicted of this one is what the filter left.
+        let is_of_this_join = |it: &RuntimeFilter| {
+            let columns = [it.build.as_str(), it.probe.as_str()];
+            columns == [&build_names, &probe_names] || columns == [&probe_names, &build_names]
+        };
+        if self.filters[..self.earlier].iter().any(is_of_this_join) {
             return Ok(false);
         }
         let attempt = (build_names, probe_names, estimate.and_then(|it| it.rows));
@@ -355,6 +384,15 @@ impl<'a> Rewriter<'a> {
         predicates.push(function.call([vec![filter], keys].concat()));
         conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
     }
+}
+
+fn table_count(plan: &LogicalPlan) -> Result<usize> {
+    let mut count = 0;
+    plan.apply_with_subqueries(|node| {
+        count += usize::from(matches!(node, LogicalPlan::TableScan(_)));
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(count)
 }
 
 /// Whether a function of the first phase is unknown where it should be evaluated.

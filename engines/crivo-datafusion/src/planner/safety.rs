@@ -35,6 +35,15 @@ pub(super) enum Side {
     Right,
 }
 
+impl Side {
+    pub(super) const fn opposite(self) -> Self {
+        match self {
+            Self::Left => Self::Right,
+            Self::Right => Self::Left,
+        }
+    }
+}
+
 /// The sides that a filter of the other side may be applied to.
 pub(super) fn safe_probe_sides(join: &Join) -> &'static [Side] {
     if join.null_equality != NullEquality::NullEqualsNothing || join.null_aware {
