@@ -11,9 +11,6 @@ use crate::timing::describe_comparisons;
 /// No filter, and filters from the smallest FPR.
 const HUES: [Hue; 5] = [Hue::Plain, Hue::Fuse, Hue::Bloom, Hue::Counting, Hue::Cuckoo];
 
-/// What a key costs in the first phase: its digest.
-const DIGEST_BYTES: f64 = 8.0;
-
 /// By how much measured bytes may differ from theory, of which the batches and blocks of files are no
 /// part.
 const TOLERANCE: f64 = 0.1;
@@ -78,29 +75,34 @@ impl Sweep {
         let points: Vec<(f64, f64)> =
             self.shares().into_iter().map(|share| (share, self.bytes(share, 0.0).value)).collect();
         let line = regression(&points, CONFIDENCE);
-        let most = self.0.iter().max_by(|a, b| a.share.total_cmp(&b.share));
-        let keys = most.map_or(0.0, |row| row.build_rows as f64 / row.share);
-        Theory { probe: line.intercept, build: line.slope.value, keys }
+        Theory { probe: line.intercept, build: line.slope.value }
+    }
+
+    /// The bytes that a filter of the whole build side has.
+    fn filter_of_all(&self, fpr: f64) -> f64 {
+        let rows = self.0.iter().filter(|row| row.fpr == fpr);
+        let most = rows.max_by(|a, b| a.share.total_cmp(&b.share));
+        most.map_or(0.0, |row| row.filter_bytes as f64 / row.share)
     }
 }
 
-/// The bytes of both sides, from the runs without filters, and the keys of the whole build side.
+/// The bytes of both sides, from the runs without filters.
 struct Theory {
     probe: f64,
     build: f64,
-    keys: f64,
 }
 
 impl Theory {
-    fn bytes(&self, share: f64, fpr: f64) -> f64 {
+    /// `filter_of_all` is the bytes of a filter of the whole build side.
+    fn bytes(&self, share: f64, fpr: f64, filter_of_all: f64) -> f64 {
         let pass = share + (1.0 - share) * fpr;
-        self.probe * pass + self.build * share + DIGEST_BYTES * self.keys * share
+        self.probe * pass + (self.build + filter_of_all) * share
     }
 
     /// The share from which a filter costs more bytes than it saves.
-    fn break_even(&self, fpr: f64) -> f64 {
+    fn break_even(&self, fpr: f64, filter_of_all: f64) -> f64 {
         let saved = self.probe * (1.0 - fpr);
-        saved / (saved + DIGEST_BYTES * self.keys)
+        saved / (saved + filter_of_all)
     }
 }
 
@@ -146,7 +148,7 @@ pub(super) fn bytes(data: &Dataset) -> Result<Figure, StudyError> {
     for (fpr, name, hue) in contenders(&fprs) {
         let expected = |share: f64| match fpr {
             0.0 => theory.probe + theory.build * share,
-            fpr => theory.bytes(share, fpr),
+            fpr => theory.bytes(share, fpr, sweep.filter_of_all(fpr)),
         };
         let curve = (0..=50).map(|step| f64::from(step) / 50.0);
         let curve = curve.map(|share| (share, 1e-6 * expected(share))).collect::<Vec<_>>();
@@ -182,8 +184,10 @@ pub(super) fn bytes(data: &Dataset) -> Result<Figure, StudyError> {
             format!("{} times fewer at {}", decimal(factor, 3), label(fpr))
         })
         .collect();
-    let break_even: Vec<String> =
-        filters.iter().map(|&fpr| percent(theory.break_even(fpr), 3)).collect();
+    let break_even: Vec<String> = filters
+        .iter()
+        .map(|&fpr| percent(theory.break_even(fpr, sweep.filter_of_all(fpr)), 3))
+        .collect();
     let first = &sweep.0[0];
     Ok(Figure {
         id: "join-bytes",
@@ -192,13 +196,12 @@ pub(super) fn bytes(data: &Dataset) -> Result<Figure, StudyError> {
             .to_string(),
         method: format!(
             "A table of {} rows, joined with a dimension, a share of which a condition keeps; as large a share \
-             of the rows matches. No side is sent to every partition. The filter is made whatever the predicted \
-             gain is. Theory: P·(s + (1 − s)·ε) + D·s + 8·K·s, for the share s and the FPR ε. P and D are the \
-             bytes of the rows of both sides, the line through the runs without filters. A key of a filter is \
-             counted before the filter is made, and costs the 8 bytes of its digest; K is the number of keys in \
-             the whole dimension, {}.",
+             of the rows matches. No side is sent to every partition, and rows are not compressed. The filter is made \
+             whatever the predicted gain is. Theory: P·(s + (1 − s)·ε) + D·s + F·s, for the share s and the FPR ε. P and D are the \
+             bytes of the rows of both sides, the line through the runs without filters. The dimension is read \
+             in one piece, so that of its keys the filter alone is sent; F is the bytes of a filter of the whole \
+             dimension. (Of a larger one, the executors would also send each other 8 bytes for each key.)",
             thousands(first.probe_rows),
-            thousands(theory.keys.round() as u64),
         ),
         panels: vec![Panel::Chart(Chart {
             title: String::new(),

@@ -11,7 +11,8 @@ fn data(excess: u64, slow: f64, with: f64) -> Dataset {
     for share in [0.01, 0.25, 0.5, 1.0] {
         for fpr in [0.0, 0.01] {
             let pass = if fpr == 0.0 { 1.0 } else { share + (1.0 - share) * fpr };
-            let keys = if fpr == 0.0 { 0 } else { (8e5 * share) as u64 + excess };
+            let filter_bytes = if fpr == 0.0 { 0 } else { (8e5 * share) as u64 };
+            let keys = if fpr == 0.0 { 0 } else { filter_bytes + excess };
             sweep.extend((0..5).map(|run| Swept {
                 share,
                 fpr,
@@ -22,7 +23,7 @@ fn data(excess: u64, slow: f64, with: f64) -> Dataset {
                 key_bytes: keys,
                 probe_rows: 1_000_000,
                 build_rows: (1e5 * share) as u64,
-                filter_bytes: 0,
+                filter_bytes,
             }));
         }
     }
