@@ -209,6 +209,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn every_width_holds_its_largest_value_beside_empty_neighbours() {
         for width in 1..=64 {
             let mut slots = PackedSlots::try_new(width, 130).unwrap();
@@ -277,6 +278,7 @@ mod tests {
     // Other machines cannot even name these sizes.
     #[cfg(target_pointer_width = "64")]
     #[test]
+    #[cfg_attr(miri, ignore = "asks for more memory than there is")]
     fn impossible_sizes_are_errors() {
         for width in [0, 65] {
             assert_eq!(

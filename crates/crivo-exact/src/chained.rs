@@ -594,6 +594,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn chains_stay_whole_through_growth_and_removal() {
         // From different first sizes, keys meet on a head in different company.
         for capacity in [1, 2, 3, 64] {
@@ -633,6 +634,7 @@ mod tests {
     // Other machines cannot even name these sizes.
     #[cfg(target_pointer_width = "64")]
     #[test]
+    #[cfg_attr(miri, ignore = "asks for more memory than there is")]
     fn impossible_capacities_are_errors() {
         let refusal =
             |capacity| ChainedMap::<u64, u64>::with_capacity(capacity).unwrap_err().to_string();

@@ -372,7 +372,7 @@ mod tests {
     /// 100,000 missing at an FPR of 2^−6: 1562.5 missed, standard deviation 39; the test fails by
     /// chance with 1e-9. In a second round, with the same FPR, 24 of those: at most 70 with 1 − 1e-13.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_difference_misses_what_theory_says_and_a_second_round_finds_it() {
         let key = ExchangeKey::new([1; 16]);
         let (ours, theirs) = (set(key, 0..200_000), set(key, 100_000..300_000));
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_size_is_what_was_said_and_large_sets_come_in_parts() {
         let key = ExchangeKey::new([3; 16]);
         for (n, width) in [(1, 3), (20, 5), (300, 2), (5_000, 9), (300_000, 4), (300_000, 32)] {
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn another_key_is_noticed_and_so_is_a_part_out_of_order() {
         let key = ExchangeKey::new([4; 16]);
         let ours = set(key, 0..200_000);

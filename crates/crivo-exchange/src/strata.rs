@@ -203,7 +203,7 @@ mod tests {
     /// Between 9 and 40 ids are decoded before a stratum fails, so that one estimate has an error of
     /// up to a third; the mean of ten, up to a tenth. A factor of 1.6 has a chance below 1e-6.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn sizes_are_about_right_and_small_ones_exact() {
         for (shift, is_exact) in
             [(0u32, true), (2, true), (100, false), (3_000, false), (20_000, false)]

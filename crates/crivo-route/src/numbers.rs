@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_code_comes_within_4_percent_of_the_entropy() {
         // Chance of failing: the sizes are those of one fixed seed.
         let mut random = Random::new(3);

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn equal_sets_alone_need_one_band() {
         let plan = Goal { max_values: 64, ..Goal::new(1.0, 0.99) }.plan().unwrap();
         assert_eq!((plan.banding.bands(), plan.banding.rows()), (1, 64));
@@ -385,7 +385,7 @@ mod tests {
 
         /// No other bands within the budget have the recall and fewer false candidates.
         #[test]
-        #[cfg_attr(miri, ignore = "takes minutes there")]
+        #[cfg_attr(miri, ignore = "takes long there")]
         fn a_plan_is_the_best_there_is(
             threshold in 0.05..1.0f64, recall in 0.5..0.999f64, max_values in 1u32..30,
             power in 0u32..=6,

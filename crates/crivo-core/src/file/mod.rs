@@ -390,6 +390,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "makes a hard link")]
     fn a_file_is_created_only_if_there_is_none() {
         let directory = Directory::new();
         let path = directory.file("a");

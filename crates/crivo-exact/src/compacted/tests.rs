@@ -45,7 +45,7 @@ proptest! {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn when_all_compressed_keys_are_in_use_nothing_is_new() {
     for bits in 1..=8 {
         let mut map = CompactedMap::<u64, ()>::with_capacity(bits, usize::MAX).unwrap();
@@ -60,6 +60,7 @@ fn when_all_compressed_keys_are_in_use_nothing_is_new() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn seven_eighths_is_the_largest_load() {
     let mut map = CompactedMap::<u64, ()>::with_capacity(40, 7000).unwrap();
     assert_eq!(map.slot_count(), 8000);
@@ -72,7 +73,7 @@ fn seven_eighths_is_the_largest_load() {
 
 /// The numbers of the documentation; the word that compressed keys end with is lost among them.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn an_entry_costs_what_the_documentation_says() {
     fn bytes_per_entry<V>() -> f64 {
         let map = CompactedMap::<u64, V>::with_capacity(40, 1_000_000).unwrap();
@@ -93,7 +94,7 @@ fn an_entry_costs_what_the_documentation_says() {
 /// other seeds), those of 20 tables with 0.06 and 0.93. The intervals are six of these to either
 /// side: the chance to miss one is below one in a million.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn searches_are_as_long_as_the_documentation_says() {
     let (mut hit, mut miss) = (0, 0);
     for seed in 0..20 {
@@ -138,6 +139,7 @@ fn a_run_goes_on_round_the_end_and_closes_over_it() {
 
 /// Nothing is dropped twice or leaked, over growth, replacement, removal, cloning and clearing.
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_value_is_dropped_exactly_once() {
     let token = Rc::new(());
     let mut map = CompactedMap::<u64, Rc<()>>::new(64).unwrap();
@@ -165,6 +167,7 @@ fn every_value_is_dropped_exactly_once() {
 // Other machines cannot even name these sizes.
 #[cfg(target_pointer_width = "64")]
 #[test]
+#[cfg_attr(miri, ignore = "asks for more memory than there is")]
 fn bad_parameters_are_named() {
     let refusal = |bits, capacity| {
         CompactedMap::<u64, u64>::with_capacity(bits, capacity).unwrap_err().to_string()

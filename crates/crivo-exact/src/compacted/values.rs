@@ -286,6 +286,7 @@ mod tests {
     // Other machines cannot even name these sizes.
     #[cfg(target_pointer_width = "64")]
     #[test]
+    #[cfg_attr(miri, ignore = "asks for more memory than there is")]
     fn an_allocation_that_fails_reports_its_bytes() {
         assert_eq!(Values::<u64>::try_new(usize::MAX).err(), Some(usize::MAX));
         assert_eq!(Values::<u64>::try_new(1 << 50).err(), Some((1 << 53) + (1 << 47)));

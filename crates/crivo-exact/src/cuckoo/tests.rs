@@ -15,7 +15,7 @@ fn assert_consistent<K: crivo::Key + Eq + std::fmt::Debug, V>(map: &CuckooMap<K,
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn fills_to_95_per_cent_without_growing_or_reseeding() {
     for n in [100, 1_000, 100_000] {
         let mut map = CuckooMap::with_capacity(n).unwrap();
@@ -30,6 +30,7 @@ fn fills_to_95_per_cent_without_growing_or_reseeding() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn takes_at_most_18_bytes_per_entry_at_every_size() {
     for n in [1_000, 99_999, 100_000, 1_000_000] {
         let map = CuckooMap::<u64, u64>::with_capacity(n).unwrap();
@@ -40,7 +41,7 @@ fn takes_at_most_18_bytes_per_entry_at_every_size() {
 
 /// Two points below the threshold of theory, beyond what the default allows.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_variation_fills_close_to_its_threshold() {
     for (choices, bucket_size) in [(2, 1), (2, 2), (2, 4), (2, 8), (3, 1), (3, 2), (4, 1)] {
         let threshold = crivo::theory::cuckoo::load_threshold(choices as u32, bucket_size as u32);
@@ -110,6 +111,7 @@ fn a_stash_takes_what_the_table_cannot_place_and_gives_it_back() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_full_stash_leads_to_a_rebuild_that_loses_nothing() {
     let options = CuckooOptions {
         bucket_size: 1,
@@ -133,7 +135,7 @@ fn a_full_stash_leads_to_a_rebuild_that_loses_nothing() {
 /// buckets hold fewer entries than there are equal digests. See `tests/dictionaries.rs` for the
 /// same with keys that an adversary would use.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_failed_insertion_changes_nothing() {
     let options = CuckooOptions {
         bucket_size: 1,
@@ -241,7 +243,7 @@ proptest! {
     /// Whatever the graph of choices, every path found can be walked; and breadth-first search
     /// finds one whenever one exists, with no more moves than the random walk.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn every_path_leads_everybody_home(
         bucket_size in 1usize..4,
         keys in prop::collection::vec(prop::collection::vec(0usize..12, 1..=4), 1..48),
@@ -322,6 +324,7 @@ fn a_panicking_drop_leaves_the_counts_right() {
 /// Values that count their drops: nothing is dropped twice or leaked, over evictions, rebuilds,
 /// the stash, removals, clearing and cloning.
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_value_is_dropped_exactly_once() {
     use std::rc::Rc;
 

@@ -63,7 +63,7 @@ fn check(keys: &BTreeSet<u32>, rows: &[(u32, String)]) -> JoinReport {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn few_matches_cost_little() {
     // 10,000 keys, 100,000 rows of 66 bytes, 1% of which match.
     let keys = (0..10_000).collect();
@@ -75,7 +75,7 @@ fn few_matches_cost_little() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_filter_switches_itself_off() {
     // Nearly all rows match.
     let report = check(&(0..10_000).collect(), &rows(100..10_050));
@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_join_is_exact(keys: BTreeSet<u8>, row_keys in prop::collection::vec(any::<u8>(), 0..400)) {
         let keys = keys.into_iter().map(u32::from).collect();
         check(&keys, &rows(row_keys.into_iter().map(u32::from)));

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_next_symbol_is_the_first_beyond_the_bound() {
         for s in 1..200u64 {
             for u in [1.0, 0.9, 0.5, 0.3333, 0.1, 0.01, 1e-6] {
@@ -156,7 +156,7 @@ mod tests {
     /// 200,000 ids, 128 symbols. A count is binomial; six standard deviations in any of 127 has a
     /// chance of 3e-7. Pairs of neighbours within and across blocks likewise.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn symbols_take_ids_in_as_often_as_they_should_and_independently() {
         let mapping = Mapping::new(ExchangeKey::new([5; 16]), 0);
         let ids = 200_000;

@@ -77,7 +77,7 @@ fn symbols_are_the_same_however_they_are_asked_for() {
 /// 400 estimates of a difference of 2,000 by 64 symbols. Their mean has a standard error of 18, and
 /// is off by 120 with a chance below 1e-9; their scatter is that which they claim, within a quarter.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_counts_tell_how_large_the_difference_is() {
     let (mut sum, mut squares, mut claimed) = (0.0, 0.0, 0.0);
     let runs = 400;
@@ -101,7 +101,7 @@ fn the_counts_tell_how_large_the_difference_is() {
 
 /// 200 exchanges each, with a standard error of at most 3% of the mean; five of them apart.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn it_takes_as_many_symbols_as_the_table_says() {
     for d in [2u64, 7, 20, 100, 700] {
         let runs = 200u64;
@@ -142,7 +142,7 @@ fn symbols_of_no_set_are_never_decoded() {
 
 /// One flipped bit in any part of a symbol, and the difference is never taken for known.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_damaged_symbol_is_never_decoded() {
     let key = ExchangeKey::new([7; 16]);
     let (here, there) = sets(key, 50, 5, 5);
@@ -167,7 +167,7 @@ fn a_damaged_symbol_is_never_decoded() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_difference_of_100_000_is_decoded_exactly() {
     let key = ExchangeKey::new([6; 16]);
     let (here, there) = sets(key, 20_000, 30_000, 70_000);

@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn an_initiator_sends_no_more_than_that_and_what_it_received(
         choices in vec(any::<u8>(), 1..60), count in 0..500u64, length in 3..80usize,
         theirs in 0..2_000u64,
@@ -302,7 +302,7 @@ proptest! {
 /// An announcement of no filters used to begin the count of symbols from 0: a peer that sent 455
 /// bytes was sent 112 times the whole set.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn announcements_of_filters_give_no_new_symbols() {
     let own = items(0..40_000, 22);
     let set = IdSet::of_items(KEY, &own);

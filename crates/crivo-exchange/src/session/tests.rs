@@ -92,7 +92,7 @@ const POLICIES: [SyncPolicy; 6] = [
 const FILTERS: SyncPolicy = SyncPolicy::Fixed(Protocol::Filters { here: 4, there: 4 });
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn sets_of_every_shape_are_reconciled() {
     for (here, there) in [
         (0..0, 0..0),
@@ -117,7 +117,7 @@ fn sets_of_every_shape_are_reconciled() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn differences_of_every_size_up_to_100_000_are_found_exactly() {
     let here = numbers(0..120_000);
     for (shift, policy) in [
@@ -168,7 +168,7 @@ proptest! {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_changed_bit_anywhere_is_no_false_success() {
     let key = ExchangeKey::new([6; 16]);
     let (here, there) = (numbers(0..300), numbers(20..330));
@@ -285,7 +285,7 @@ fn check_costs(here: Range<u64>, there: Range<u64>, keys: u8) -> String {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_planner_chooses_well_from_one_in_100_000_to_all() {
     for (n, half, keys) in [
         (200_000, 1, 1),
@@ -306,7 +306,7 @@ fn the_planner_chooses_well_from_one_in_100_000_to_all() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_planner_chooses_well_for_sets_of_different_sizes() {
     for (here, there) in [
         // One is a part of the other.
@@ -329,7 +329,7 @@ fn the_planner_chooses_well_for_sets_of_different_sizes() {
 
 /// Symbols of sets that have nothing in common can save nothing, and end soon.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn decoding_stops_at_the_cost_of_sending_everything() {
     for n in [100, 3_000, 20_000] {
         let (here, there) = (numbers(0..n), numbers(n - n / 10..2 * n - n / 10));

@@ -27,7 +27,7 @@ fn filled(form: Form, width: u32, count: u64) -> SimilarityIndex {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn what_is_written_is_read() {
     for form in Form::ALL {
         for width in [2, 8, 64] {

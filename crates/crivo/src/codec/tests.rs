@@ -76,7 +76,7 @@ fn decode(bytes: &[u8]) -> Result<Mock, DecodeError> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn what_is_written_is_read() {
     let directory = TestDirectory::new("round-trip");
     for keys in [1, 16, 1000, 100_000] {
@@ -147,7 +147,7 @@ fn the_bytes_of_the_document_are_those_of_the_code() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_changed_byte_is_noticed() {
     let directory = TestDirectory::new("flips");
     let path = directory.file("filter.crivo");
@@ -176,7 +176,7 @@ fn every_changed_byte_is_noticed() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_missing_and_every_further_byte_is_noticed() {
     let directory = TestDirectory::new("lengths");
     let path = directory.file("filter.crivo");
@@ -216,6 +216,7 @@ fn decode_error(error: CodecError) -> DecodeError {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_stream_is_read_to_the_end_of_the_filter_and_no_further() {
     let filters = [filled(16, KeyHasher::xxh3(1)), filled(300, KeyHasher::farm(2))];
     let mut bytes = Vec::new();
@@ -255,6 +256,7 @@ impl Read for Stubborn<'_> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn streams_may_be_slow_and_may_fail() {
     let filter = filled(16, KeyHasher::default());
     let bytes = filter.to_bytes();
@@ -269,7 +271,7 @@ fn streams_may_be_slow_and_may_fail() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn lengths_that_cannot_be_are_errors_before_memory_is_asked_for() {
     let bytes = small();
     for claimed in [0, 23, 25, 1 << 40, 1 << 60] {
@@ -307,7 +309,7 @@ fn lengths_that_cannot_be_are_errors_before_memory_is_asked_for() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn long_streams_grow_with_what_arrives() {
     // Several times what is trusted unseen.
     let mut filter = Mock::new(3_000_000, 0.1).unwrap();
@@ -378,6 +380,7 @@ fn padding_is_zero() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn headers_of_every_length_are_read_as_written() {
     let check = |header: Header, needed: usize| {
         let bytes = header.to_bytes();
@@ -433,7 +436,7 @@ fn other_kinds_versions_and_families_are_told_apart() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_secret_key_opens_its_own_filters_and_no_others() {
     let directory = TestDirectory::new("key");
     let path = directory.file("filter.crivo");
@@ -485,7 +488,7 @@ fn errors_name_the_file_and_what_to_do() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn readers_find_a_whole_file_while_others_write_it() {
     let directory = TestDirectory::new("race");
     let path = directory.file("filter.crivo");
@@ -506,6 +509,7 @@ fn readers_find_a_whole_file_while_others_write_it() {
 
 #[cfg(unix)]
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn what_is_no_regular_file_is_read_as_a_stream() {
     use std::os::fd::AsRawFd;
     let read = |bytes: Vec<u8>| {
@@ -571,6 +575,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn decoding_undoes_encoding(
         keys in prop::collection::vec(any::<u64>(), 1..200),
         bits in 1u64..5000,
@@ -594,6 +599,7 @@ mod serde_data {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn filters_are_bytes_in_data_of_others() {
         let filter = filled(16, KeyHasher::xxh3(42));
         let json = serde_json::to_string(&filter).unwrap();

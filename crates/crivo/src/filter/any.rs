@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn every_kind_is_loaded_as_itself() {
         macro_rules! each {
             ($($kind:ident($filter:ident, $spec:ty): $id:literal, $name:literal, $what:literal;)*) => {

@@ -324,6 +324,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_table_of_the_documentation_holds() {
         let source = include_str!("choose.rs");
         let table = source.lines().skip_while(|line| !line.contains("# Which filter?")).skip(4);
@@ -345,6 +346,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn one_line_stops_paying_at_about_half_a_thousandth() {
         let kind = |fpr| choose(&Needs { keys: MILLION, ..Needs::fpr(fpr) }).unwrap().kind;
         assert_eq!(kind(0.0006), Kind::Blocked);
@@ -380,7 +382,7 @@ mod tests {
 
     /// What is chosen can be built, at every FPR.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn nothing_is_chosen_that_cannot_be_built() {
         for exponent in 1..18 {
             for (remove, all_keys_at_once) in [(false, false), (true, false), (false, true)] {
@@ -394,6 +396,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_reason_reads_as_a_sentence() {
         let choice = choose(&Needs::fpr(0.01)).unwrap();
         let text = choice.to_string();

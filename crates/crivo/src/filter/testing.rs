@@ -25,6 +25,7 @@ macro_rules! merge_laws {
                 #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
                 #[test]
+                #[cfg_attr(miri, ignore = "takes long there")]
                 fn a_union_is_the_filter_of_both_and_an_intersection_keeps_the_common(
                     ours in prop::collection::vec(0u64..500, 0..200),
                     theirs in prop::collection::vec(0u64..500, 0..200),
@@ -80,7 +81,7 @@ macro_rules! laws_of_blocks {
         }
 
         #[test]
-        #[cfg_attr(miri, ignore = "takes minutes there")]
+        #[cfg_attr(miri, ignore = "takes long there")]
         fn it_is_never_full() {
             let filter = filled(100, 0.01, 0, 0..10_000);
             assert_eq!((filter.key_count(), filter.capacity()), (10_000, 100));
@@ -96,7 +97,7 @@ macro_rules! laws_of_blocks {
 
         /// 400 filters: the mean within five standard errors (6e-7), plus the bias.
         #[test]
-        #[cfg_attr(miri, ignore = "takes minutes there")]
+        #[cfg_attr(miri, ignore = "takes long there")]
         fn keys_are_estimated_from_set_bits() {
             let (n, runs) = (2_000, 400);
             let (mut sum, mut error) = (0.0, 0.0);

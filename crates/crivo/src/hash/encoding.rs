@@ -454,6 +454,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn other_names_are_errors() {
         let deep = format!("{}u8{}", "(u8,".repeat(10_000), ")".repeat(10_000));
         for name in [

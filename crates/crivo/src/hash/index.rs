@@ -133,6 +133,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn tables_beyond_32_bits_are_used_to_the_end() {
         let m = 10_000_000_000_u64;
         let hasher = KeyHasher::default();
@@ -151,7 +152,7 @@ mod tests {
     /// tables, each with a seed of its own, against the exact rate for independent indices. Their
     /// scatter gives the standard error; five of them apart has a chance of 3e-6 for the four.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_bloom_filter_on_these_indices_has_the_rate_of_theory() {
         for (m, n, k) in [(128, 10, 6), (960, 50, 13), (4_800, 500, 7), (10_000, 2_000, 3)] {
             let (tables, questions) = (2_000, 2_000);

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn days_follow_each_other() {
         let mut expected = parse_date("-0004-01-01").unwrap();
         for year in -4..=2404 {

@@ -383,6 +383,7 @@ mod tests {
 
     proptest! {
         #[test]
+        #[cfg_attr(miri, ignore = "takes long there")]
         fn decoding_undoes_encoding(entries in prop::collection::btree_map(".{1,20}", ".{0,200}", 0..9)) {
             let mut metadata = Metadata::new();
             for (name, value) in &entries {

@@ -231,6 +231,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn published_thresholds_are_reproduced() {
         // In per cent: Cain, Sanders and Wormald for d = 2; Fountoulakis et al. for the others.
         for (d, b, expected) in [
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn thresholds_rise_with_choices_and_with_bucket_size() {
         for d in 2..=16 {
             for b in 1..=64 {

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn cardinalities_scatter_as_predicted() {
         let mut random = Random::new(1);
         for keys in [50, 500, 1_500] {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn intersections_scatter_as_predicted() {
         let mut random = Random::new(2);
         for (only_first, only_second, both) in [(300, 200, 250), (400, 400, 50), (20, 30, 500)] {

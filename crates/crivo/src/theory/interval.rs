@@ -197,6 +197,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn exact_intervals_agree_with_scipy() {
         // scipy.stats.beta of SciPy 1.17.1: ppf(α/2, x, n − x + 1) and isf(α/2, x + 1, n − x).
         for (x, n, confidence, low, high) in [

@@ -143,6 +143,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_chain_agrees_with_the_distribution() {
         for (m, throws, k) in [
             (1, 3, 2),
@@ -161,6 +162,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn squaring_and_stepping_agree() {
         let mut stepped = vec![0.0; 10];
         stepped[0] = 1.0;

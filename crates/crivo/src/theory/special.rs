@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn strides_and_single_terms_agree() {
         // Scales on both sides of the limit between the two ways.
         for trials in [1e9, 1e10] {

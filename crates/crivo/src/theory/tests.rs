@@ -77,7 +77,7 @@ fn blocked_table() -> String {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_tables_of_the_document_are_what_the_functions_say() {
     for table in [bits_per_key_table(), threshold_table(), blocked_table()] {
         assert!(DOCUMENT.contains(&table), "docs/theory.md lacks this table:\n{table}");

@@ -8,7 +8,7 @@ fn entries(metadata: &Metadata) -> Vec<(&str, &str)> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn metadata_is_read_as_it_was_written() {
     let directory = TestDirectory::new("metadata");
     let path = directory.file("filter.crivo");
@@ -27,6 +27,7 @@ fn metadata_is_read_as_it_was_written() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_changed_byte_of_metadata_is_noticed() {
     let mut filter = filled(16, KeyHasher::xxh3(42));
     filter.metadata_mut().set("field", "e-mail").unwrap();
@@ -55,6 +56,7 @@ fn metadata_that_cannot_be_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_file_of_version_1_is_read_and_written_as_version_2() {
     let old = small_in_version_1();
     let header = Header::from_bytes(&old).unwrap();
@@ -67,6 +69,7 @@ fn a_file_of_version_1_is_read_and_written_as_version_2() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn an_unverified_copy_is_read_all_the_same() {
     let directory = TestDirectory::new("unverified");
     let path = directory.file("filter.crivo");
@@ -97,6 +100,7 @@ fn mergeable() -> impl Iterator<Item = AnyFilter> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn unknown_metadata_survives_a_union() {
     for filter in mergeable() {
         let (mut ours, mut theirs) = (filter.clone(), filter);
@@ -111,6 +115,7 @@ fn unknown_metadata_survives_a_union() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn keys_that_were_made_in_different_ways_are_not_merged() {
     for filter in mergeable() {
         let (mut ours, mut theirs) = (filter.clone(), filter);
@@ -131,6 +136,7 @@ fn keys_that_were_made_in_different_ways_are_not_merged() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn keys_that_were_changed_in_different_ways_are_not_merged() {
     for (name, ours_says, theirs_says, can_merge) in [
         ("ignore-case", Some("true"), None, false),
@@ -152,6 +158,7 @@ fn keys_that_were_changed_in_different_ways_are_not_merged() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn metadata_survives_every_change_of_a_filter() {
     let with_entry = |mut filter: AnyFilter| {
         filter.metadata_mut().set("a", "1").unwrap();
@@ -185,6 +192,7 @@ fn with_changed_payload(filter: &AnyFilter, version: u16, word: usize, bit: u32)
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn padding_of_a_payload_is_zero() {
     let [counting, cuckoo, quotient, fuse] =
         [Kind::Counting, Kind::Cuckoo, Kind::Quotient, Kind::Fuse].map(filter_of);

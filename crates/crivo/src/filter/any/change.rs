@@ -404,6 +404,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn capabilities_are_what_the_filters_can_do() {
         for kind in Kind::ALL {
             let mut filter = made(kind, &[1], KeyHasher::default());
@@ -418,6 +419,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_union_has_the_keys_of_both() {
         let mergeable = |kind: &Kind| kind.capabilities().merge || *kind == Kind::Cuckoo;
         for kind in Kind::ALL.into_iter().filter(mergeable) {
@@ -434,6 +436,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn kinds_do_not_mix() {
         let hasher = KeyHasher::default();
         let mut bloom = made(Kind::Bloom, &[1], hasher);
@@ -447,6 +450,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn rates_follow_the_number_of_keys() {
         for kind in Kind::ALL {
             let filter = made(kind, &[1, 2, 3], KeyHasher::default());

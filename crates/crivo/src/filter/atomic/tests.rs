@@ -99,7 +99,7 @@ mod bloom {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn what_a_message_announces_is_found() {
         super::what_a_message_announces_is_found(Bloom::new(10_000, 1e-6).unwrap());
     }

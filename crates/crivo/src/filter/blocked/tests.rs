@@ -50,7 +50,7 @@ fn the_bits_of_a_key_stay_what_they_are() {
 /// Each filter's own rate is the mean of share^k over its lines, if the positions of absent keys
 /// are uniform and independent; then hits are binomial. Eight cells at 1e-5: 8e-5 in all.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
     let (n, asked) = (100_000, 10_000_000);
     for (seed, rate) in (100..).zip(RATES) {
@@ -72,7 +72,7 @@ fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
 /// within five standard errors as the filters' scatter gives them. 27 cells at 1e-6 (a t
 /// distribution of 299 degrees): 3e-5 in all.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn set_bits_give_the_rate_of_theory_on_average() {
     let (n, runs) = (3_000, 300);
     for rate in RATES.into_iter().chain([1e-6]) {
@@ -98,7 +98,7 @@ fn set_bits_give_the_rate_of_theory_on_average() {
 /// do: 2,000 lines of 51 keys, each asked 2,000 times. Hits given the lines are a sum of binomials,
 /// which scatters no more than one binomial; four cells at 1e-5.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn positions_are_independent_of_the_line_in_huge_filters_too() {
     for (seed, probes) in (1..).zip([3, 6, 9, 13]) {
         let (lines, asked) = (2_000, 2_000);
@@ -120,7 +120,7 @@ fn positions_are_independent_of_the_line_in_huge_filters_too() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_set_of_instructions_gives_the_scalar_answer() {
     let levels = Level::all();
     for probes in (1..=64).chain([100, 254, 255]) {
@@ -146,7 +146,7 @@ fn every_set_of_instructions_gives_the_scalar_answer() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_single_bit_decides() {
     for probes in [1, 6, 7, 8, 14, 20] {
         for key in digests(9).take(50) {
@@ -165,7 +165,7 @@ fn every_single_bit_decides() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_batch_answers_like_a_loop() {
     for rate in [0.3, 0.01, 1e-5] {
         let filter = filled(5_000, rate, 3, 0..5_000);
@@ -185,7 +185,7 @@ fn a_batch_answers_like_a_loop() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 #[should_panic(expected = "one answer for each key")]
 fn a_batch_has_one_answer_for_each_key() {
     Blocked::new(10, 0.1).unwrap().contains_batch(&[Digest::new(1)], &mut []);
@@ -200,7 +200,7 @@ fn an_empty_filter_accepts_nothing() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn memory_is_spent_on_the_lowest_rate() {
     let spec = BlockedSpec::for_memory(1_000_000, Bytes(1_250_063)).unwrap();
     let filter = spec.build(KeyHasher::default()).unwrap();
@@ -236,7 +236,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn parts_make_the_same_filter() {
     let filter = filled(1_000, 0.001, 5, 0..700);
     let payload = Words::copied(&filter.parts().payload.concat()).unwrap();
@@ -248,7 +248,7 @@ fn parts_make_the_same_filter() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn hostile_parts_are_refused_or_harmless() {
     let parts = |parameters: &[u64], words: usize| {
         let payload = Words::copied(&vec![!0; words]).unwrap();
@@ -286,7 +286,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 64 }))]
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn no_key_is_ever_lost(
         keys in prop::collection::vec(any::<u64>(), 1..300),
         blocks in 1u64..40,

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn every_path_gives_the_same_answers() {
         // Half of the bits set, as in a full filter, in a table just within the caches and one
         // just beyond.

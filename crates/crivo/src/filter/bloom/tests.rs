@@ -121,7 +121,7 @@ fn mean_rate(filters: u64, measure: impl Fn(u64) -> f64) -> (f64, f64) {
 
 /// Six cells, each within five standard errors: it fails by chance once in 300,000 times.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_mean_rate_of_small_filters_is_that_of_theory() {
     for (n, bits, probes, filters, queries) in [
         (10u64, 128, 6, 5_000, 1_000u64),
@@ -147,7 +147,7 @@ fn the_mean_rate_of_small_filters_is_that_of_theory() {
 /// Exact intervals at a confidence of 1 − 1e-6, for three rates: it fails by chance at most three
 /// times in a million.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_rate_of_a_large_filter_is_that_of_theory() {
     for rate in [0.2, 0.01, 1e-4] {
         let (n, queries) = (200_000u64, 400_000u64);
@@ -162,7 +162,7 @@ fn the_rate_of_a_large_filter_is_that_of_theory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_filter_keeps_its_rate_up_to_its_capacity_and_rises_beyond() {
     for (n, rate) in [(1, 0.5), (10, 0.01), (1_000, 1e-6), (1_000_000, 0.01)] {
         let mut filter = Bloom::new(n, rate).unwrap();
@@ -179,7 +179,7 @@ fn a_filter_keeps_its_rate_up_to_its_capacity_and_rises_beyond() {
 
 /// Within six standard errors: it fails by chance once in 500 million times.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn set_bits_tell_how_many_keys_there_are_whatever_was_inserted_twice() {
     let mut filter = Bloom::new(10_000, 0.01).unwrap();
     for _ in 0..3 {
@@ -196,7 +196,7 @@ fn set_bits_tell_how_many_keys_there_are_whatever_was_inserted_twice() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_constructor_makes_what_it_says() {
     let hasher = KeyHasher::farm(3);
     let sized = Bloom::with_size(1_000, 5, hasher).unwrap();

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn what_is_written_is_read() {
         for width in [CounterWidth::Four, CounterWidth::Eight] {
             let filter = filter(width);

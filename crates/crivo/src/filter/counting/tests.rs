@@ -35,7 +35,7 @@ fn the_worked_example_of_the_documentation() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_sizes_of_the_documentation() {
     let bits = |width| {
         CountingBloom::with_width(1_000_000, 0.01, width, KeyHasher::default())
@@ -70,7 +70,7 @@ fn places_that_coincide_move_once() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn saturated_counters_stick() {
     for (width, greatest) in [(CounterWidth::Four, 15), (CounterWidth::Eight, 255)] {
         let mut filter = small(width, 1);
@@ -100,7 +100,7 @@ fn saturated_counters_stick() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn one_key_two_thousand_times_harms_no_other() {
     for width in WIDTHS {
         let mut filter = small(width, 2);
@@ -115,7 +115,7 @@ fn one_key_two_thousand_times_harms_no_other() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn removing_an_absent_key_changes_nothing() {
     for width in WIDTHS {
         let mut filter = small(width, 3);
@@ -162,7 +162,7 @@ fn only_equals_are_united() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn bad_parameters_are_named() {
     let hasher = KeyHasher::default();
     let named = |result: Result<CountingBloom, BuildError>| match result {
@@ -190,7 +190,7 @@ fn the_capacity_is_what_was_asked_for() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_observed_rate_of_small_filters_is_that_of_theory() {
     // 300 filters of 500 keys with fresh seeds, 2,000 absent keys each. The mean of their rates
     // lies within 4.5 standard errors of theory but for a chance of 7e-6, four times.
@@ -219,7 +219,7 @@ fn the_observed_rate_of_small_filters_is_that_of_theory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_observed_rate_of_a_large_filter_is_that_of_theory_also_after_removals() {
     // Confidence 1 − 1e-6, twice.
     let mut filter = CountingBloom::new(200_000, 0.01).unwrap();
@@ -235,7 +235,7 @@ fn the_observed_rate_of_a_large_filter_is_that_of_theory_also_after_removals() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn expected_rate_follows_the_keys() {
     let mut filter = CountingBloom::new(1_000, 0.01).unwrap();
     assert_eq!(filter.expected_fpr(), 0.0);
@@ -292,7 +292,7 @@ fn count_is_no_less(count: Count, truth: u64, width: CounterWidth) -> bool {
 
 proptest! {
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn as_a_multiset_that_forgets_nothing(
         width in width(), m in 1u64..400, k in 1u32..20, seed: u64, actions in actions(),
     ) {

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_table_is_the_smallest_that_is_enough() {
         for width in [4, 5, 6, 12] {
             for capacity in (1..3_000).chain([1_000_000, 100_000_000, 1 << 40]) {

@@ -77,7 +77,7 @@ proptest! {
 
     /// Few keys in small tables, so that copies, full buckets and long paths are common.
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_filter_is_a_multiset_that_errs_on_one_side(
         width in 4u32..=32,
         half in 1u64..12,
@@ -193,7 +193,7 @@ proptest! {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_full_filter_has_kept_every_key() {
     for (round, width) in (4..=32).cycle().take(1_000).enumerate() {
         let slots = 8 * (1 + round as u64 % 37);
@@ -212,7 +212,7 @@ fn a_full_filter_has_kept_every_key() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn one_key_two_thousand_times_is_eight_copies() {
     for width in [4, 6, 12, 16, 17, 32] {
         for (capacity, key) in
@@ -238,7 +238,7 @@ fn one_key_two_thousand_times_is_eight_copies() {
 /// refused a key below 95%; of 3,750 with 1,600 slots none. Here are 14 tables of 1,000 or 1,024
 /// slots, so that the chance of failing is about 1/70 at most, for seeds chosen without a look.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn tables_fill_to_95_percent() {
     for width in [6, 7, 8, 10, 12, 16, 24] {
         for slots in [1_000, 1_024, 1_608, 5_000, 65_536, 100_008, 300_000] {
@@ -257,7 +257,7 @@ fn tables_fill_to_95_percent() {
 /// Tables are sized so that one in a thousand refuses one of its keys. Of 500 tables of
 /// a kind more than 7 have a chance of 6e-8, in one of 72 kinds 5e-6.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_capacity_is_reached() {
     for width in [4, 5, 6, 12] {
         for capacity in [1, 8, 9, 10, 11, 17, 24, 25, 40, 53, 54, 75, 111, 112, 200, 300, 474, 700]
@@ -281,7 +281,7 @@ fn the_capacity_is_reached() {
 /// Forty filters, each with its own seed: the mean of their rates is within 5 standard errors of
 /// theory. With 39 degrees of freedom that fails by chance once in 80,000; 10 cells: 1.3e-4.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn small_filters_err_as_theory_says() {
     const FILTERS: u64 = 40;
     for (width, keys) in [4, 5, 6, 8, 11].into_iter().flat_map(|width| [(width, 8), (width, 900)]) {
@@ -312,7 +312,7 @@ fn small_filters_err_as_theory_says() {
 /// Filters for 200,000 keys: the exact interval of 1 − 1e-5 holds theory's rate; six cells: 6e-5.
 /// The scatter between filters of this size is below a tenth of the interval's width.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn large_filters_err_as_theory_says_and_keep_to_their_size() {
     let keys = 200_000u64;
     for rate in [0.2, 0.05, 0.01, 0.003, 0.001, 0.0001] {
@@ -332,7 +332,7 @@ fn large_filters_err_as_theory_says_and_keep_to_their_size() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn an_empty_filter_is_never_wrong() {
     let filter = Cuckoo::new(1_000, 0.01).unwrap();
     assert_eq!(filter.expected_fpr(), 0.0);
@@ -344,7 +344,7 @@ fn an_empty_filter_is_never_wrong() {
 /// What is promised: a key that the filter does not know is not removed. What is not: a key that it
 /// takes for a member takes another's place with it.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn removing_what_was_never_inserted_costs_at_most_as_many_keys() {
     let keys = 5_000u64;
     let mut filter = Cuckoo::new(keys, 0.03).unwrap();
@@ -371,7 +371,7 @@ fn removing_what_was_never_inserted_costs_at_most_as_many_keys() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_union_holds_the_keys_of_both_as_often_as_they_are_there() {
     for width in [5, 8, 13, 20, 32] {
         let mut ours = with_slots(5_000, width, 7);
@@ -418,7 +418,7 @@ fn filters_that_differ_are_not_merged() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn parts_make_the_same_filter_again() {
     for width in [4, 7, 12, 16, 17, 31, 32] {
         let mut filter = Cuckoo::with_fingerprint_bits(300, width, KeyHasher::farm(3)).unwrap();

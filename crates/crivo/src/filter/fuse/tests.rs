@@ -26,7 +26,7 @@ fn share_of_hits(filter: &Fuse, keys: &[Digest]) -> u64 {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_key_is_found_whatever_their_number() {
     for arity in BOTH {
         for n in (0..2_000).chain([100_000, 1_000_000]) {
@@ -39,7 +39,7 @@ fn every_key_is_found_whatever_their_number() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn few_seeds_are_tried() {
     // With 128 seeds allowed, a chance of one half for each would already be safe. That nobody
     // here needs more than 12 says that it is better than that.
@@ -68,7 +68,7 @@ fn no_keys_are_no_members() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn sizes_are_those_of_theory() {
     for arity in BOTH {
         for n in [1, 2, 10, 100, 1_000, 10_000, 200_000] {
@@ -86,7 +86,7 @@ fn sizes_are_those_of_theory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_rate_is_that_of_theory() {
     // The chance of failing is 1e-6 for each of 32 filters. One of them with 200,000 keys is as
     // good as the mean of many: its rate differs from theory by far less than the interval.
@@ -106,7 +106,7 @@ fn the_rate_is_that_of_theory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_rate_of_small_filters_is_that_of_theory_on_average() {
     // The mean over 400 filters, each with its own hasher, 4.9 standard errors from theory at most:
     // a chance of 1e-6 for each of 12 cells.
@@ -131,7 +131,7 @@ fn the_rate_of_small_filters_is_that_of_theory_on_average() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn copies_of_keys_change_nothing() {
     for n in [1, 3, 1_000, 100_000] {
         let once = digests(KeyHasher::default(), 0..n);
@@ -151,7 +151,7 @@ fn copies_of_keys_change_nothing() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn keys_that_differ_by_2_to_the_32_are_two_keys() {
     let keys: Vec<u64> = (0..10_000).flat_map(|key| [key, key + (1 << 32)]).collect();
     let filter = Fuse::build(&keys, 0.001).unwrap();
@@ -166,7 +166,7 @@ fn keys_that_differ_by_2_to_the_32_are_two_keys() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn order_and_threads_change_nothing() {
     for arity in BOTH {
         for n in [1_000, 300_000] {
@@ -187,7 +187,7 @@ fn order_and_threads_change_nothing() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn digests_that_are_far_from_random_are_no_members_of_a_wrong_filter() {
     // Either they are all found, or there is an error; and it does not take forever.
     let digests: Vec<Digest> = (0..20_000).map(Digest::new).collect();
@@ -229,7 +229,7 @@ fn the_worked_example_is_solved_in_its_order() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn parts_make_the_same_filter() {
     for n in [0, 1, 100, 5_000] {
         for arity in BOTH {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn each_item_is_worked_on_once_and_in_order() {
         for count in 0..9 {
             assert_eq!(

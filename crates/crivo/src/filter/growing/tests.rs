@@ -20,7 +20,7 @@ fn taken_apart(filter: &Growing) -> (Vec<u64>, Words) {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn stages_double_and_all_together_stay_below_the_rate() {
     for rate in [0.2, 0.01, 1e-4] {
         let mut filter = grown(0, rate, 0);
@@ -66,7 +66,7 @@ fn has_the_rate_of_theory<F: Stage>(
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_measured_rate_is_that_of_theory() {
     has_the_rate_of_theory(1_024 * 127, 200_000, |hasher| {
         Growing::with_hasher(1_024, 0.02, hasher).unwrap()
@@ -77,7 +77,7 @@ fn the_measured_rate_is_that_of_theory() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_documentation_tells_the_bits_per_key_that_theory_gives() {
     let text = include_str!("mod.rs");
     for stages in [1, 5, 10, 20] {
@@ -102,7 +102,7 @@ fn the_documentation_tells_the_bits_per_key_that_theory_gives() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_chain_that_cannot_grow_takes_more_and_says_so() {
     let mut filter = grown(1_024, 0.01, 0);
     while filter.stages.len() < MAX_STAGES {
@@ -121,7 +121,7 @@ fn a_chain_that_cannot_grow_takes_more_and_says_so() {
 /// No machine has memory for the stage after one of 2^45 keys; finding that out at every insertion
 /// would take a search for its size each.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_chain_without_memory_asks_for_it_seldom() {
     let capacity = 1 << 45;
     let (mut shape, words) = Bloom::new(1_024, 0.01).unwrap().into_words();
@@ -161,7 +161,7 @@ fn smallest_file<F: Stage>(capacity: u64, fpr: f64) -> Option<(u64, u64)> {
 /// Whatever a file says, the stage that comes next is at most six times as large as its last one,
 /// and at least a line of 512 bits.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_file_asks_for_memory_in_proportion_to_what_it_brings() {
     let mut read = 0;
     for capacity in [1u64, 17, 1_024, 10_000] {
@@ -182,7 +182,7 @@ fn a_file_asks_for_memory_in_proportion_to_what_it_brings() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_documentation_tells_what_blocks_cost() {
     let text = include_str!("mod.rs").replace("\n//! ", " ");
     let bits_per_key = |stages| {
@@ -205,7 +205,7 @@ fn the_documentation_tells_what_blocks_cost() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn bad_parameters_are_named() {
     for bad in [Growing::new(0, 0.01), Growing::new(1, 0.0), Growing::new(1, f64::NAN)] {
         assert!(matches!(bad, Err(BuildError::Parameter(_))), "{bad:?}");
@@ -217,7 +217,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 32 }))]
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn batch_is_loop_and_no_key_is_lost(keys in 0u64..20_000, asked in 0u64..2_000) {
         let filter = grown(keys, 0.1, 5);
         prop_assert_eq!(filter.key_count(), keys);
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn parts_put_together_are_the_filter_and_grow_alike(keys in 0u64..20_000) {
         let mut filter = grown(keys, 0.01, 2);
         let (parameters, words) = taken_apart(&filter);
@@ -279,7 +279,7 @@ proptest! {
 
 /// Found by fuzzing: words between the stages that were not zeros were read, and written as zeros.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn nothing_may_lie_between_the_stages() {
     let filter = Growing::new(1_024, 0.01).unwrap();
     let mut words: Vec<u64> = filter.parts().payload.concat();

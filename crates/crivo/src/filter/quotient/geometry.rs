@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg_attr(miri, ignore = "takes minutes there")]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn as_many_slots_as_the_load_asks_for_and_no_more() {
         // The last two are large on machines whose addresses are.
         let addresses = isize::MAX as u64;

@@ -83,6 +83,7 @@ proptest! {
     /// The one law that all others follow from: whatever happened, the words are those of the
     /// sorted fingerprints. There is no history, on any processor, up to the last slot.
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_table_is_a_sorted_list_of_fingerprints(
         slots in prop_oneof![1u64..10, 1u64..300],
         bits in prop_oneof![1u32..12, 1u32..=50],
@@ -133,6 +134,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn every_question_is_answered_as_by_the_list(
         slots in prop_oneof![1u64..10, 1u64..300],
         bits in 1u32..12,
@@ -275,7 +277,7 @@ fn the_worked_example_of_the_documentation() {
 
 /// Filled to the last key it is made for, over many sizes and widths, and emptied again.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_filter_takes_as_many_keys_as_it_is_made_for() {
     for (index, capacity) in
         [1u64, 2, 19, 20, 63, 64, 65, 500, 1000, 4096, 30_000].iter().enumerate()
@@ -312,6 +314,7 @@ fn sizes_are_those_of_the_documentation() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn one_key_many_times() {
     let mut filter = Quotient::new(300_000, 0.01).unwrap();
     for other in 0..1000u32 {
@@ -332,6 +335,7 @@ fn one_key_many_times() {
 /// No run may reach farther than an offset can tell: the filter is full for that key, not for
 /// others.
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn copies_end_where_offsets_do() {
     let geometry = QuotientGeometry::new(200_000, 3).unwrap();
     let many = 65_535 + 64;
@@ -361,7 +365,7 @@ fn copies_end_where_offsets_do() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_table_can_be_expanded_until_the_remainders_are_gone() {
     let mut filter = Quotient::with_remainder_bits(50, 8, KeyHasher::default()).unwrap();
     let mut keys = 0u32;
@@ -440,6 +444,7 @@ fn what_is_written_is_read() {
 
 /// One key with one bit in two slots: of four fingerprints one is taken, and theory says so.
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_fpr_of_a_single_key_is_exact() {
     let mut filter = Quotient::with_remainder_bits(1, 1, KeyHasher::default()).unwrap();
     filter.insert("ana").unwrap();
@@ -450,6 +455,7 @@ fn the_fpr_of_a_single_key_is_exact() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "asks for more memory than there is")]
 fn impossible_wishes_are_named() {
     let parameter = |capacity, rate| match Quotient::new(capacity, rate) {
         Err(BuildError::Parameter(error)) => error.parameter,
@@ -475,7 +481,7 @@ fn impossible_wishes_are_named() {
 /// between filters. Of 9 cells, one fails by chance with probability below 9 · 7e-6 (Gaussian;
 /// measured errors have heavier tails, so take it for 1e-4).
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn small_filters_err_as_often_as_theory_says() {
     const FILTERS: u64 = 200;
     const QUERIES: u64 = 5000;
@@ -507,7 +513,7 @@ fn small_filters_err_as_often_as_theory_says() {
 /// at which one of 4 cells misses theory by chance with probability below 4e-5. The filter's own
 /// rate scatters by 1/√(200,000) of it around theory, far less than the interval is wide.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn large_filters_err_as_often_as_theory_says() {
     for (seed, target) in [(1, 0.2), (2, 0.01), (3, 1e-3), (4, 1e-4)] {
         let mut filter = Quotient::with_hasher(200_000, target, KeyHasher::xxh3(seed)).unwrap();

@@ -25,7 +25,7 @@ fn grid() -> impl Iterator<Item = (Kind, u64, f64, Spec)> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_specification_keeps_the_fpr_that_it_was_asked_for() {
     for (kind, keys, fpr, spec) in grid() {
         assert_eq!(spec.kind(), kind);
@@ -38,7 +38,7 @@ fn a_specification_keeps_the_fpr_that_it_was_asked_for() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_chooser_says_what_specifications_say() {
     for (kind, keys, fpr, spec) in grid() {
         let can = kind.capabilities();
@@ -63,7 +63,7 @@ fn the_chooser_says_what_specifications_say() {
 
 /// Tables of up to 64 MiB without keys, and of up to a million bits with all of them.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_filter_is_as_it_was_specified() {
     let hasher = KeyHasher::xxh3(11);
     for (kind, keys, fpr, spec) in grid() {
@@ -93,7 +93,7 @@ fn a_filter_is_as_it_was_specified() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_growing_filter_errs_as_its_specification_says_at_every_size() {
     let hasher = KeyHasher::default();
     for kind in [Kind::Growing, Kind::GrowingBlocked] {
@@ -114,6 +114,7 @@ fn a_fuse_filter_is_built_from_all_its_keys() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn what_is_out_of_reach_is_named() {
     for kind in Kind::ALL {
         assert_eq!(Spec::for_fpr(kind, 0, 0.01).unwrap_err().parameter, "n");
@@ -134,7 +135,7 @@ fn what_is_out_of_reach_is_named() {
 
 /// As low as digests allow, and no lower: twice the FPR that equal digests have.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_floor_of_digests_is_kept_and_counted() {
     for keys in [1, 1_000, 1_000_000, 1_000_000_000] {
         let floor = keys as f64 * 0.5f64.powi(64);
@@ -153,7 +154,7 @@ fn the_floor_of_digests_is_kept_and_counted() {
 /// The FPR of filters of a few keys, measured on 200 filters, with 200,000 queries each. The bound is
 /// exceeded by chance less than once in 100,000 times, if the FPR is what was asked for.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn filters_of_few_keys_keep_their_fpr() {
     for kind in [Kind::Bloom, Kind::Counting, Kind::Quotient] {
         for (keys, fpr) in [(1, 1e-5), (2, 1e-5), (3, 1e-4), (20, 1e-4)] {
@@ -180,6 +181,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 24 }))]
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_budget_is_kept_and_used(
         kind in prop::sample::select(&Kind::ALL[..]), keys in 1u64..1_000_000, bits in 24u64..80,
     ) {
@@ -197,6 +199,7 @@ proptest! {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn the_most_keys_fit_and_more_would_not(
         kind in prop::sample::select(&Kind::ALL[..]),
         bytes in 10_000u64..10_000_000, exponent in 2f64..13.0,

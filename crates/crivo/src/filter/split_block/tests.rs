@@ -50,6 +50,7 @@ fn the_worked_example_of_the_documentation_holds() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_set_of_instructions_follows_the_specification() {
     for blocks in [1, 3, 1_000] {
         let mut expected = vec![[0u32; 8]; blocks as usize];
@@ -88,6 +89,7 @@ fn every_set_of_instructions_follows_the_specification() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn every_single_bit_decides() {
     for key in digests(9).take(50) {
         let mut block = [0; BLOCK_WORDS];
@@ -118,7 +120,7 @@ fn the_last_block_is_reached_and_not_passed() {
 /// Each filter's own rate is the mean over its blocks, if the patterns of absent keys are uniform;
 /// then hits are binomial. Four cells at 1e-5.
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
     let (n, asked) = (100_000, 4_000_000);
     for (seed, fpr) in (100..).zip([0.1, 0.01, 1e-3, 1e-4]) {
@@ -131,6 +133,7 @@ fn absent_keys_are_accepted_at_the_rate_of_the_set_bits() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn a_filter_of_words_has_the_answers_of_the_words() {
     let ours = filled(1_000, 0.01, 3, 0..800);
     let theirs = SplitBlock::from_words(ours.words(), ours.hasher()).unwrap();
@@ -168,6 +171,7 @@ fn bad_parameters_are_named() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn hostile_parts_are_refused_or_harmless() {
     let parts = |parameters: &[u64], words: usize| {
         let payload = Words::copied(&vec![!0; words]).unwrap();

@@ -124,6 +124,7 @@ fn farm_fingerprint_gives_the_published_values() {
 /// The walk over buffers of growing length with which Guava pins its port to the C++ reference:
 /// each fingerprint decides the next bytes, and one number at the end stands for all of them.
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn farm_fingerprint_agrees_with_the_reference_at_every_length() {
     let fingerprint = |bytes: &[u8]| KeyHasher::farm_fingerprint().digest(bytes).get();
     let mut buffer: Vec<u8> = Vec::new();

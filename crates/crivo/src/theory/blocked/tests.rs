@@ -22,6 +22,7 @@ fn published_figures_are_reproduced() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_table_of_the_documentation_holds() {
     let per_key = |block| format!("{:.2}", bits_per_key(block, 0.01).unwrap());
     assert_eq!(per_key(Block::CACHE_LINE), "9.92");
@@ -40,6 +41,7 @@ fn the_mixture_agrees_with_another_program() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn one_block_is_a_classic_filter() {
     for (n, k) in [(1, 1), (40, 7), (100, 3), (5_000, 4)] {
         let one = fpr(Block::CACHE_LINE, 1, n, k).unwrap();
@@ -66,7 +68,7 @@ fn distinct_positions_of_one_key_by_hand() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn sizes_from_one_key_to_a_million_million() {
     for n in [1, 2, 100, 10_000, 1_000_000, 1_000_000_000_000] {
         for target in [0.5, 0.1, 0.01, 1e-3, 1e-6] {
@@ -87,6 +89,7 @@ fn sizes_from_one_key_to_a_million_million() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn no_other_number_of_probes_needs_fewer_blocks() {
     for (n, target) in
         [(2, 0.001), (5, 0.01), (30, 1e-4), (64, 0.2), (300, 0.45), (1_000, 0.01), (100_000, 0.001)]
@@ -108,6 +111,7 @@ fn overfull_blocks_accept_everything() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn other_block_sizes_approach_the_classic_filter() {
     let per_key = |bits| {
         let block = Block { bits, ..Block::CACHE_LINE };
@@ -142,6 +146,7 @@ fn bad_parameters_are_named() {
 
 proptest! {
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn more_blocks_and_fewer_keys_err_less(blocks in 1u64..200, n in 1u64..5_000, k in 1u32..12) {
         for block in [Block::CACHE_LINE, DISTINCT, TEXTBOOK] {
             let here = fpr(block, blocks, n, k).unwrap() * (1.0 + 1e-12);

@@ -26,6 +26,7 @@ fn the_best_rate_at_a_given_budget() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn one_percent_takes_9_59_bits_per_key() {
     let n = 1_000_000_000;
     let per_key = |bits: u64| format!("{:.2}", bits as f64 / n as f64);
@@ -36,6 +37,7 @@ fn one_percent_takes_9_59_bits_per_key() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn the_exact_rate_agrees_with_long_arithmetic() {
     // By the alternating sum, in arithmetic of 400 digits.
     for (m, n, k, expected) in [
@@ -82,7 +84,7 @@ fn bits_for_a_given_number_of_probes_invert_the_rate() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn sizes_from_one_key_to_a_million_million() {
     for n in [1, 2, 10, 1_000, 1_000_000, 1_000_000_000_000] {
         for fpr in [0.5, 0.1, 0.01, 1e-4, 1e-9] {
@@ -99,6 +101,7 @@ fn sizes_from_one_key_to_a_million_million() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn no_smaller_filter_would_do() {
     for (n, fpr) in [(1, 0.3), (3, 0.05), (20, 0.01), (500, 0.001)] {
         let found = size(n, fpr).unwrap();
@@ -109,7 +112,7 @@ fn no_smaller_filter_would_do() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "takes minutes there")]
+#[cfg_attr(miri, ignore = "takes long there")]
 fn extreme_sizes_keep_the_fpr() {
     for n in [1, 2, 33, 1_000, 1_000_000_000, 1_000_000_000_000, 1 << 56] {
         for fpr in [2.8e-20, 1e-15, 1e-10, 0.5, 0.999] {
