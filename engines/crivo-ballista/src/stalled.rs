@@ -37,13 +37,10 @@ const REASON: &str = "the query cannot end: an executor was lost, or a side of a
 /// and those that are planned again without end. Ballista 55 brings queries into these states if an
 /// executor is lost while its adaptive planner waits for the sizes of rows, or if a side of an outer join
 /// turns out to be empty. A query that only waits for executors has tasks that could run.
-///
-/// # Errors
-/// If an end cannot be recorded.
 pub async fn end_stalled_queries(
     scheduler: SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
     jobs: Arc<dyn JobState>,
-) -> ballista_core::error::Result<()> {
+) {
     let mut idle_since: HashMap<JobId, Instant> = HashMap::new();
     loop {
         tokio::time::sleep(INTERVAL).await;
@@ -61,7 +58,10 @@ pub async fn end_stalled_queries(
             if is_stalled || is_endless(graph.as_ref()) {
                 log::error!("{job}: {REASON}");
                 graph.fail_job(REASON.to_owned());
-                jobs.save_job(job, &graph).await?;
+                // The other queries of the scheduler go on, whatever happens to this one.
+                if let Err(error) = jobs.save_job(job, &graph).await {
+                    log::error!("{job}: its client is not told: {error}");
+                }
                 tokio::spawn(remove(scheduler.clone(), job.clone()));
             }
         }

@@ -67,9 +67,8 @@ async fn run(args: Args) -> Result<()> {
     let scheduler =
         create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;
     eprintln!("crivo-scheduler: listening on {address}");
-    let stalled = end_stalled_queries(scheduler.clone(), jobs);
+    tokio::spawn(end_stalled_queries(scheduler.clone(), jobs));
     tokio::select! {
-        result = stalled => result,
         result = start_grpc_service_with_listener(listener, scheduler) => result,
         signal = cli::termination() => Ok(signal?),
     }
