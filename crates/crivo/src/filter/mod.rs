@@ -46,6 +46,7 @@ pub mod growing;
 mod kind;
 mod methods;
 mod occupancy;
+mod packed_counters;
 mod pointers;
 pub mod quotient;
 mod set_bits;

@@ -6,7 +6,6 @@
 
 use super::counters::Counters;
 use super::{CounterWidth, CountingBloom, CountingSpec};
-use crate::ParameterError;
 use crate::filter::Kind;
 use crate::persist::{Content, DecodeError, FileKind, Metadata, Parts, Persist};
 
@@ -43,10 +42,7 @@ impl Persist for CountingBloom {
         };
         // What does not fit into 32 bits is out of range in any case.
         let probes = u32::try_from(probes).unwrap_or(u32::MAX);
-        let width = [CounterWidth::Four, CounterWidth::Eight]
-            .into_iter()
-            .find(|width| u64::from(width.bits()) == bits)
-            .ok_or_else(|| ParameterError::new("bits of a counter", bits, "4 or 8"))?;
+        let width = CounterWidth::from_bits(bits)?;
         Ok(CountingSpec::from_parts(count, probes, width, capacity)?)
     }
 

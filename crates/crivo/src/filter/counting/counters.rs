@@ -14,7 +14,7 @@
 
 #![allow(unsafe_code)]
 
-use super::CounterWidth;
+use crate::filter::packed_counters::{self, CounterWidth, Step, mask};
 use crate::hash::Indices;
 use crate::{BuildError, Digest};
 use crivo_core::Words;
@@ -29,13 +29,6 @@ const MAX_PROBES: usize = 256;
 /// of the counters are 0, so that seven of eight absent keys end here, and the branch is worth
 /// the lines that it saves.
 const FIRST_LOOK: u32 = 3;
-
-/// Which way a key's counters go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    Up,
-    Down,
-}
 
 /// Counters of four or eight bits, packed without gaps from the low end of each word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,12 +182,7 @@ impl Counters {
 
     /// Every counter, in order.
     pub(super) fn values(&self) -> impl Iterator<Item = u8> {
-        let (bits, count) = (self.width.bits(), self.count as usize);
-        let greatest = u64::from(self.width.max());
-        let lanes = move |&word: &u64| {
-            (0..64 / bits).map(move |lane| ((word >> (lane * bits)) & greatest) as u8)
-        };
-        self.words.iter().flat_map(lanes).take(count)
+        packed_counters::values(&self.words, self.width).take(self.count as usize)
     }
 
     /// Adds the counters of `other` one by one; a sum that is too large saturates. Both have the
@@ -204,13 +192,7 @@ impl Counters {
     /// If they are a mapped file's, and there is no memory for a copy.
     pub(super) fn add(&mut self, other: &Self) -> Result<(), BuildError> {
         debug_assert_eq!((self.count, self.width), (other.count, other.width));
-        let sum = match self.width {
-            CounterWidth::Four => saturating_sum::<4>,
-            CounterWidth::Eight => saturating_sum::<8>,
-        };
-        for (ours, theirs) in self.words.try_to_mut()?.iter_mut().zip(other.words.iter()) {
-            *ours = sum(*ours, *theirs);
-        }
+        packed_counters::add(self.words.try_to_mut()?, &other.words, self.width);
         Ok(())
     }
 
@@ -220,12 +202,6 @@ impl Counters {
     }
 }
 
-/// The greatest value of a counter.
-#[inline(always)]
-const fn mask<const BITS: u32>() -> u64 {
-    (1 << BITS) - 1
-}
-
 /// The word of a counter, and the bit where it begins.
 #[inline(always)]
 const fn place<const BITS: u32>(index: u64) -> (usize, u32) {
@@ -233,47 +209,9 @@ const fn place<const BITS: u32>(index: u64) -> (usize, u32) {
     ((index / per_word) as usize, (index % per_word) as u32 * BITS)
 }
 
-/// Lane by lane min(a + b, greatest value): the even lanes, then the odd ones, each with a free
-/// lane above it that takes the carry.
-fn saturating_sum<const BITS: u32>(a: u64, b: u64) -> u64 {
-    // Ones at the bottom of every second lane: 1, then 2·BITS bits higher …
-    let ones = u64::MAX / mask_of(2 * BITS);
-    let lanes = ones * mask::<BITS>();
-    let half = |a: u64, b: u64| {
-        let sum = (a & lanes) + (b & lanes);
-        let carries = (sum >> BITS) & ones;
-        (sum | (carries * mask::<BITS>())) & lanes
-    };
-    half(a, b) | (half(a >> BITS, b >> BITS) << BITS)
-}
-
-const fn mask_of(bits: u32) -> u64 {
-    (1 << bits) - 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn sum_lane_by_lane(a: u64, b: u64, bits: u32) -> u64 {
-        let greatest = mask_of(bits);
-        let lane = |word: u64, shift: u32| (word >> shift) & greatest;
-        (0..64)
-            .step_by(bits as usize)
-            .map(|shift| (lane(a, shift) + lane(b, shift)).min(greatest) << shift)
-            .fold(0, |all, lane| all | lane)
-    }
-
-    proptest! {
-        #[test]
-        fn sums_saturate_lane_by_lane(a: u64, b: u64) {
-            for (a, b) in [(a, b), (a, !a), (a, 0), (u64::MAX, b)] {
-                prop_assert_eq!(saturating_sum::<4>(a, b), sum_lane_by_lane(a, b, 4));
-                prop_assert_eq!(saturating_sum::<8>(a, b), sum_lane_by_lane(a, b, 8));
-            }
-        }
-    }
 
     #[test]
     fn words_that_do_not_fit_are_refused() {

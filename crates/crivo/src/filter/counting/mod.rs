@@ -9,10 +9,11 @@ mod tests;
 
 use std::{fmt, iter};
 
-use self::counters::{Counters, Step};
+use self::counters::Counters;
 use super::any::operations;
 use super::methods::{describe, insert_methods, read_methods, remove_methods};
 use super::occupancy::{Cells, Occupancy};
+use super::packed_counters::Step;
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
     RemovableFilter, set_bits,
@@ -22,69 +23,7 @@ use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
 
 pub use self::spec::CountingSpec;
-
-/// How many bits a counter has.
-///
-/// ```
-/// use crivo::KeyHasher;
-/// use crivo::filter::{Count, CounterWidth, CountingBloom};
-///
-/// let hasher = KeyHasher::default();
-/// for (width, count) in [
-///     (CounterWidth::Four, Count::AtLeast(15)),
-///     (CounterWidth::Eight, Count::AtMost(20)),
-/// ] {
-///     let mut filter = CountingBloom::with_width(1_000, 0.01, width, hasher)?;
-///     filter.extend(["ana"; 20]);
-///     assert_eq!(filter.count("ana"), count);
-/// }
-/// # Ok::<(), crivo::BuildError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum CounterWidth {
-    /// Four bits: counts to 14, and then *at least 15*.
-    #[default]
-    Four,
-    /// Eight bits: counts to 254, and then *at least 255*.
-    Eight,
-}
-
-impl CounterWidth {
-    /// The bits of a counter: 4 or 8.
-    ///
-    /// ```
-    /// assert_eq!(crivo::filter::CounterWidth::Four.bits(), 4);
-    /// ```
-    pub const fn bits(self) -> u32 {
-        match self {
-            Self::Four => 4,
-            Self::Eight => 8,
-        }
-    }
-
-    /// The value at which a counter is saturated: 15 or 255.
-    ///
-    /// ```
-    /// assert_eq!(crivo::filter::CounterWidth::Four.max(), 15);
-    /// ```
-    pub const fn max(self) -> u8 {
-        match self {
-            Self::Four => 15,
-            Self::Eight => 255,
-        }
-    }
-
-    fn count(self, value: u8) -> Count {
-        let count = u64::from(value);
-        if value < self.max() { Count::AtMost(count) } else { Count::AtLeast(count) }
-    }
-}
-
-impl fmt::Display for CounterWidth {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bits", self.bits())
-    }
-}
+pub use super::packed_counters::CounterWidth;
 
 /// A Bloom filter with counters instead of bits, so that keys can be taken out again, and counted.
 ///
