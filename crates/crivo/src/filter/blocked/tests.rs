@@ -10,8 +10,7 @@ use crate::theory::{blocked, interval};
 
 const RATES: [f64; 8] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.001, 1e-4];
 
-// The bias that the theory's documentation states, h(kn/m)/(2k) = 0.02 keys for each of 40 lines.
-laws_of_blocks!(Blocked, bias: 1.0);
+laws_of_blocks!(Blocked, bias: 0.0);
 
 merge_laws!(
     Blocked,
