@@ -154,7 +154,7 @@ pub(crate) fn mergeable_kinds() -> String {
     kinds_that(|can| can.merge)
 }
 
-/// The names of the kinds with some ability: `counting, cuckoo and quotient`.
+/// The names of the kinds with some ability: `quotient, growing and growing-blocked`.
 fn kinds_that(can: impl Fn(Capabilities) -> bool) -> String {
     let names: Vec<_> =
         Kind::ALL.into_iter().filter(|kind| can(kind.capabilities())).map(Kind::name).collect();
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn kinds_are_listed_with_commas_and_and() {
-        assert_eq!(kinds_that(|can| can.remove), "counting, cuckoo and quotient");
+        assert_eq!(kinds_that(|can| can.remove), "counting, cuckoo, quotient and blocked-counting");
         assert_eq!(kinds_that(|can| !can.insert), "fuse");
     }
 }

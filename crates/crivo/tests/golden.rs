@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
-    AnyFilter, Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, FilterExt,
-    FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient, SplitBlock,
+    AnyFilter, Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter,
+    FilterExt, FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient, SplitBlock,
 };
 use crivo::hash::{Family, SecretKey};
 use crivo::theory::fuse::Arity;
@@ -42,6 +42,7 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         spec.options(KeyHasher::xxh3(0)).build(0..500u64).unwrap()
     };
     let counting = |width| CountingBloom::with_width(500, 0.01, width, seeded).unwrap();
+    let blocked_counting = |width| BlockedCounting::with_width(500, 0.01, width, seeded).unwrap();
     vec![
         ("bloom.crivo", {
             filled(Bloom::with_hasher(500, 0.01, KeyHasher::xxh3(0)).unwrap(), 500).into()
@@ -83,6 +84,14 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
         }),
         ("blocked-fold64.crivo", {
             filled(Blocked::with_hasher(500, 0.01, KeyHasher::fold64(42)).unwrap(), 500).into()
+        }),
+        ("blocked-counting-4.crivo", filled(blocked_counting(CounterWidth::Four), 500).into()),
+        ("blocked-counting-8.crivo", filled(blocked_counting(CounterWidth::Eight), 500).into()),
+        ("blocked-counting-fold64.crivo", {
+            // Nine probes: more than one pattern has.
+            let hasher = KeyHasher::fold64(42);
+            filled(BlockedCounting::with_size(20, 9, CounterWidth::Four, hasher).unwrap(), 100)
+                .into()
         }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
     ]

@@ -6,7 +6,9 @@
 use std::process::{Command, Output};
 
 use crivo::Digest;
-use crivo::filter::{Blocked, Filter, GrowingBlocked, Quotient, SplitBlock, blocked};
+use crivo::filter::{
+    Blocked, BlockedCounting, Filter, GrowingBlocked, Quotient, SplitBlock, blocked,
+};
 
 /// What the test below prints before its results.
 const MARK: &str = "result: ";
@@ -72,11 +74,15 @@ fn child() {
         quotient.try_extend(0..3_000u64).unwrap();
         let mut split = SplitBlock::new(3_000, fpr).unwrap();
         let new_to_split = (0..3_000u64).filter(|key| split.insert(key)).count();
-        results += &format!("{new} {new_to_chain} {new_to_split}");
+        let mut counting = BlockedCounting::new(3_000, fpr).unwrap();
+        let new_to_counting = (0..6_000u64).filter(|key| counting.insert(key)).count();
+        assert!((3_000..6_000u64).all(|key| counting.remove(&key).is_ok()));
+        results += &format!("{new} {new_to_chain} {new_to_split} {new_to_counting}");
         for (filter, bytes) in [
             (&blocked as &dyn Filter, blocked.to_bytes()),
             (&growing, growing.to_bytes()),
             (&split, split.to_bytes()),
+            (&counting, counting.to_bytes()),
             (&quotient, quotient.to_bytes()),
         ] {
             let bytes = crivo::KeyHasher::default().digest(&bytes).get();

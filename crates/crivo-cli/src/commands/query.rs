@@ -50,7 +50,7 @@ pub(crate) struct QueryArgs {
     count: bool,
 
     /// Print how often each key was inserted and not removed, before its record: at most so often, and
-    /// with a `+` at least. For counting, cuckoo and quotient filters
+    /// with a `+` at least. For filters whose keys can be removed
     #[arg(long, conflicts_with_all = ["absent", "count", "quiet"])]
     copies: bool,
 

@@ -13,6 +13,11 @@ pub fn kinds_that(can: impl Fn(Capabilities) -> bool) -> impl Iterator<Item = &'
     Kind::ALL.into_iter().filter(move |kind| can(kind.capabilities())).map(Kind::name)
 }
 
+/// Whether filters of this kind count copies of a key.
+pub fn counts_copies(kind: &str) -> bool {
+    kinds_that(|can| can.free_copies).any(|name| name == kind)
+}
+
 /// Their names as a message lists them.
 pub fn list_of_kinds_that(can: impl Fn(Capabilities) -> bool) -> String {
     let names: Vec<_> = kinds_that(can).collect();

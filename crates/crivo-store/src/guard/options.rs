@@ -10,7 +10,7 @@ use super::tables::Tables;
 ///
 /// | kind | a new key | a deleted key |
 /// |---|---|---|
-/// | cuckoo, quotient, counting | is inserted | is removed |
+/// | cuckoo, quotient, counting, blocked-counting | is inserted | is removed |
 /// | fuse | goes into a second filter until the next rebuild | stays until the next rebuild |
 /// | any other | is inserted | stays until the next rebuild |
 ///

@@ -3,6 +3,9 @@
 use crate::Digest;
 use crivo_core::memory::prefetch;
 
+/// Bytes that are fetched at a time, on most processors.
+const LINE_BYTES: usize = 64;
+
 /// How many keys ahead a block is fetched: what a processor can have under way at a time, and some.
 const AHEAD: usize = 24;
 
@@ -16,7 +19,12 @@ pub(super) fn contains<Block>(
     block_of: impl Fn(Digest, usize) -> usize,
     contains: impl Fn(&Block, Digest) -> bool,
 ) {
-    let fetch = |&key: &Digest| prefetch(blocks.as_ptr().wrapping_add(block_of(key, blocks.len())));
+    let fetch = |&key: &Digest| {
+        let block = blocks.as_ptr().wrapping_add(block_of(key, blocks.len())).cast::<u8>();
+        for offset in (0..size_of::<Block>()).step_by(LINE_BYTES) {
+            prefetch(block.wrapping_add(offset));
+        }
+    };
     keys.iter().take(AHEAD).for_each(fetch);
     for (i, (&key, hit)) in keys.iter().zip(hits).enumerate() {
         keys.get(i + AHEAD).into_iter().for_each(fetch);

@@ -6,7 +6,7 @@
 /// use crivo::filter::Kind;
 ///
 /// let removing = Kind::ALL.into_iter().filter(|kind| kind.capabilities().remove);
-/// assert!(removing.eq([Kind::Counting, Kind::Cuckoo, Kind::Quotient]));
+/// assert!(removing.eq([Kind::Counting, Kind::Cuckoo, Kind::Quotient, Kind::BlockedCounting]));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

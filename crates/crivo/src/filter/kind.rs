@@ -23,6 +23,8 @@ macro_rules! for_each_kind {
                 "A growing chain of blocked Bloom filters.";
             SplitBlock(SplitBlock, SplitBlockSpec): 10, "split-block",
                 "The split-block Bloom filter of Parquet files.";
+            BlockedCounting(BlockedCounting, BlockedCountingSpec): 11, "blocked-counting",
+                "The blocked counting Bloom filter.";
         }
     };
 }
@@ -51,8 +53,8 @@ macro_rules! kinds {
             /// ```
             /// use crivo::filter::Kind;
             ///
-            /// let removing = Kind::ALL.into_iter().filter(|kind| kind.capabilities().remove);
-            /// assert!(removing.eq([Kind::Counting, Kind::Cuckoo, Kind::Quotient]));
+            /// let growing = Kind::ALL.into_iter().filter(|kind| kind.capabilities().unlimited);
+            /// assert!(growing.eq([Kind::Growing, Kind::GrowingBlocked]));
             /// ```
             pub const ALL: [Self; [$($id),*].len()] = [$(Self::$kind),*];
 

@@ -15,13 +15,13 @@
 //! | method | answers | on which kinds |
 //! |---|---|---|
 //! | `contains`, `contains_batch`, `key_count`, `is_empty`, `size_in_bits`, `bits_per_key`, `expected_fpr`, `hasher` | | all |
-//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicFilter`] |
+//! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`], [`Growing`], [`AtomicFilter`] |
 //! | `insert` | `Result<bool, Full>` | [`Cuckoo`], [`Quotient`] |
-//! | `remove`, `remove_batch`, `count` | `Result<(), NotPresent>`; `u64`; [`Count`] | [`CountingBloom`], [`Cuckoo`], [`Quotient`] |
+//! | `remove`, `remove_batch`, `count` | `Result<(), NotPresent>`; `u64`; [`Count`] | [`CountingBloom`], [`BlockedCounting`], [`Cuckoo`], [`Quotient`] |
 //! | `union_with` | `Result<(), RebuildError>` | all but [`Fuse`] and [`Growing`] |
 //! | `intersect_with` | `Result<(), RebuildError>` | [`Bloom`], [`Blocked`], [`SplitBlock`] |
-//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`Growing`], [`AtomicFilter`] |
-//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`AtomicFilter`] |
+//! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`], [`Growing`], [`AtomicFilter`] |
+//! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`], [`AtomicFilter`] |
 //! | `insert_batch`, `clear`, `capacity` | | all but [`Fuse`], which is built from all its keys |
 //!
 //! `contains`, `insert`, `remove` and `count` take a key; their twins `contains_digest` and so on
@@ -34,6 +34,7 @@ mod any;
 mod atomic;
 mod batch;
 pub mod blocked;
+pub mod blocked_counting;
 pub mod bloom;
 mod capabilities;
 pub mod choose;
@@ -58,6 +59,7 @@ mod testing;
 pub use any::AnyFilter;
 pub use atomic::{AtomicBlocked, AtomicBloom, AtomicFilter, Shareable};
 pub use blocked::{Blocked, BlockedSpec};
+pub use blocked_counting::{BlockedCounting, BlockedCountingSpec};
 pub use bloom::{Bloom, BloomSpec};
 pub use capabilities::Capabilities;
 pub use count::Count;

@@ -15,10 +15,11 @@ type BitsPerKey = fn(f64) -> Result<f64, ParameterError>;
 fn bits_per_key_table() -> String {
     const KEYS: u64 = 1_000_000;
     const DISTINCT: Block = Block { positions: Positions::Distinct, ..Block::CACHE_LINE };
+    const COUNTERS: Block = Block { bits: 128, ..Block::CACHE_LINE };
     fn classic(fpr: f64) -> Result<f64, ParameterError> {
         Ok(bloom::size(KEYS, fpr)?.bits as f64 / KEYS as f64)
     }
-    let rows: [(&str, BitsPerKey); 11] = [
+    let rows: [(&str, BitsPerKey); 12] = [
         ("*limit: any filter*", limits::fixed_set),
         ("binary fuse, 4 cells", |e| fuse::bits_per_key(KEYS, e, Arity::Four)),
         ("binary fuse, 3 cells", |e| fuse::bits_per_key(KEYS, e, Arity::Three)),
@@ -32,6 +33,9 @@ fn bits_per_key_table() -> String {
         }),
         ("hash compaction (stored hashes only)", |e| Ok(compaction::hash_bits(KEYS, e)?.into())),
         ("counting Bloom, counters of 4 bits", |e| Ok(4.0 * classic(e)?)),
+        ("blocked counting Bloom, 128 counters of 4 bits", |e| {
+            Ok(4.0 * blocked::bits_per_key(COUNTERS, e)?)
+        }),
     ];
     let mut table =
         String::from("| structure | 10% | 1% | 0.1% | 0.01% |\n|---|---|---|---|---|\n");

@@ -112,6 +112,9 @@ small! {
     blocked: BlockedSpec::with_size(1, 3), BlockedSpec::with_size(3, 9);
     split_block: SplitBlockSpec::with_size(1), SplitBlockSpec::with_size(5);
     counting_4: CountingSpec::with_size(401, 3);
+    blocked_counting_4: BlockedCountingSpec::with_size(1, 3), BlockedCountingSpec::with_size(3, 9);
+    blocked_counting_8: BlockedCountingSpec::with_size(2, 4)
+        .and_then(|spec| spec.with_width(CounterWidth::Eight));
     counting_8: CountingSpec::with_size(77, 4).and_then(|spec| spec.with_width(CounterWidth::Eight));
     cuckoo: CuckooSpec::with_fingerprint_bits(KEYS, 5), CuckooSpec::with_fingerprint_bits(KEYS, 31);
     quotient: QuotientSpec::with_remainder_bits(KEYS, 1), QuotientSpec::with_remainder_bits(KEYS, 29);

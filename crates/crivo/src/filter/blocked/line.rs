@@ -49,13 +49,13 @@ pub(in crate::filter) fn line_of(key: Digest, line_count: usize) -> usize {
 
 /// The first seven positions of a key.
 #[inline(always)]
-pub(super) const fn first_pattern(key: Digest) -> u64 {
+pub(in crate::filter) const fn first_pattern(key: Digest) -> u64 {
     key.get().wrapping_mul(MULTIPLIER)
 }
 
 /// The seven positions after those of `pattern`.
 #[inline(always)]
-pub(super) const fn next_pattern(pattern: u64) -> u64 {
+pub(in crate::filter) const fn next_pattern(pattern: u64) -> u64 {
     (pattern ^ (pattern >> 32)).wrapping_mul(MULTIPLIER)
 }
 

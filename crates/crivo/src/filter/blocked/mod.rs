@@ -21,7 +21,7 @@ mod spec;
 use std::fmt;
 
 use line::{LINE_BITS, Line};
-pub(super) use line::{LINE_WORDS, each_place, line_of};
+pub(super) use line::{LINE_WORDS, each_place, first_pattern, line_of, next_pattern};
 pub use spec::BlockedSpec;
 
 use super::any::operations;

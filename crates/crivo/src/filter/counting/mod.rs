@@ -100,10 +100,9 @@ pub use super::packed_counters::CounterWidth;
 ///
 /// # When not to use it
 /// For removal alone a cuckoo or a quotient filter takes a quarter of the memory, and fewer cache
-/// lines per query: this one reads k. All counters of a key in one line would be faster, but at 1%
-/// it takes 43.4 bits per key ([`blocked`](crate::theory::blocked) with blocks of 128 positions);
-/// this one keeps the classic layout, and the memory. Where nothing is removed or counted, take a
-/// Bloom filter.
+/// lines per query: this one reads k. A [`BlockedCounting`](super::BlockedCounting) has all counters of
+/// a key in one line, which is faster, but at 1% it takes 43.4 bits per key: this one keeps the classic
+/// layout, and the memory. Where nothing is removed or counted, take a Bloom filter.
 ///
 /// # References
 /// - L. Fan, P. Cao, J. Almeida, A. Broder, *Summary cache*, ToN 2000: the structure, and why four

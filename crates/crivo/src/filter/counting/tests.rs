@@ -48,9 +48,8 @@ fn the_sizes_of_the_documentation() {
     let size = bloom::size(1_000_000, 0.01).unwrap();
     let saturated = counting::expected_saturated(size.bits, 1_000_000, size.probes, 4).unwrap();
     assert_eq!(format!("{saturated:.0e}"), "3e-8");
-    use crate::theory::blocked::{Block, Positions, bits_per_key};
-    let block = Block { bits: 128, positions: Positions::Independent };
-    assert_eq!(format!("{:.1}", 4.0 * bits_per_key(block, 0.01).unwrap()), "43.4");
+    let blocked = BlockedCountingSpec::for_fpr(1_000_000, 0.01).unwrap();
+    assert_eq!(format!("{:.1}", blocked.bits_per_key()), "43.4");
 }
 
 #[test]
