@@ -55,6 +55,7 @@ fn groups<K: BenchKey>(fpr: f64) -> Vec<Group<K>> {
         ("blocked", [ours::blocked(fpr), rivals::blocked(fpr)]),
         ("split-block", [ours::split_block(), rivals::split_block()]),
         ("counting", [ours::counting(fpr), rivals::counting(fpr)]),
+        ("blocked-counting", [ours::blocked_counting(fpr), rivals::counting(fpr)]),
         ("cuckoo", [ours::cuckoo(fpr), rivals::cuckoo(fpr)]),
         ("quotient", [ours::quotient(fpr), rivals::quotient(fpr)]),
         ("fuse", [ours::fuse(fpr), rivals::fuse(fpr)]),

@@ -1,8 +1,8 @@
 //! crivo's filters.
 
 use crivo::filter::{
-    Blocked, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt,
-    FilterSpec, Fuse, FuseSpec, Quotient, SplitBlock,
+    Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
+    FilterExt, FilterSpec, Fuse, FuseSpec, Quotient, SplitBlock,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};
@@ -79,6 +79,12 @@ pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
     dynamic("crivo CountingBloom, 4 bits", move |n| {
         CountingBloom::with_width(n, rate, CounterWidth::Four, KeyHasher::default())
             .expect("memory")
+    })
+}
+
+pub fn blocked_counting<K: BenchKey>(rate: f64) -> Subjects<K> {
+    dynamic("crivo BlockedCounting, 4 bits", move |n| {
+        BlockedCounting::new(n, rate).expect("memory")
     })
 }
 
