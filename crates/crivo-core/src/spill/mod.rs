@@ -9,11 +9,12 @@
 //! ```
 //!
 //! [`Partitions`] are such files, [`Spool`] is a single one, and [`DigestCollector`] uses them to find
-//! the distinct digests of an input. All files are anonymous: they vanish with the process, however it
+//! the distinct digests of an input. [`PartFile`] has any number of partitions in one file. All files are anonymous: they vanish with the process, however it
 //! ends.
 
 mod distinct;
 mod files;
+mod parts;
 
 use std::io;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub use distinct::{DigestCollector, DistinctDigests};
 pub use files::{
     PARTITION_BITS, PARTITIONS, Partitions, SpilledEntries, Spool, SpoolReader, temporary_file,
 };
+pub use parts::PartFile;
 
 /// A temporary file could not be created, written or read.
 #[derive(Debug, thiserror::Error)]
