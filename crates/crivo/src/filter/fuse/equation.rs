@@ -15,10 +15,10 @@ use crate::theory::fuse::Arity;
 
 /// Segments are at most 2^18 cells long, so that two offsets in them take 36 bits of 64, and leave
 /// 28 bits or more for the segment.
-pub(super) const OFFSET_BITS: u32 = 18;
+pub(in crate::filter) const OFFSET_BITS: u32 = 18;
 
 /// The widest fingerprint: read with one load of 64 bits wherever it begins.
-pub(super) const MAX_BITS: u32 = 32;
+pub(in crate::filter) const MAX_BITS: u32 = 32;
 
 /// 2^64 over the golden ratio: an odd number whose multiples are well spread.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -37,22 +37,22 @@ const fn inverse(odd: u64) -> u64 {
 
 /// The dimensions of the cells and the seed: all that the equation of a digest depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FuseGeometry {
-    pub(super) arity: Arity,
+pub(in crate::filter) struct FuseGeometry {
+    pub(in crate::filter) arity: Arity,
     /// The bits of a fingerprint, 1 to 32.
-    pub(super) width: u32,
+    pub(in crate::filter) width: u32,
     /// The cells of a segment: a power of two, at most 2^18.
-    pub(super) segment_length: u64,
+    pub(in crate::filter) segment_length: u64,
     /// How many cells may be a first cell: whole segments of them, none if there are no keys.
-    pub(super) first_cells: u64,
+    pub(in crate::filter) first_cells: u64,
     /// What distinguishes one attempt to solve the equations from another: an odd number.
-    pub(super) seed: u64,
+    pub(in crate::filter) seed: u64,
 }
 
 impl FuseGeometry {
     /// An error unless every cell of every key lies within the array, and the array within 2^64
     /// bits. What is said of cells below holds for geometries that pass.
-    pub(super) fn check(&self) -> Result<(), ParameterError> {
+    pub(in crate::filter) fn check(&self) -> Result<(), ParameterError> {
         let Self { width, segment_length, first_cells, .. } = *self;
         if !(1..=MAX_BITS).contains(&width) {
             return Err(ParameterError::new("width", width, "from 1 to 32"));
@@ -78,25 +78,25 @@ impl FuseGeometry {
     /// seed. The high bits, which choose the first cell, depend on all of the digest, and the other
     /// cells are counted from there.
     #[inline(always)]
-    pub(super) fn mix(&self, digest: u64) -> u64 {
+    pub(in crate::filter) fn mix(&self, digest: u64) -> u64 {
         digest.wrapping_mul(self.seed)
     }
 
     /// Turns mixed bits back into digests.
-    pub(super) fn unmix(&self) -> impl Fn(u64) -> u64 {
+    pub(in crate::filter) fn unmix(&self) -> impl Fn(u64) -> u64 {
         let inverse = inverse(self.seed);
         move |mixed| mixed.wrapping_mul(inverse)
     }
 
     /// The first cell of a key: below `first_cells`, if that is not 0.
     #[inline(always)]
-    pub(super) fn first_cell(&self, mixed: u64) -> u64 {
+    pub(in crate::filter) fn first_cell(&self, mixed: u64) -> u64 {
         reduce(mixed, self.first_cells)
     }
 
     /// The cells of a key, each in a segment of its own; `ARITY` is 3 or 4.
     #[inline(always)]
-    pub(super) fn cells<const ARITY: usize>(&self, mixed: u64) -> [u64; ARITY] {
+    pub(in crate::filter) fn cells<const ARITY: usize>(&self, mixed: u64) -> [u64; ARITY] {
         let first = self.first_cell(mixed);
         // The fourth offset would overlap the bits that choose the segment, so that it comes from
         // elsewhere.
@@ -108,18 +108,18 @@ impl FuseGeometry {
 
     /// What the cells of a key xor to, in the low `width` bits; above them, anything.
     #[inline(always)]
-    pub(super) fn wide_fingerprint(&self, mixed: u64) -> u64 {
+    pub(in crate::filter) fn wide_fingerprint(&self, mixed: u64) -> u64 {
         mixed.wrapping_mul(SPREAD) >> 32
     }
 
     /// The low `width` bits.
     #[inline(always)]
-    pub(super) fn mask(&self) -> u64 {
+    pub(in crate::filter) fn mask(&self) -> u64 {
         u64::MAX >> (64 - self.width)
     }
 
     /// How many cells a key has.
-    pub(super) fn cells_per_key(&self) -> u64 {
+    pub(in crate::filter) fn cells_per_key(&self) -> u64 {
         match self.arity {
             Arity::Three => 3,
             Arity::Four => 4,
@@ -127,12 +127,12 @@ impl FuseGeometry {
     }
 
     /// The cells beyond those that may be first; this many are common to two neighbouring segments.
-    pub(super) fn overlap(&self) -> u64 {
+    pub(in crate::filter) fn overlap(&self) -> u64 {
         (self.cells_per_key() - 1) * self.segment_length
     }
 
     /// All cells, if there are any keys.
-    pub(super) fn array_length(&self) -> u64 {
+    pub(in crate::filter) fn array_length(&self) -> u64 {
         match self.first_cells {
             0 => 0,
             cells => cells + self.overlap(),
@@ -140,7 +140,7 @@ impl FuseGeometry {
     }
 
     /// The words that the packed cells take: eight bytes can be read where the last cell begins.
-    pub(super) fn word_count(&self) -> u64 {
+    pub(in crate::filter) fn word_count(&self) -> u64 {
         match self.array_length() {
             0 => 0,
             cells => ((cells - 1) * u64::from(self.width) / 8 + 8).div_ceil(8),

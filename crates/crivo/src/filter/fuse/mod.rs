@@ -73,16 +73,16 @@
 //!   overlapping segments can be so full.
 
 mod codec;
-mod equation;
-mod options;
+pub(super) mod equation;
+pub(super) mod options;
 mod partition;
 mod peel;
-mod solve;
-mod spec;
-mod table;
+pub(super) mod solve;
+pub(super) mod spec;
+pub(super) mod table;
 #[cfg(test)]
 mod tests;
-mod threads;
+pub(super) mod threads;
 
 pub use options::{FuseError, FuseOptions};
 pub use spec::FuseSpec;

@@ -7,15 +7,16 @@ use super::equation::FuseGeometry;
 use super::solve::solve;
 use super::spec::{default_arity, geometry_for};
 use super::table::FuseTable;
+use super::threads::available_threads;
 use crate::theory::fuse::Arity;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::memory::collected;
 
 /// How many seeds are tried.
-const MAX_ATTEMPTS: u64 = 128;
+pub(in crate::filter) const MAX_ATTEMPTS: u64 = 128;
 
 /// Fewer keys than this are not worth a second thread.
-const WORTH_A_THREAD: usize = 1 << 16;
+pub(in crate::filter) const WORTH_A_THREAD: usize = 1 << 16;
 
 /// How to build a [`Fuse`] filter whose dimensions are given. A [`FuseSpec`](super::FuseSpec) finds
 /// them for an FPR or for a memory.
@@ -103,11 +104,8 @@ impl FuseOptions {
         while attempt < MAX_ATTEMPTS {
             geometry.seed = seed_of(attempt);
             let threads = self.threads_for(digests.len());
-            let cells = match geometry.arity {
-                Arity::Three => solve::<3>(&geometry, &mut digests, threads)?,
-                Arity::Four => solve::<4>(&geometry, &mut digests, threads)?,
-            };
-            if let Some(cells) = cells {
+            let mut cells = FuseTable::zeroed(geometry)?;
+            if solve(&geometry, &mut digests, threads, cells.words_mut())? {
                 return Ok(Fuse::new(self.hasher, digests.len() as u64, cells));
             }
             attempt += 1;
@@ -140,25 +138,24 @@ impl FuseOptions {
         if key_count < WORTH_A_THREAD {
             return 1;
         }
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.unwrap_or_else(available).min(key_count / WORTH_A_THREAD + 1)
+        self.threads.unwrap_or_else(available_threads).min(key_count / WORTH_A_THREAD + 1)
     }
 }
 
 /// The seed of an attempt.
-pub(super) fn seed_of(attempt: u64) -> u64 {
+pub(in crate::filter) fn seed_of(attempt: u64) -> u64 {
     Digest::new(attempt).remix().get() | 1
 }
 
 /// The digests of keys, in memory that is asked for with care.
-pub(super) fn digests_of<K: Key>(
+pub(in crate::filter) fn digests_of<K: Key>(
     keys: impl IntoIterator<Item = K>,
     hasher: KeyHasher,
 ) -> Result<Vec<Digest>, BuildError> {
     collected(keys.into_iter().map(|key| hasher.digest(&key)))
 }
 
-/// Why a [`Fuse`] filter could not be built.
+/// Why a [`Fuse`] or [`ShardedFuse`](crate::filter::ShardedFuse) filter could not be built.
 ///
 /// ```
 /// use crivo::filter::{FuseError, FuseOptions};
@@ -184,6 +181,14 @@ pub enum FuseError {
         key_count: u64,
         /// How many seeds were tried.
         attempts: u64,
+    },
+    /// A temporary file could not be created, written or read.
+    #[error("{message}")]
+    TemporaryFile {
+        /// What went wrong.
+        kind: std::io::ErrorKind,
+        /// The same in words, with the directory and what to do.
+        message: String,
     },
 }
 

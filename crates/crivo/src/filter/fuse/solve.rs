@@ -18,36 +18,50 @@
 use super::equation::FuseGeometry;
 use super::partition::{Buckets, Partition};
 use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
-use super::table::FuseTable;
 use super::threads::{both, each};
 use crate::BuildError;
+use crate::theory::fuse::Arity;
 use crivo_core::memory::zeroed;
 
 /// Below this many cells the left side takes all: there is nothing to gain.
 const WORTH_CUTTING: u64 = 1 << 16;
 
-/// Tries to solve the equations of `digests`; `None` if this seed is unlucky, or if there are
-/// equal digests among them.
+/// Tries to solve the equations of `digests`, and writes the packed cells to `words`, of which there
+/// are as many as the geometry says; `false` if this seed is unlucky, or if there are equal digests
+/// among them. Then nothing is written.
 ///
-/// The digests may come back in another order.
-pub(super) fn solve<const ARITY: usize>(
+/// The digests come back in another order, or not at all if it was solved: their memory is used.
+pub(in crate::filter) fn solve(
     geometry: &FuseGeometry,
     digests: &mut [u64],
     threads: usize,
-) -> Result<Option<FuseTable>, BuildError> {
+    words: &mut [u64],
+) -> Result<bool, BuildError> {
+    match geometry.arity {
+        Arity::Three => solve_with::<3>(geometry, digests, threads, words),
+        Arity::Four => solve_with::<4>(geometry, digests, threads, words),
+    }
+}
+
+fn solve_with<const ARITY: usize>(
+    geometry: &FuseGeometry,
+    digests: &mut [u64],
+    threads: usize,
+    words: &mut [u64],
+) -> Result<bool, BuildError> {
     let buckets = Buckets::of(geometry);
     let parts = partition(geometry, buckets, digests, threads)?;
     // From here on the keys are in `parts`, and the memory of the digests takes the order.
     let plan = Plan::new(geometry, buckets, &parts);
-    let solution = solve_parts::<ARITY>(&plan, digests, threads > 1 && plan.is_cut())?;
-    if solution.is_none() {
+    let is_solved = solve_parts::<ARITY>(&plan, digests, threads > 1 && plan.is_cut(), words)?;
+    if !is_solved {
         let unmix = geometry.unmix();
         let keys = parts.iter().flat_map(Partition::mixed);
         for (digest, &mixed) in digests.iter_mut().zip(keys) {
             *digest = unmix(mixed);
         }
     }
-    Ok(solution)
+    Ok(is_solved)
 }
 
 /// As many parts as threads, each with its own buckets.
@@ -149,7 +163,8 @@ fn solve_parts<const ARITY: usize>(
     plan: &Plan<'_>,
     room: &mut [u64],
     parallel: bool,
-) -> Result<Option<FuseTable>, BuildError> {
+    words: &mut [u64],
+) -> Result<bool, BuildError> {
     let geometry = plan.geometry;
     let key_count = room.len();
     let (left_room, right_room) = room.split_at_mut(plan.keys_on_the_left());
@@ -160,13 +175,13 @@ fn solve_parts<const ARITY: usize>(
         || plan.peel_right::<ARITY>(&mut right_order),
     );
     let (Some(mut left), Some(mut right)) = (left?, right?) else {
-        return Ok(None);
+        return Ok(false);
     };
 
     // From now on what is shared belongs to the right.
     let cut = plan.cut_cell as usize;
     if !right.take_over(&left.sums[cut..], &left.users[cut..]) {
-        return Ok(None);
+        return Ok(false);
     }
     let remaining = key_count - left_order.taken().len() - right_order.taken().len();
     let mut room = zeroed(remaining)?;
@@ -177,7 +192,7 @@ fn solve_parts<const ARITY: usize>(
     let all_cells = 0..geometry.array_length();
     peel::<ARITY>(geometry, &mut whole, &mut queue, all_cells, &mut last_order)?;
     if last_order.taken().len() < remaining {
-        return Ok(None);
+        return Ok(false);
     }
 
     // Backwards: what was taken away last comes first; then both sides, which read what they share.
@@ -189,18 +204,16 @@ fn solve_parts<const ARITY: usize>(
         || assign::<ARITY>(geometry, &mut right, right_order.taken()),
     );
     left.sums.truncate(cut);
-    let mut cells = FuseTable::zeroed(*geometry)?;
     if plan.is_cut() {
         // Long segments, of which there are several on each side, begin with a word.
-        let (left_words, right_words) =
-            cells.words_mut().split_at_mut(cut / 64 * geometry.width as usize);
+        let (left_words, right_words) = words.split_at_mut(cut / 64 * geometry.width as usize);
         both(
             parallel,
             || pack(geometry.width, left.sums.into_iter(), left_words),
             || pack(geometry.width, right.sums.into_iter(), right_words),
         );
     } else {
-        pack(geometry.width, left.sums.into_iter().chain(right.sums), cells.words_mut());
+        pack(geometry.width, left.sums.into_iter().chain(right.sums), words);
     }
-    Ok(Some(cells))
+    Ok(true)
 }

@@ -194,12 +194,12 @@ impl FilterSpec for FuseSpec {
 
 /// The arity where none is asked for: a fourth cell costs little as long as all of them are in the
 /// cache, and saves most where keys are few.
-pub(super) fn default_arity(key_count: u64) -> Arity {
+pub(in crate::filter) fn default_arity(key_count: u64) -> Arity {
     if key_count < 1 << 17 { Arity::Four } else { Arity::Three }
 }
 
 /// The dimensions for that many keys, with the first seed.
-pub(super) fn geometry_for(
+pub(in crate::filter) fn geometry_for(
     key_count: u64,
     width: u32,
     arity: Arity,

@@ -58,8 +58,8 @@ impl FuseTable {
         let mut sum = self.geometry.wide_fingerprint(mixed);
         for cell in self.geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check, and has any cells, has them all within the
-            // array.
-            sum ^= unsafe { self.get_unchecked(cell) };
+            // array; `word_count` leaves eight bytes from the one in which the last begins.
+            sum ^= unsafe { load(&self.words, self.geometry.width, cell) };
         }
         sum & self.geometry.mask() == 0
     }
@@ -71,43 +71,41 @@ impl FuseTable {
             self.words.prefetch((cell * u64::from(self.geometry.width) / 64) as usize);
         }
     }
+}
 
-    /// The cell at `index` in the low bits; above them, anything.
-    ///
-    /// # Safety
-    /// `index` is below the array length.
-    #[inline(always)]
-    unsafe fn get_unchecked(&self, index: u64) -> u64 {
-        let bit = index * u64::from(self.geometry.width);
-        if cfg!(target_endian = "little") {
-            if self.geometry.width == 8 {
-                debug_assert!((index as usize) < 8 * self.words.len());
-                // SAFETY: a cell is a byte, and the words have as many.
-                return unsafe { *self.words.as_ptr().cast::<u8>().add(index as usize) }.into();
-            }
-            let byte = (bit / 8) as usize;
-            debug_assert!(byte + 8 <= 8 * self.words.len());
-            // In this byte order the bytes of the words are one run of bits, and up to 32 bits
-            // that begin within a byte end within eight bytes.
-            //
-            // SAFETY: `word_count` leaves eight bytes from the byte in which the last cell begins.
-            let eight = unsafe {
-                self.words.as_ptr().cast::<u8>().add(byte).cast::<u64>().read_unaligned()
-            };
-            eight >> (bit % 8)
-        } else {
-            self.get(bit)
+/// The cell at `index` in the low bits; above them, anything.
+///
+/// # Safety
+/// `width` is from 1 to 32, and `words` holds the eight bytes from the one in which the cell begins.
+#[inline(always)]
+pub(in crate::filter) unsafe fn load(words: &[u64], width: u32, index: u64) -> u64 {
+    let bit = index * u64::from(width);
+    if cfg!(target_endian = "little") {
+        if width == 8 {
+            debug_assert!((index as usize) < 8 * words.len());
+            // SAFETY: a cell is a byte, and the words have as many.
+            return unsafe { *words.as_ptr().cast::<u8>().add(index as usize) }.into();
         }
+        let byte = (bit / 8) as usize;
+        debug_assert!(byte + 8 <= 8 * words.len());
+        // In this byte order the bytes of the words are one run of bits, and up to 32 bits
+        // that begin within a byte end within eight bytes.
+        //
+        // SAFETY: the caller promises these eight bytes.
+        let eight = unsafe { words.as_ptr().cast::<u8>().add(byte).cast::<u64>().read_unaligned() };
+        eight >> (bit % 8)
+    } else {
+        bits_from(words, bit)
     }
+}
 
-    /// The 64 bits from `bit` on, in any byte order, as far as there are words.
-    #[inline]
-    fn get(&self, bit: u64) -> u64 {
-        let word = (bit / 64) as usize;
-        let next = self.words.get(word + 1).copied().unwrap_or(0);
-        let pair = u128::from(self.words[word]) | (u128::from(next) << 64);
-        (pair >> (bit % 64)) as u64
-    }
+/// The 64 bits from `bit` on, in any byte order, as far as there are words.
+#[inline]
+fn bits_from(words: &[u64], bit: u64) -> u64 {
+    let word = (bit / 64) as usize;
+    let next = words.get(word + 1).copied().unwrap_or(0);
+    let pair = u128::from(words[word]) | (u128::from(next) << 64);
+    (pair >> (bit % 64)) as u64
 }
 
 #[cfg(test)]
@@ -132,8 +130,8 @@ mod tests {
             for index in 0..geometry.array_length() {
                 let bit = index * u64::from(width);
                 // SAFETY: the index is below the array length.
-                let low = unsafe { cells.get_unchecked(index) } << (64 - width);
-                assert_eq!(low, cells.get(bit) << (64 - width), "{width} {index}");
+                let low = unsafe { load(cells.words(), width, index) } << (64 - width);
+                assert_eq!(low, bits_from(cells.words(), bit) << (64 - width), "{width} {index}");
             }
         }
     }

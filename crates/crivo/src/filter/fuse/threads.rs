@@ -13,8 +13,13 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 /// A thread is started only where there is memory for this many bytes more.
 const RESERVE: usize = 1 << 26;
 
+/// As many threads as the machine has.
+pub(in crate::filter) fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// What `work` makes of each item, at the same time.
-pub(super) fn each<I: Copy + Send, T: Send>(
+pub(in crate::filter) fn each<I: Copy + Send, T: Send>(
     mut items: impl Iterator<Item = I>,
     work: impl Fn(I) -> T + Sync,
 ) -> Vec<T> {
