@@ -171,6 +171,6 @@ mod tests {
     #[test]
     fn kinds_are_listed_with_commas_and_and() {
         assert_eq!(kinds_that(|can| can.remove), "counting, cuckoo, quotient and blocked-counting");
-        assert_eq!(kinds_that(|can| !can.insert), "fuse");
+        assert_eq!(kinds_that(|can| !can.insert), "fuse and sharded-fuse");
     }
 }

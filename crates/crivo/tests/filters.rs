@@ -15,8 +15,9 @@ use std::sync::Arc;
 use crivo::codec::{self, CodecError, DecodeError, LoadOptions, Persist};
 use crivo::filter::{
     AnyFilter, AtomicBlocked, AtomicBloom, Blocked, BlockedCounting, Bloom, Count, CounterWidth,
-    CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, Fuse, Growing, GrowingBlocked, Kind,
-    NotPresent, Operation, OperationError, Quotient, RemovableFilter, Spec, SplitBlock, WrongKind,
+    CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, FilterSpec, Fuse, Growing,
+    GrowingBlocked, Kind, NotPresent, Operation, OperationError, Quotient, RemovableFilter,
+    ShardedFuse, ShardedFuseSpec, Spec, SplitBlock, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -695,6 +696,30 @@ mod fuse {
         let keys = digests(hasher, 0, 10_000);
         let once = build(0, 0.01, hasher, &keys);
         let twice = build(0, 0.01, hasher, &[keys.clone(), keys.clone()].concat());
+        assert_eq!(twice.key_count(), 10_000);
+        assert_eq!(codec::to_bytes(&twice), codec::to_bytes(&once));
+    }
+}
+
+mod sharded_fuse {
+    use super::*;
+
+    /// Eight shards, whatever the number of keys.
+    fn build(_: u64, rate: f64, hasher: KeyHasher, keys: &[Digest]) -> ShardedFuse {
+        let distinct = keys.iter().collect::<HashSet<_>>().len() as u64;
+        let spec = ShardedFuseSpec::for_fpr(distinct.max(1), rate).unwrap();
+        spec.with_shards(8).unwrap().build_from(keys.to_vec(), hasher).unwrap()
+    }
+
+    every_filter!(sharded_fuse, ShardedFuse, build);
+
+    #[test]
+    fn every_key_given_twice() {
+        let hasher = KeyHasher::default();
+        let keys = digests(hasher, 0, 10_000);
+        let once = ShardedFuse::from_digests(keys.clone(), 0.01, hasher).unwrap();
+        let twice = [keys.clone(), keys].concat();
+        let twice = ShardedFuse::from_digests(twice, 0.01, hasher).unwrap();
         assert_eq!(twice.key_count(), 10_000);
         assert_eq!(codec::to_bytes(&twice), codec::to_bytes(&once));
     }

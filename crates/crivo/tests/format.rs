@@ -56,6 +56,7 @@ impl File {
             9 => stages(self).any(|(words, k)| blocked(words, k, digest)),
             10 => split_block(&self.words, digest),
             11 => blocked_counting(&self.words, p[0], p[1], p[3], digest),
+            12 => sharded_fuse(&self.words, p, digest),
             other => panic!("the document knows no kind {other}"),
         }
     }
@@ -201,6 +202,15 @@ fn fuse(words: &[u64], parameters: &[u64], digest: u64) -> bool {
     sum % (1 << width) == 0
 }
 
+fn sharded_fuse(words: &[u64], parameters: &[u64], digest: u64) -> bool {
+    let (&[arity, width, length, segments, shards], seeds) =
+        parameters.split_first_chunk().unwrap();
+    assert_eq!(seeds.len() as u64, shards);
+    let shard = reduce(digest, shards) as usize;
+    let words = &words[words.len() / seeds.len() * shard..];
+    fuse(words, &[arity, width, length, segments, seeds[shard]], digest)
+}
+
 /// The table and k of every stage of a growing filter.
 fn stages(file: &File) -> impl Iterator<Item = (&[u64], u64)> {
     let mut start = 0;
@@ -249,6 +259,6 @@ fn the_document_is_enough_to_read_every_golden_file() {
     kinds.dedup();
     // Kinds that are younger than version 2 were never written in version 1.
     let first = [1, 2, 3, 4, 5, 6, 7, 9].map(|kind| (1, kind));
-    let second = [1, 2, 3, 4, 5, 6, 7, 9, 10, 11].map(|kind| (2, kind));
+    let second = [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12].map(|kind| (2, kind));
     assert_eq!(kinds, [&first[..], &second].concat(), "a golden file for every version and kind");
 }

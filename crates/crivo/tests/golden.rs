@@ -21,7 +21,8 @@ use crivo::KeyHasher;
 use crivo::codec::{Header, LoadOptions, Metadata};
 use crivo::filter::{
     AnyFilter, Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter,
-    FilterExt, FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient, SplitBlock,
+    FilterExt, FilterSpec, FuseSpec, Growing, GrowingBlocked, Quotient, ShardedFuseSpec,
+    SplitBlock,
 };
 use crivo::hash::{Family, SecretKey};
 use crivo::theory::fuse::Arity;
@@ -40,6 +41,11 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
     let fuse = |arity| {
         let spec = FuseSpec::for_fpr(500, 0.01).unwrap().with_arity(arity).unwrap();
         spec.options(KeyHasher::xxh3(0)).build(0..500u64).unwrap()
+    };
+    let sharded_fuse = |shards| {
+        let spec = ShardedFuseSpec::for_fpr(500, 0.01).unwrap().with_shards(shards).unwrap();
+        let digests = (0..500u64).map(|key| seeded.digest(&key)).collect();
+        spec.build_from(digests, seeded).unwrap()
     };
     let counting = |width| CountingBloom::with_width(500, 0.01, width, seeded).unwrap();
     let blocked_counting = |width| BlockedCounting::with_width(500, 0.01, width, seeded).unwrap();
@@ -94,6 +100,8 @@ fn recipes() -> Vec<(&'static str, AnyFilter)> {
                 .into()
         }),
         ("growing.crivo", filled(Growing::with_hasher(100, 0.01, seeded).unwrap(), 500).into()),
+        ("sharded-fuse-1.crivo", sharded_fuse(1).into()),
+        ("sharded-fuse-4.crivo", sharded_fuse(4).into()),
     ]
 }
 

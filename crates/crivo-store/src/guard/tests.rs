@@ -26,8 +26,7 @@ fn delete(guard: &Guard, digest: u64, existed: Existed) {
     guard.begin_delete(spread(digest)).deleted(existed);
 }
 
-const REMOVING: [Kind; 4] =
-    [Kind::Counting, Kind::Cuckoo, Kind::Quotient, Kind::BlockedCounting];
+const REMOVING: [Kind; 4] = [Kind::Counting, Kind::Cuckoo, Kind::Quotient, Kind::BlockedCounting];
 
 #[test]
 fn a_key_stays_when_another_with_its_digest_is_deleted() {

@@ -16,6 +16,9 @@ macro_rules! example {
     (Fuse) => {
         "let mut filter = Fuse::build([\"ana\"], 0.01)?;"
     };
+    (ShardedFuse) => {
+        "let mut filter = ShardedFuse::build([\"ana\"], 0.01)?;"
+    };
     (Cuckoo) => {
         "let mut filter = Cuckoo::new(1_000, 0.01)?;\nfilter.insert(\"ana\")?;"
     };

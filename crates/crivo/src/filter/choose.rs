@@ -26,7 +26,8 @@
 //! | nobody knows how many keys will come | growing | 13.5 | 23.1 |
 //! | nobody knows how many, and they go, are counted or merged | quotient | 9.7 | 17.1 |
 //!
-//! For a million keys, as their [specifications](super::spec) say. A split-block filter is never
+//! For a million keys, as their [specifications](super::spec) say. Of more than 2^21 keys a fuse filter is
+//! [built in shards](kind_for_keys). A split-block filter is never
 //! recommended, though it is [listed](candidates): a blocked one can do the same in fewer bits (9.9
 //! instead of 10.5 at 1%, 22.0 instead of 26.3 at 0.01%). Take it where another program is to read the
 //! filter. Nor is a blocked-counting one: a counting one can do the same in fewer bits (38.4 instead of
@@ -41,12 +42,12 @@
 //! | counting, blocked-counting | yes | yes | yes | yes | |
 //! | cuckoo | yes | yes | up to 8 copies | while there is room | |
 //! | quotient | yes | yes | a place for each copy | yes | the FPR doubles with the size |
-//! | fuse | | | | | |
+//! | fuse, sharded-fuse | | | | | |
 //! | growing | yes | | | | yes |
 
 use std::fmt;
 
-use super::{Capabilities, Kind, Spec};
+use super::{Capabilities, Kind, ShardedFuseSpec, Spec};
 use crate::ParameterError;
 use crivo_core::check::{check_fpr, check_keys};
 
@@ -237,6 +238,24 @@ pub fn choose(needs: &Needs) -> Result<Choice, ParameterError> {
     Err(refused.unwrap_or_else(|| ParameterError::of_real("fpr", needs.fpr, "higher")))
 }
 
+/// The kind to build where `kind` is asked for, with that many keys: a fuse filter of more keys than one
+/// shard takes (2^21) is built in shards, in less memory. Any other kind is what it is.
+///
+/// ```
+/// use crivo::filter::Kind;
+/// use crivo::filter::choose::kind_for_keys;
+///
+/// assert_eq!(kind_for_keys(Kind::Fuse, 1_000_000), Kind::Fuse);
+/// assert_eq!(kind_for_keys(Kind::Fuse, 1_000_000_000), Kind::ShardedFuse);
+/// assert_eq!(kind_for_keys(Kind::Bloom, 1_000_000_000), Kind::Bloom);
+/// ```
+pub fn kind_for_keys(kind: Kind, keys: u64) -> Kind {
+    match kind {
+        Kind::Fuse if ShardedFuseSpec::shards_for(keys) > 1 => Kind::ShardedFuse,
+        kind => kind,
+    }
+}
+
 /// Whether one cache line per query costs little enough: at most a tenth of the classic filter's bits.
 fn is_worth_its_blocks(needs: &Needs, blocked: f64) -> bool {
     const MAX_TIMES_CLASSIC: f64 = 1.1;
@@ -297,7 +316,20 @@ fn preferences(needs: &Needs) -> &'static [(Kind, &'static str)] {
                 ONE_BY_ONE[0],
                 ONE_BY_ONE[1],
             ];
-            if needs.all_keys_at_once { &AT_ONCE } else { &ONE_BY_ONE }
+            const MANY_AT_ONCE: [(Kind, &str); 3] = [
+                (
+                    Kind::ShardedFuse,
+                    "the set never changes, nothing that answers as fast takes fewer bits, and so \
+                     many keys are built shard by shard, in bounded memory",
+                ),
+                ONE_BY_ONE[0],
+                ONE_BY_ONE[1],
+            ];
+            match needs.keys.map(|keys| kind_for_keys(Kind::Fuse, keys)) {
+                Some(Kind::ShardedFuse) if needs.all_keys_at_once => &MANY_AT_ONCE,
+                _ if needs.all_keys_at_once => &AT_ONCE,
+                _ => &ONE_BY_ONE,
+            }
         }
     }
 }

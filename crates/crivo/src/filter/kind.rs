@@ -25,6 +25,8 @@ macro_rules! for_each_kind {
                 "The split-block Bloom filter of Parquet files.";
             BlockedCounting(BlockedCounting, BlockedCountingSpec): 11, "blocked-counting",
                 "The blocked counting Bloom filter.";
+            ShardedFuse(ShardedFuse, ShardedFuseSpec): 12, "sharded-fuse",
+                "The binary fuse filter in shards, for very many keys.";
         }
     };
 }

@@ -18,11 +18,11 @@
 //! | `insert` | `bool`: `true` if the key was certainly new | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`], [`Growing`], [`AtomicFilter`] |
 //! | `insert` | `Result<bool, Full>` | [`Cuckoo`], [`Quotient`] |
 //! | `remove`, `remove_batch`, `count` | `Result<(), NotPresent>`; `u64`; [`Count`] | [`CountingBloom`], [`BlockedCounting`], [`Cuckoo`], [`Quotient`] |
-//! | `union_with` | `Result<(), RebuildError>` | all but [`Fuse`] and [`Growing`] |
+//! | `union_with` | `Result<(), RebuildError>` | all but [`Fuse`], [`ShardedFuse`] and [`Growing`] |
 //! | `intersect_with` | `Result<(), RebuildError>` | [`Bloom`], [`Blocked`], [`SplitBlock`] |
 //! | `fill_fpr` | `f64` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`], [`Growing`], [`AtomicFilter`] |
 //! | `estimated_key_count` | `Option<Estimate>` | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`], [`AtomicFilter`] |
-//! | `insert_batch`, `clear`, `capacity` | | all but [`Fuse`], which is built from all its keys |
+//! | `insert_batch`, `clear`, `capacity` | | all but [`Fuse`] and [`ShardedFuse`], which are built from all their keys |
 //!
 //! `contains`, `insert`, `remove` and `count` take a key; their twins `contains_digest` and so on
 //! take its digest, so that one hash can probe many filters. Code that works with any kind of
@@ -51,6 +51,7 @@ mod packed_counters;
 mod pointers;
 pub mod quotient;
 mod set_bits;
+pub mod sharded_fuse;
 pub mod spec;
 pub mod split_block;
 #[cfg(test)]
@@ -74,6 +75,7 @@ pub use kind::Kind;
 pub(crate) use kind::for_each_kind;
 pub use occupancy::{Cells, Occupancy};
 pub use quotient::{Quotient, QuotientSpec};
+pub use sharded_fuse::{KeyCollector, KeySet, ShardedFuse, ShardedFuseSpec};
 pub use spec::{Bytes, FilterSpec, Spec, SpecError};
 pub use split_block::{SplitBlock, SplitBlockSpec};
 

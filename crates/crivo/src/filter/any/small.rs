@@ -120,6 +120,8 @@ small! {
     quotient: QuotientSpec::with_remainder_bits(KEYS, 1), QuotientSpec::with_remainder_bits(KEYS, 29);
     fuse_3: FuseSpec::with_width(KEYS, 5), FuseSpec::with_width(KEYS, 31);
     fuse_4: FuseSpec::with_width(KEYS, 13).and_then(|spec| spec.with_arity(Arity::Four));
+    sharded_fuse: ShardedFuseSpec::with_width(KEYS, 7),
+        ShardedFuseSpec::with_width(KEYS, 8).and_then(|spec| spec.with_shards(4));
     growing: Spec::for_fpr(Kind::Growing, 8, 0.1);
     growing_blocked: Spec::for_fpr(Kind::GrowingBlocked, 8, 0.1);
 }

@@ -1,0 +1,162 @@
+//! The packed cells of all shards, each read with a single load.
+
+#![allow(unsafe_code)]
+
+use crate::filter::fuse::equation::FuseGeometry;
+use crate::filter::fuse::table::load;
+use crate::{BuildError, ParameterError};
+use crivo_core::Words;
+
+/// At most 2^15 shards, whose seeds are parameters of a file.
+pub(super) const MAX_SHARD_BITS: u32 = 15;
+
+/// Every shard begins at a cache line.
+const WORDS_PER_LINE: u64 = 8;
+
+/// The dimensions of the shards: all have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ShardedGeometry {
+    /// Of one shard. Each has its own seed; this one means nothing, and is 1.
+    pub(super) shard: FuseGeometry,
+    /// That many high bits of a digest choose the shard.
+    pub(super) shard_bits: u32,
+}
+
+impl ShardedGeometry {
+    /// An error unless the dimensions of a shard are right, and all shards lie within 2^64 bits.
+    pub(super) fn check(&self) -> Result<(), ParameterError> {
+        self.shard.check()?;
+        if self.shard_bits > MAX_SHARD_BITS {
+            let shards = 1u128 << self.shard_bits.min(64);
+            return Err(ParameterError::new("shards", shards, "at most 2^15"));
+        }
+        if self.shard_words() > 1 << (57 - self.shard_bits) {
+            let allowed = "so many that all shards have at most 2^63 bits";
+            return Err(ParameterError::new("first cells", self.shard.first_cells, allowed));
+        }
+        Ok(())
+    }
+
+    pub(super) fn shards(&self) -> u64 {
+        1 << self.shard_bits
+    }
+
+    /// The words of a shard, with the zeros behind its last cell.
+    pub(super) fn shard_words(&self) -> u64 {
+        self.shard.word_count().next_multiple_of(WORDS_PER_LINE)
+    }
+
+    pub(super) fn word_count(&self) -> u64 {
+        self.shard_words() << self.shard_bits
+    }
+
+    /// The shard of a key.
+    #[inline(always)]
+    pub(super) fn shard_of(&self, digest: u64) -> usize {
+        // A shift by all 64 bits, if there is one shard, is not defined.
+        (digest.rotate_left(self.shard_bits) & (self.shards() - 1)) as usize
+    }
+
+    /// The dimensions of a shard with this seed.
+    #[inline(always)]
+    pub(super) fn with_seed(&self, seed: u64) -> FuseGeometry {
+        FuseGeometry { seed, ..self.shard }
+    }
+}
+
+/// Shards of packed cells, one after another.
+///
+/// This is the one invariant that the unsafe code below rests on, and the reason for which nothing
+/// outside this file makes tables:
+///
+/// > The geometry passes its `check`, and there are as many seeds and words as it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ShardedTable {
+    geometry: ShardedGeometry,
+    /// Those of the geometry, at hand.
+    shard_words: usize,
+    seeds: Vec<u64>,
+    words: Words,
+}
+
+/// Where the cells of a key are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// The first word of the shard.
+    start: usize,
+    mixed: u64,
+}
+
+impl ShardedTable {
+    /// The shards that lie in `words`; `None` if there are more or fewer words, or seeds, than needed.
+    pub(super) fn new(
+        geometry: ShardedGeometry,
+        seeds: Vec<u64>,
+        words: Words,
+    ) -> Result<Option<Self>, ParameterError> {
+        geometry.check()?;
+        let are_right =
+            words.len() as u64 == geometry.word_count() && seeds.len() as u64 == geometry.shards();
+        // There are as many words, or it is not used.
+        let shard_words = geometry.shard_words() as usize;
+        Ok(are_right.then_some(Self { geometry, shard_words, seeds, words }))
+    }
+
+    /// As many words as the geometry says, all 0.
+    pub(super) fn zeroed_words(geometry: &ShardedGeometry) -> Result<Words, BuildError> {
+        geometry.check()?;
+        let length = usize::try_from(geometry.word_count())
+            .map_err(|_| BuildError::OutOfMemory { bytes: usize::MAX })?;
+        Words::zeroed(length)
+    }
+
+    #[inline(always)]
+    pub(super) fn geometry(&self) -> &ShardedGeometry {
+        &self.geometry
+    }
+
+    pub(super) fn seeds(&self) -> &[u64] {
+        &self.seeds
+    }
+
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The place of the key with this digest.
+    #[inline(always)]
+    pub(super) fn place(&self, digest: u64) -> Place {
+        let shard = self.geometry.shard_of(digest);
+        debug_assert!(shard < self.seeds.len());
+        // SAFETY: the number of a shard is below their number, which is that of the seeds.
+        let seed = unsafe { *self.seeds.get_unchecked(shard) };
+        let mixed = self.geometry.with_seed(seed).mix(digest);
+        Place { start: shard * self.shard_words, mixed }
+    }
+
+    /// Whether the cells at this place, which is one of this table, xor to the fingerprint of the key.
+    /// There must be cells.
+    #[inline(always)]
+    pub(super) fn satisfy<const ARITY: usize>(&self, place: Place) -> bool {
+        let geometry = &self.geometry.shard;
+        assert!(geometry.first_cells > 0, "an empty filter has no cells");
+        let Place { start, mixed } = place;
+        let words = &self.words[start..start + self.shard_words];
+        let mut sum = geometry.wide_fingerprint(mixed);
+        for cell in geometry.cells::<ARITY>(mixed) {
+            // SAFETY: a geometry that passes its check, and has any cells, has them all within the
+            // array; a shard has eight bytes from the one in which the last begins.
+            sum ^= unsafe { load(words, geometry.width, cell) };
+        }
+        sum & geometry.mask() == 0
+    }
+
+    /// Asks the processor to fetch the cells at this place.
+    #[inline(always)]
+    pub(super) fn prefetch<const ARITY: usize>(&self, place: Place) {
+        let geometry = &self.geometry.shard;
+        for cell in geometry.cells::<ARITY>(place.mixed) {
+            self.words.prefetch(place.start + (cell * u64::from(geometry.width) / 64) as usize);
+        }
+    }
+}
