@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use crivo::filter::choose::{Needs, choose};
+use crivo::filter::choose::{Needs, choose, kind_for_keys};
 use crivo::filter::{
-    AnyFilter, BloomSpec, Bytes, FilterSpec, FuseOptions, Kind, OperationError, Spec,
+    AnyFilter, BloomSpec, Bytes, FilterSpec, FuseOptions, KeyCollector, Kind, OperationError, Spec,
 };
 use crivo::{Digest, KeyHasher};
 use crivo_core::spill::DistinctDigests;
@@ -38,6 +38,10 @@ use crate::update;
 /// whose keys cannot be removed one by one, and a counting filter, is filled while the input is read,
 /// in no more memory than it takes itself; the number of distinct keys is then an estimate.
 ///
+/// A fuse filter is built from all its keys. Of more than 2^21 keys it is a sharded one, of which one
+/// shard is built after another: that, too, takes no more than --memory beside the filter (but 60 MB at
+/// least), and 8 bytes of disk space per key.
+///
 /// The file records which part of a record is the key, so that `query`, `insert` and `remove` take it
 /// from there without being told.
 #[derive(Debug, Args)]
@@ -64,7 +68,8 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "BYTES", value_parser = human::parse_bytes, allow_negative_numbers = true)]
     size: Option<u64>,
 
-    /// The maximum memory for digests of keys; the rest goes to temporary files
+    /// The maximum memory for digests of keys, and for building a fuse filter of them; the rest goes to
+    /// temporary files
     #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY, value_parser = human::parse_bytes)]
     #[arg(allow_negative_numbers = true)]
     #[cfg_attr(feature = "formats", arg(conflicts_with = "format"))]
@@ -108,6 +113,7 @@ Examples:
   crivo build -o users.crivo --csv --column email a.csv b.csv.gz
   crivo build -o pairs.crivo --field 1,3 edges.tsv    two fields are one key
   crivo build -o small.crivo --kind fuse --fpr 0.001 words.txt
+  crivo build -o leaked.crivo --kind fuse --memory 500MB leaked.txt.zst
   crivo build -o live.crivo --kind cuckoo --keys 1M first.txt
   crivo build -o ids.spark --format spark-v2 --key-type int64 ids.txt
   zcat *.log.gz | crivo build -o ips.crivo --field 1 --delimiter ' ' --size 64MB
@@ -154,6 +160,8 @@ impl BuildArgs {
         update::check_output(&self.output, &self.input.inputs)?;
         let (mut filter, counts) = if self.keys.is_some() && needs_no_set(spec.kind()) {
             self.stream(&spec, hasher)?
+        } else if !spec.kind().capabilities().insert {
+            self.build_at_once(hasher)?
         } else if spec.kind().capabilities().free_copies {
             self.build(gather::<2>(&self.input, hasher, self.memory)?, hasher)?
         } else {
@@ -246,10 +254,11 @@ impl BuildArgs {
         })
     }
 
-    /// The kind that was asked for, or the one to choose for keys that come one by one.
+    /// The kind that was asked for, in shards if there are many keys; or the one to choose for keys that
+    /// come one by one.
     fn kind(&self, capacity: u64) -> Result<Kind, Error> {
         if let Some(kind) = self.kind {
-            return Ok(kind);
+            return Ok(kind_for_keys(kind, capacity));
         }
         let fpr = match (self.fpr, self.size) {
             (Some(fpr), _) => fpr,
@@ -320,6 +329,28 @@ impl BuildArgs {
         Ok((filter, counts))
     }
 
+    /// A filter of a kind that is built from all its keys.
+    fn build_at_once(&self, hasher: KeyHasher) -> Result<(AnyFilter, KeyCounts), Error> {
+        let mut collector = KeyCollector::within(Bytes(self.memory), hasher);
+        collector = collector.with_threads(threads::count())?;
+        self.input
+            .each_batch(hasher, |digests| collector.insert_digests(digests).map_err(Error::new))?;
+        let keys = collector.finish().map_err(Error::new)?;
+        let (total, distinct) = (keys.total(), keys.count());
+        let filter = match self.spec(distinct)? {
+            Spec::ShardedFuse(spec) => spec.build_from_keys(keys).map_err(Error::new)?.into(),
+            Spec::Fuse(spec) => {
+                let threads = Some(threads::count());
+                let options = FuseOptions { threads, ..spec.options(hasher) };
+                let digests = keys.into_digests().map_err(Error::new)?;
+                options.build_digests(digests).map_err(Error::new)?.into()
+            }
+            spec => spec.build_from(keys.into_digests().map_err(Error::new)?, hasher)?,
+        };
+        let counts = KeyCounts { total, distinct, is_estimate: false, is_minimum: false };
+        Ok((filter, counts))
+    }
+
     /// The filter of these keys.
     fn build<const W: usize>(
         &self,
@@ -328,24 +359,7 @@ impl BuildArgs {
     ) -> Result<(AnyFilter, KeyCounts), Error> {
         let (total, distinct) = (keys.total(), keys.count());
         let counts = KeyCounts { total, distinct, is_estimate: false, is_minimum: false };
-        let spec = self.spec(distinct)?;
-        if !spec.kind().capabilities().insert {
-            let mut digests = Vec::new();
-            keys.each(|digest, _| {
-                digests.push(Digest::new(digest));
-                Ok::<(), Error>(())
-            })?;
-            let filter = match spec {
-                Spec::Fuse(spec) => {
-                    let threads = Some(threads::count());
-                    let options = FuseOptions { threads, ..spec.options(hasher) };
-                    options.build_digests(digests).map_err(Error::new)?.into()
-                }
-                spec => spec.build_from(digests, hasher)?,
-            };
-            return Ok((filter, counts));
-        }
-        let mut filter = spec.build(hasher)?;
+        let mut filter = self.spec(distinct)?.build(hasher)?;
         let mut batch = Vec::with_capacity(BATCH);
         keys.each(|digest, copies| {
             for _ in 0..copies {

@@ -183,7 +183,7 @@ fn with_keys_copies_are_one_key_or_counted() {
 fn the_memory_for_digests_changes_no_filter() {
     let dir = TestDir::new();
     dir.numbers("keys", 0..20_000);
-    for kind in ["fuse", "quotient", "counting", "bloom"] {
+    for kind in ["fuse", "sharded-fuse", "quotient", "counting", "bloom"] {
         dir.ok(&format!("build -o f --kind {kind} keys keys"));
         dir.ok(&format!("build -o g --kind {kind} --memory 1kB keys keys"));
         assert_eq!(dir.read("f"), dir.read("g"), "{kind}");
@@ -191,6 +191,27 @@ fn the_memory_for_digests_changes_no_filter() {
     dir.numbers("more", 20_000..21_000);
     dir.ok("insert g --memory 1kB more");
     dir.fails("build -o f --memory none keys", &["not an amount of memory"]);
+}
+
+/// Enough keys for two shards, and for temporary files where there is little memory.
+#[test]
+fn a_fuse_filter_of_many_keys_is_in_shards() {
+    let dir = TestDir::new();
+    dir.numbers("keys", 0..2_200_000);
+    dir.numbers("some", 100_000..200_000);
+    dir.numbers("others", 3_000_000..3_200_000);
+    let facts = dir.ok("build -o f --kind fuse --json keys some").json();
+    assert_eq!(facts["kind"], "sharded-fuse");
+    assert_eq!((&facts["keys"], &facts["distinct_keys"]), (&2_300_000.into(), &2_200_000.into()));
+    dir.ok("build -o g --kind fuse --memory 1kB some keys");
+    assert!(dir.read("f") == dir.read("g"));
+    assert_eq!(dir.ok("query -c f keys").out, "2200000\n");
+    // 7 bits: 1,562.5 are expected, with a standard deviation of 39. One in a million is 5 of them.
+    let found: i32 = dir.ok("query -c f others").out.trim().parse().unwrap();
+    assert!((found - 1_562).abs() < 200, "{found}");
+    // Just as many keys as a fuse filter without shards takes.
+    dir.numbers("fewer", 0..1 << 21);
+    assert_eq!(dir.ok("build -o f --kind fuse --json fewer").json()["kind"], "fuse");
 }
 
 #[test]
