@@ -125,7 +125,7 @@ fn blocked_counting(words: &[u64], blocks: u64, k: u64, width: u64, digest: u64)
         if probe > 0 && probe % 8 == 0 {
             pattern = (pattern ^ (pattern >> 32)).wrapping_mul(MULTIPLIER);
         }
-        let position = pattern.to_be_bytes()[probe as usize % 8] as u64 % 128;
+        let position = pattern >> (56 - 8 * (probe % 8)) & 127;
         let word = words[(first_word + position % block_words) as usize];
         word >> (position / block_words * width) & ((1 << width) - 1) > 0
     })

@@ -442,15 +442,12 @@ impl Filter for BlockedCounting {
         let Self { probes, level, .. } = *self;
         match self.width {
             CounterWidth::Four => {
-                batch::contains(self.table(), keys, hits, line_of, |line, key| {
-                    dispatch::contains(level, line, key, probes)
-                })
+                let contains = |line: &_, key| dispatch::contains(level, line, key, probes);
+                batch::contains(self.table(), keys, hits, line_of, contains);
             }
             CounterWidth::Eight => {
-                let blocks = self.table::<TWO_LINES>();
-                batch::contains(blocks, keys, hits, line_of, |block, key| {
-                    block::contains(block, key, probes)
-                });
+                let contains = |block: &[u64; TWO_LINES], key| block::contains(block, key, probes);
+                batch::contains(self.table(), keys, hits, line_of, contains);
             }
         }
     }
