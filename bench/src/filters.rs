@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
+pub mod goals;
 pub mod ours;
 pub mod rivals;
 
@@ -17,6 +18,12 @@ pub trait BenchKey: crivo::Key + Hash + Clone + Sync + 'static {
     #[inline(always)]
     fn fold(&self) -> u64 {
         foldhash::fast::FixedState::with_seed(7).hash_one(self)
+    }
+
+    /// Our own hash for the same rivals: what differs then is the filter alone.
+    #[inline(always)]
+    fn fold64(&self) -> u64 {
+        crivo::KeyHasher::default().digest(self).get()
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Instant;
 use crivo_core::mix::{GOLDEN, mix};
 
 pub mod filters;
+pub mod processes;
 
 /// Something measured: a name, and the work, which gives a reading.
 pub struct Contender<'a> {
@@ -101,7 +102,28 @@ pub fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The same rows for programs.
+/// The same rows for programs. No cell has a quotation mark.
 pub fn csv(rows: &[Vec<String>]) -> String {
-    rows.iter().map(|row| row.join(",") + "\n").collect()
+    let quoted = |cell: &String| {
+        if cell.contains(',') { format!("\"{cell}\"") } else { cell.clone() }
+    };
+    let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n";
+    rows.iter().map(line).collect()
+}
+
+/// The rows that [`csv`] wrote.
+pub fn rows_of(csv: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| {
+        let mut cells = vec![String::new()];
+        let mut quoted = false;
+        for letter in line.chars() {
+            match letter {
+                '"' => quoted = !quoted,
+                ',' if !quoted => cells.push(String::new()),
+                _ => cells.last_mut().expect("a cell").push(letter),
+            }
+        }
+        cells
+    };
+    csv.lines().map(cells).collect()
 }

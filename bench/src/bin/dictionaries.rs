@@ -1,15 +1,17 @@
 //! The exact dictionaries beside hashbrown and std's HashMap, u64 to u64.
 //!
 //! ```text
-//! cargo run --release --bin dictionaries [-- --csv FILE] [ENTRIES…]
+//! cargo run --release --bin dictionaries [-- --processes 5] [--csv FILE] [ENTRIES…]
 //! ```
 //!
-//! Each map is filled to the load it is sized for. Hits and misses are asked in random order.
+//! Each map is filled to the load it is sized for. Hits and misses are asked in random order. With
+//! `--processes` everything is measured in that many processes, and the table has the medians over
+//! them.
 
 use std::hash::{BuildHasher, Hasher};
 
 use crivo::KeyHasher;
-use crivo_bench::{Contender, csv, interleave, number, shuffle, table};
+use crivo_bench::{Contender, csv, interleave, number, processes, shuffle, table};
 use crivo_exact::{ChainedMap, CuckooMap, Dictionary, LinearMap};
 
 /// crivo's default hash for rivals, so that only the tables differ.
@@ -188,34 +190,55 @@ fn measure(entries: usize, results: &mut Vec<Vec<String>>) {
     print!("{}", table(&rows));
 }
 
-fn main() -> std::io::Result<()> {
+fn main() -> std::process::ExitCode {
+    match run(std::env::args().skip(1).collect()) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}
+
+fn run(mut arguments: Vec<String>) -> Result<(), String> {
+    let process_count = processes::take_option(&mut arguments)?;
     let mut sizes = Vec::new();
     let mut csv_file = None;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--csv" => csv_file = arguments.next(),
-            number => match number.replace('_', "").parse() {
-                Ok(entries) => sizes.push(entries),
-                Err(_) => {
-                    eprintln!(
-                        "{number} is not a number of entries; usage: dictionaries [--csv FILE] [ENTRIES…]"
-                    );
-                    std::process::exit(2);
-                }
-            },
+            "--csv" => csv_file = Some(rest.next().ok_or("--csv needs a file")?),
+            number => sizes.push(number.replace('_', "").parse().map_err(|_| {
+                format!(
+                    "{number} is not a number of entries; \
+                     usage: dictionaries [--processes N] [--csv FILE] [ENTRIES…]"
+                )
+            })?),
         }
     }
     if sizes.is_empty() {
         sizes = vec![100_000, 1_000_000, 10_000_000];
     }
+    let results = match process_count {
+        None => measure_all(&sizes),
+        Some(count) => {
+            let medians = processes::medians(&processes::run(count, &arguments)?);
+            print!("{}", table(&medians));
+            medians
+        }
+    };
+    if let Some(path) = csv_file {
+        let written = std::fs::write(path, csv(&results));
+        written.map_err(|error| format!("the results could not be written: {error}"))?;
+    }
+    Ok(())
+}
+
+fn measure_all(sizes: &[usize]) -> Vec<Vec<String>> {
     let header = "entries,map,load,bytes_per_entry,insert_ns,hit_ns,miss_ns,insert_ratio,hit_ratio,miss_ratio";
     let mut results = vec![header.split(',').map(String::from).collect()];
-    for entries in sizes {
+    for &entries in sizes {
         measure(entries, &mut results);
     }
-    match csv_file {
-        Some(path) => std::fs::write(path, csv(&results)),
-        None => Ok(()),
-    }
+    results
 }

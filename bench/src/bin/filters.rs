@@ -1,15 +1,19 @@
 //! Every filter beside its rivals.
 //!
 //! ```text
-//! cargo run --release --bin filters -- [--fpr 0.01] [--csv FILE] [--only GROUP]… [--keys u64|text] [N…]
+//! cargo run --release --bin filters -- [--processes 5] [--fpr 0.01] [--csv FILE] [--only GROUP]… [--keys u64|text] [N…]
 //! ```
 //!
 //! Times are nanoseconds per key with hashing, the median of interleaved rounds; ratios are rival
 //! over crivo, for the first crivo filter of the group: above 1, crivo is faster. Present keys must
 //! all be found, and the observed rate stands beside the bits, for comparing speeds at one rate.
+//!
+//! With `--processes` everything is measured in that many processes, and the medians over them stand in
+//! one table, in Markdown, beside the goals. `CRIVO_SIMD=avx2` in the environment shows what crivo
+//! does without AVX-512; no rival has code for it.
 
-use crivo_bench::filters::{BenchKey, Subject, ours, rivals};
-use crivo_bench::{Contender, csv, interleave, shuffle, table};
+use crivo_bench::filters::{BenchKey, Subject, goals, ours, rivals};
+use crivo_bench::{Contender, csv, interleave, processes, shuffle, table};
 
 #[derive(Clone)]
 struct Settings {
@@ -20,10 +24,10 @@ struct Settings {
     csv: Option<String>,
 }
 
-fn settings() -> Result<Settings, String> {
+fn settings(arguments: &[String]) -> Result<Settings, String> {
     let mut settings =
         Settings { fpr: 0.01, sizes: Vec::new(), groups: Vec::new(), keys: Vec::new(), csv: None };
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = arguments.iter().cloned();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
@@ -119,7 +123,7 @@ fn measure<K: BenchKey>(settings: &Settings, results: &mut Vec<Vec<String>>) {
                     format!("{:.3}%", 100.0 * observed),
                 ];
                 let times = [insert[i], hit[i], miss[i]];
-                row.extend(times.iter().map(|time| format!("{time:.1}")));
+                row.extend(times.iter().map(|time| format!("{time:.2}")));
                 let ours = [insert[0], hit[0], miss[0]];
                 row.extend(
                     times.iter().zip(ours).map(|(time, ours)| format!("{:.2}", time / ours)),
@@ -147,19 +151,40 @@ fn ratios(results: &[Vec<String>]) -> Vec<Vec<String>> {
 }
 
 fn main() -> std::process::ExitCode {
-    let settings = match settings() {
-        Ok(settings) => settings,
+    match run(std::env::args().skip(1).collect()) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
-            return std::process::ExitCode::from(2);
+            std::process::ExitCode::from(2)
+        }
+    }
+}
+
+fn run(mut arguments: Vec<String>) -> Result<(), String> {
+    let process_count = processes::take_option(&mut arguments)?;
+    let settings = settings(&arguments)?;
+    let results = match process_count {
+        None => measure_all(&settings),
+        Some(count) => {
+            let all = processes::run(count, &arguments)?;
+            print!("{}", goals::markdown(&all));
+            processes::medians(&all)
         }
     };
+    if let Some(path) = settings.csv {
+        let written = std::fs::write(path, csv(&results));
+        written.map_err(|error| format!("the results could not be written: {error}"))?;
+    }
+    Ok(())
+}
+
+fn measure_all(settings: &Settings) -> Vec<Vec<String>> {
     let header = "keys,n,group,filter,bits_per_key,rate,insert_ns,present_ns,absent_ns,\
                   insert_ratio,present_ratio,absent_ratio";
     let mut results = vec![header.split(',').map(String::from).collect()];
     let wanted = |name| settings.keys.is_empty() || settings.keys.iter().any(|key| key == name);
     if wanted("u64") {
-        measure::<u64>(&settings, &mut results);
+        measure::<u64>(settings, &mut results);
     }
     if wanted("text") {
         let few = settings.sizes.iter().copied().filter(|&n| n <= 10_000_000).collect();
@@ -167,11 +192,5 @@ fn main() -> std::process::ExitCode {
     }
     println!("\nrival's time over crivo's, at a glance");
     print!("{}", table(&ratios(&results)));
-    match settings.csv.map(|path| std::fs::write(path, csv(&results))) {
-        Some(Err(error)) => {
-            eprintln!("the results could not be written: {error}");
-            std::process::ExitCode::from(2)
-        }
-        _ => std::process::ExitCode::SUCCESS,
-    }
+    results
 }

@@ -1,4 +1,5 @@
-//! The rivals, each sized for the rate and with the fastest hash it accepts.
+//! The rivals, each sized for the rate and with the fastest hash it accepts; those that take hashes also
+//! with ours.
 
 use super::{BenchKey, Contestant, Subject, each};
 
@@ -50,6 +51,22 @@ pub fn bloom<K: BenchKey>(rate: f64) -> Subjects<K> {
             |filter| filter.num_bits() as f64,
         ),
         Contestant::boxed(
+            "fastbloom, fold64",
+            move |keys: &[K]| {
+                let mut filter = fastbloom::BloomFilter::with_false_pos(rate)
+                    .hasher(FixedState::with_seed(7))
+                    .expected_items(keys.len());
+                for key in keys {
+                    filter.insert_hash(key.fold64());
+                }
+                filter
+            },
+            each(|filter: &fastbloom::BloomFilter<FixedState>, key: &K| {
+                filter.contains_hash(key.fold64())
+            }),
+            |filter| filter.num_bits() as f64,
+        ),
+        Contestant::boxed(
             "bloomfilter",
             move |keys: &[K]| {
                 let mut filter =
@@ -65,38 +82,32 @@ pub fn bloom<K: BenchKey>(rate: f64) -> Subjects<K> {
     ]
 }
 
-pub fn blocked<K: BenchKey>(_rate: f64) -> Subjects<K> {
-    vec![Contestant::boxed(
-        "sbbf-rs-safe, 11 bits",
+/// A split-block filter, whose hash is the caller's.
+fn sbbf<K: BenchKey>(
+    name: &'static str,
+    hash: impl Fn(&K) -> u64 + Copy + 'static,
+) -> Box<dyn Subject<K>> {
+    Contestant::boxed(
+        name,
         move |keys: &[K]| {
             let mut filter = sbbf_rs_safe::Filter::new(11, keys.len());
             for key in keys {
-                filter.insert_hash(key.fold());
+                filter.insert_hash(hash(key));
             }
             filter
         },
-        each(|filter: &sbbf_rs_safe::Filter, key: &K| filter.contains_hash(key.fold())),
+        each(move |filter: &sbbf_rs_safe::Filter, key: &K| filter.contains_hash(hash(key))),
         |filter| 8.0 * filter.as_bytes().len() as f64,
-    )]
+    )
+}
+
+pub fn blocked<K: BenchKey>(_rate: f64) -> Subjects<K> {
+    vec![sbbf("sbbf-rs-safe, 11 bits", K::fold), sbbf("sbbf-rs-safe, 11 bits, fold64", K::fold64)]
 }
 
 /// With crivo's hash: what differs is the filter alone.
 pub fn split_block<K: BenchKey>() -> Subjects<K> {
-    let hasher = crivo::KeyHasher::default();
-    vec![Contestant::boxed(
-        "sbbf-rs-safe, 11 bits, fold64",
-        move |keys: &[K]| {
-            let mut filter = sbbf_rs_safe::Filter::new(11, keys.len());
-            for key in keys {
-                filter.insert_hash(hasher.digest(key).get());
-            }
-            filter
-        },
-        each(move |filter: &sbbf_rs_safe::Filter, key: &K| {
-            filter.contains_hash(hasher.digest(key).get())
-        }),
-        |filter| 8.0 * filter.as_bytes().len() as f64,
-    )]
+    vec![sbbf("sbbf-rs-safe, 11 bits, fold64", K::fold64)]
 }
 
 pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
@@ -186,32 +197,43 @@ pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
 }
 
 pub fn fuse<K: BenchKey>(_rate: f64) -> Subjects<K> {
+    let names = ["xorf BinaryFuse8", "jdb_xorf Bf8", "sux VFilter, 7 bits"];
+    let mut subjects = fused(names.map(String::from), K::fold);
+    subjects.extend(fused(names.map(|name| format!("{name}, fold64")), K::fold64));
+    subjects
+}
+
+/// Static filters of numbers, which are the keys' hashes.
+fn fused<K: BenchKey>(
+    [xorf, jdb_xorf, sux]: [String; 3],
+    hash: impl Fn(&K) -> u64 + Copy + 'static,
+) -> Subjects<K> {
     use dsi_progress_logger::no_logging;
     use jdb_xorf::Filter as _;
     use sux::bits::BitFieldVec;
     use sux::dict::VFilter;
     use xorf::Filter as _;
     type Vigna = VFilter<u64, BitFieldVec<Box<[usize]>>>;
-    let folded = |keys: &[K]| keys.iter().map(BenchKey::fold).collect::<Vec<u64>>();
+    let hashes = move |keys: &[K]| keys.iter().map(hash).collect::<Vec<u64>>();
     vec![
         Contestant::boxed(
-            "xorf BinaryFuse8",
-            move |keys: &[K]| xorf::BinaryFuse8::try_from(folded(keys)).expect("a filter"),
-            each(|filter: &xorf::BinaryFuse8, key: &K| filter.contains(&key.fold())),
+            xorf,
+            move |keys: &[K]| xorf::BinaryFuse8::try_from(hashes(keys)).expect("a filter"),
+            each(move |filter: &xorf::BinaryFuse8, key: &K| filter.contains(&hash(key))),
             |filter| 8.0 * filter.len() as f64,
         ),
         Contestant::boxed(
-            "jdb_xorf Bf8",
-            move |keys: &[K]| jdb_xorf::Bf8::from(folded(keys)),
-            each(|filter: &jdb_xorf::Bf8, key: &K| filter.has(&key.fold())),
+            jdb_xorf,
+            move |keys: &[K]| jdb_xorf::Bf8::from(hashes(keys)),
+            each(move |filter: &jdb_xorf::Bf8, key: &K| filter.has(&hash(key))),
             |filter| filter.bits() as f64,
         ),
         Contestant::boxed(
-            "sux VFilter, 7 bits",
+            sux,
             move |keys: &[K]| {
-                Vigna::try_par_new(&folded(keys), 7, no_logging![]).expect("a filter")
+                Vigna::try_par_new(&hashes(keys), 7, no_logging![]).expect("a filter")
             },
-            each(|filter: &Vigna, key: &K| filter.contains(key.fold())),
+            each(move |filter: &Vigna, key: &K| filter.contains(hash(key))),
             |filter| 7.0 * 1.125 * filter.len() as f64,
         ),
     ]
