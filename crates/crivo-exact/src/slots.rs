@@ -113,6 +113,33 @@ impl<K, V> TaggedSlots<K, V> {
         Err(buckets)
     }
 
+    /// The same in two buckets of eight, given by their numbers. How many lookups a processor has
+    /// under way at once, each waiting for memory, depends on how few instructions each takes: here
+    /// nothing is left to compute, and one check of the buckets serves for their slots too.
+    #[inline(always)]
+    pub(super) fn find_in_two_of_eight(
+        &self,
+        first: usize,
+        second: usize,
+        tag: u8,
+        is_wanted: impl Fn(&K) -> bool,
+    ) -> Result<(usize, &(K, V)), TwoBuckets> {
+        debug_assert!(tag != EMPTY);
+        let buckets = self.tags().two_of_eight(first, second);
+        let mut candidates = buckets.matches(tag);
+        while candidates != 0 {
+            let slot = buckets.slot(candidates.trailing_zeros() as usize);
+            // SAFETY: all lanes of `two_of_eight` are slots of the table, for each of which there is
+            // an entry; the tag of this one has just been read, and is not `EMPTY`.
+            let entry = unsafe { self.entries.get_unchecked(slot).assume_init_ref() };
+            if is_wanted(&entry.0) {
+                return Ok((slot, entry));
+            }
+            candidates &= candidates - 1;
+        }
+        Err(buckets)
+    }
+
     /// The entry whose key `is_wanted`, and its slot, in the run of taken slots that begins at
     /// `start` and goes on round the end; or else the empty slot that ends the run.
     ///

@@ -23,16 +23,20 @@ pub(super) const MIRROR: usize = 16;
 #[derive(Clone, Copy)]
 pub(super) struct Tags<'a> {
     tags: &'a [u8],
-    /// The tags less `MIRROR`: no more than that.
-    slot_count: usize,
+    /// From how many places sixteen tags can be read: one for each slot, and one behind the last.
+    starts: usize,
 }
 
 impl<'a> Tags<'a> {
     /// These tags, of which the last `MIRROR` belong to no slot of their own.
     #[inline]
     pub(super) fn new(tags: &'a [u8]) -> Self {
-        let slot_count = tags.len().checked_sub(MIRROR).expect("a mirror is always there");
-        Self { tags, slot_count }
+        Self { tags, starts: tags.len().saturating_sub(MIRROR - 1) }
+    }
+
+    #[inline]
+    fn slot_count(self) -> usize {
+        self.starts.saturating_sub(1)
     }
 
     /// The tags of eight neighbours, the first in the lowest byte.
@@ -46,9 +50,21 @@ impl<'a> Tags<'a> {
     /// bit in `lanes`: the low eight are those from `first` on.
     #[inline(always)]
     pub(super) fn two_buckets(self, first: usize, second: usize, lanes: u32) -> TwoBuckets {
-        // One branch for both.
-        assert!(first.max(second) <= self.slot_count);
         TwoBuckets { tags: Group::new(self.eight(first), self.eight(second)), first, second, lanes }
+    }
+
+    /// The same for two buckets of eight, given by their numbers. All their lanes are slots.
+    #[inline(always)]
+    pub(super) fn two_of_eight(self, first: usize, second: usize) -> TwoBuckets {
+        let buckets = self.slot_count() / 8;
+        assert!(first < buckets && second < buckets, "no such bucket");
+        // SAFETY: the eight tags from 8·bucket on are there, since `bucket` is below an eighth of
+        // the slots.
+        let eight = |bucket| unsafe {
+            u64::from_le(self.tags.as_ptr().add(8 * bucket).cast::<u64>().read_unaligned())
+        };
+        let tags = Group::new(eight(first), eight(second));
+        TwoBuckets { tags, first: 8 * first, second: 8 * second, lanes: 0xffff }
     }
 
     /// The first empty slot from `start` on, round the end. There must be one, and no fewer than
@@ -59,7 +75,7 @@ impl<'a> Tags<'a> {
         if self.tags[start] == EMPTY {
             return start;
         }
-        let count = self.slot_count;
+        let count = self.slot_count();
         let round_the_end = |slot| if slot < count { slot } else { slot - count };
         loop {
             let empty = self.sixteen(start).matches(EMPTY);
@@ -81,8 +97,8 @@ impl<'a> Tags<'a> {
     /// Where the tags from `slot` on are, of which sixteen can be read.
     #[inline]
     fn sixteen_at(self, slot: usize) -> *const u8 {
-        assert!(slot <= self.slot_count);
-        // SAFETY: `MIRROR` = 16 tags are there from `slot_count` on.
+        assert!(slot < self.starts);
+        // SAFETY: `starts` is 0, or the last place before which `MIRROR` = 16 tags are left.
         unsafe { self.tags.as_ptr().add(slot) }
     }
 }
@@ -141,5 +157,38 @@ impl Vacancy {
     #[inline(always)]
     pub(super) fn slot(self) -> Option<usize> {
         (self.0 >> 56 > 0).then_some((self.0 & (u64::MAX >> 8)) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_buckets_of_eight_are_read_as_any_two_buckets() {
+        let tags: Vec<u8> = (0..40 + MIRROR as u8).map(|i| i % 5).collect();
+        let tags = Tags::new(&tags);
+        for (first, second) in (0..5).flat_map(|first| (0..5).map(move |second| (first, second))) {
+            let short = tags.two_of_eight(first, second);
+            let long = tags.two_buckets(8 * first, 8 * second, 0xffff);
+            for tag in 0..6 {
+                assert_eq!(short.matches(tag), long.matches(tag));
+            }
+            assert_eq!(short.empty_slot(), long.empty_slot());
+            assert_eq!((short.slot(3), short.slot(11)), (8 * first + 3, 8 * second + 3));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "no such bucket")]
+    fn a_bucket_that_reaches_beyond_the_last_slot_is_refused() {
+        // Room for sixteen tags from slot 8 on, which are not all slots.
+        Tags::new(&[0; 15 + MIRROR]).two_of_eight(0, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "slot < self.starts")]
+    fn tags_without_a_mirror_are_never_read() {
+        Tags::new(&[0; MIRROR - 1]).sixteen(0);
     }
 }

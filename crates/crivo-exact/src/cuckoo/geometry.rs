@@ -16,6 +16,8 @@ pub(super) struct Geometry {
     /// How far the range of the next choice lies behind: 0 in a shared table.
     stride: usize,
     buckets: usize,
+    /// Whether a digest has two buckets of eight, in one table: the default, and the fastest.
+    pub(super) two_of_eight: bool,
     /// A bit for each lane of a group of two buckets, eight lanes each, that is a slot.
     pub(super) lanes_of_two: u32,
 }
@@ -29,7 +31,8 @@ impl Geometry {
     /// No slots: every digest means bucket 0, which is beyond the end.
     pub(super) fn without_slots(options: &CuckooOptions) -> Self {
         let CuckooOptions { choices, bucket_size, .. } = *options;
-        Self { choices, bucket_size, range: 0, stride: 0, buckets: 0, lanes_of_two: 0 }
+        let (range, stride, buckets) = (0, 0, 0);
+        Self { choices, bucket_size, range, stride, buckets, two_of_eight: false, lanes_of_two: 0 }
     }
 
     /// Room for `entries` at `max_load`; `None` for no entries, or if the number overflows.
@@ -72,7 +75,8 @@ impl Geometry {
         buckets.checked_mul(bucket_size)?;
         let lanes = (1 << bucket_size) - 1;
         let lanes_of_two = lanes | lanes << 8;
-        Some(Self { choices, bucket_size, range, stride, buckets, lanes_of_two })
+        let two_of_eight = (choices, bucket_size, stride) == (2, 8, 0) && buckets > 0;
+        Some(Self { choices, bucket_size, range, stride, buckets, two_of_eight, lanes_of_two })
     }
 
     #[inline]
@@ -87,6 +91,13 @@ impl Geometry {
         reduce(hash, self.range as u64) as usize + i * self.stride
     }
 
+    /// The first two choices where [`two_of_eight`](Self::two_of_eight) says that these are all.
+    #[inline(always)]
+    pub(super) fn both_buckets(&self, digest: Digest) -> (usize, usize) {
+        let bucket = |i: usize| reduce(digest.get().wrapping_mul(FACTORS[i]), self.range as u64);
+        (bucket(0) as usize, bucket(1) as usize)
+    }
+
     #[inline]
     pub(super) fn choices(&self, digest: Digest) -> Choices {
         Choices::new(self.choices, |i| self.bucket(digest, i))
@@ -96,5 +107,32 @@ impl Geometry {
     #[inline]
     pub(super) fn lanes(&self) -> u32 {
         self.lanes_of_two & 0xff
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crivo::KeyHasher;
+
+    #[test]
+    fn the_short_way_to_two_buckets_of_eight_leads_to_the_same() {
+        for choices in [2, 3] {
+            for bucket_size in [7, 8] {
+                for layout in [TableLayout::OneTable, TableLayout::SeparateTables] {
+                    let options =
+                        CuckooOptions { choices, bucket_size, layout, ..Default::default() };
+                    let geometry = Geometry::for_entries(&options, 1_000, 0.9).unwrap();
+                    let is_default = (choices, bucket_size, layout == TableLayout::OneTable);
+                    assert_eq!(geometry.two_of_eight, is_default == (2, 8, true));
+                    for key in (0..100u64).filter(|_| geometry.two_of_eight) {
+                        let digest = KeyHasher::default().digest(&key);
+                        let buckets = (geometry.bucket(digest, 0), geometry.bucket(digest, 1));
+                        assert_eq!(geometry.both_buckets(digest), buckets);
+                    }
+                }
+            }
+        }
+        assert!(!Geometry::without_slots(&CuckooOptions::default()).two_of_eight);
     }
 }

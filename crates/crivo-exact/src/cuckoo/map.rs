@@ -50,6 +50,9 @@ pub struct CuckooMap<K, V> {
     reseeds: u64,
 }
 
+/// An entry and its slot, or else the tags of the two buckets that it is not in.
+type Found<'a, K, V> = Result<(usize, &'a (K, V)), TwoBuckets>;
+
 /// Where an entry is.
 enum Place {
     Slot(usize),
@@ -206,53 +209,48 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        match self.find_in_two(key, digest, 0, 1) {
-            Ok((slot, entry)) => Some((Place::Slot(slot), entry)),
-            Err(_) if self.has_two_places() => None,
-            Err(_) => self.find_elsewhere(key, digest),
+        match self.find_in_default(key, digest) {
+            Some(Ok((slot, entry))) => Some((Place::Slot(slot), entry)),
+            Some(Err(_)) if self.stash.is_empty() => None,
+            _ => self.find_anywhere(key, digest),
         }
     }
 
-    /// Whether every entry is in one of the first two choices of its key.
+    /// The entry of `key` in its two buckets of eight, or else these buckets; nothing if the map has
+    /// another geometry.
     #[inline(always)]
-    fn has_two_places(&self) -> bool {
-        self.geometry.choices == 2 && self.stash.is_empty()
-    }
-
-    /// The entry of `key` in the buckets of two of its choices, or else these buckets.
-    #[inline(always)]
-    fn find_in_two<Q>(
-        &self,
-        key: &Q,
-        digest: Digest,
-        first: usize,
-        second: usize,
-    ) -> Result<(usize, &(K, V)), TwoBuckets>
+    fn find_in_default<Q>(&self, key: &Q, digest: Digest) -> Option<Found<'_, K, V>>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let first = self.geometry.bucket(digest, first) * self.geometry.bucket_size;
-        let second = self.geometry.bucket(digest, second) * self.geometry.bucket_size;
+        if !self.geometry.two_of_eight {
+            return None;
+        }
+        let (first, second) = self.geometry.both_buckets(digest);
         let is_wanted = |stored: &K| stored.borrow() == key;
-        let lanes = self.geometry.lanes_of_two;
-        self.slots.find_in_two(first, second, lanes, tag_of(digest), is_wanted)
+        Some(self.slots.find_in_two_of_eight(first, second, tag_of(digest), is_wanted))
     }
 
-    /// The third and fourth choice and the stash, kept off the fast path of maps without them.
+    /// The entry of `key` in any geometry, and in the stash: kept off the fast path of the default.
     #[inline(never)]
-    fn find_elsewhere<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
+    fn find_anywhere<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        if self.geometry.choices > 2 {
-            let last = self.geometry.choices - 1;
-            if let Ok((slot, entry)) = self.find_in_two(key, digest, 2, last) {
+        let is_wanted = |stored: &K| stored.borrow() == key;
+        let (lanes, tag) = (self.geometry.lanes_of_two, tag_of(digest));
+        let slot_of = |i| self.geometry.bucket(digest, i) * self.geometry.bucket_size;
+        let last = self.geometry.choices - 1;
+        for choice in (0..=last).step_by(2) {
+            let (first, second) = (slot_of(choice), slot_of(last.min(choice + 1)));
+            if let Ok((slot, entry)) = self.slots.find_in_two(first, second, lanes, tag, is_wanted)
+            {
                 return Some((Place::Slot(slot), entry));
             }
         }
-        let i = self.stash.iter().position(|entry| entry.0.borrow() == key)?;
+        let i = self.stash.iter().position(|entry| is_wanted(&entry.0))?;
         Some((Place::Stash(i), &self.stash[i]))
     }
 
@@ -273,13 +271,13 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         let mut empty_slot = None;
-        let place = match self.find_in_two(&key, digest, 0, 1) {
-            Ok((slot, _)) => Some(Place::Slot(slot)),
-            Err(buckets) if self.has_two_places() => {
+        let place = match self.find_in_default(&key, digest) {
+            Some(Ok((slot, _))) => Some(Place::Slot(slot)),
+            Some(Err(buckets)) if self.stash.is_empty() => {
                 empty_slot = buckets.empty_slot().filter(|_| self.len() < self.max_entries);
                 None
             }
-            Err(_) => self.find_elsewhere(&key, digest).map(|(place, _)| place),
+            _ => self.find_anywhere(&key, digest).map(|(place, _)| place),
         };
         match place {
             Some(place) => {
