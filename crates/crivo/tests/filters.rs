@@ -17,7 +17,7 @@ use crivo::filter::{
     AnyFilter, AtomicBlocked, AtomicBloom, Blocked, BlockedCounting, Bloom, Count, CounterWidth,
     CountingBloom, Cuckoo, DynamicFilter, Filter, FilterExt, FilterSpec, Fuse, Growing,
     GrowingBlocked, Kind, NotPresent, Operation, OperationError, Quotient, RemovableFilter,
-    ShardedFuse, ShardedFuseSpec, Spec, SplitBlock, WrongKind,
+    ShardedFuse, ShardedFuseSpec, Spec, SpecError, SplitBlock, WrongKind,
 };
 use crivo::hash::SecretKey;
 use crivo::theory::interval;
@@ -722,6 +722,46 @@ mod sharded_fuse {
         let twice = ShardedFuse::from_digests(twice, 0.01, hasher).unwrap();
         assert_eq!(twice.key_count(), 10_000);
         assert_eq!(codec::to_bytes(&twice), codec::to_bytes(&once));
+    }
+}
+
+/// Any number of threads builds the same filter, to the byte: also of no keys, of fewer keys than
+/// threads, and of keys that come twice.
+#[test]
+fn threads_change_nothing() {
+    let hasher = KeyHasher::xxh3(8);
+    for kind in Kind::ALL {
+        // So many that eight threads are worth it.
+        for count in [0u64, 1, 5, 70_000, 500_000] {
+            let keys: Vec<u64> = (0..count).map(|i| i - u64::from(i % 7 == 3)).collect();
+            let digests: Vec<Digest> = keys.iter().map(|key| hasher.digest(key)).collect();
+            // A cuckoo filter that is full has no place for copies.
+            let spec = Spec::for_fpr(kind, count + count / 10 + 1, 0.01).unwrap();
+            let expected = spec.build_from(digests.clone(), hasher).unwrap();
+            assert_all_found(&expected, &digests);
+            for threads in [Some(1), Some(2), Some(3), Some(8), None] {
+                let filter = spec.build_on_threads(&keys, threads, hasher).unwrap();
+                assert!(filter.to_bytes() == expected.to_bytes(), "{kind}, {count}, {threads:?}");
+                let filter = spec.build_by(&digests, |&digest| digest, threads, hasher).unwrap();
+                assert!(filter.to_bytes() == expected.to_bytes(), "{kind}, {count}, {threads:?}");
+            }
+            let none = spec.build_on_threads(&keys, Some(0), hasher).unwrap_err();
+            assert_eq!(none.to_string(), "threads is 0, but it must be at least 1");
+        }
+    }
+}
+
+/// Nor do they change what is wrong.
+#[test]
+fn threads_find_no_room_where_there_is_none() {
+    let hasher = KeyHasher::xxh3(9);
+    let keys: Vec<u64> = (0..200_000).collect();
+    for kind in [Kind::Cuckoo, Kind::Quotient] {
+        let spec = Spec::for_fpr(kind, 150_000, 0.01).unwrap();
+        let [one, two] =
+            [1, 2].map(|threads| spec.build_on_threads(&keys, Some(threads), hasher).unwrap_err());
+        assert!(matches!(one, SpecError::Full(_)), "{one}");
+        assert_eq!(one, two);
     }
 }
 

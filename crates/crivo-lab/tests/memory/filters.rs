@@ -65,6 +65,13 @@ fn building(limits: &Limits, kind: Kind) {
         Ok(())
     };
     limits.raise_from_failure(&format!("build {kind}"), || digests(0..KEYS), build);
+    let build = |keys: Vec<u64>| {
+        let filter = spec(kind).build_on_threads(&keys, Some(3), KeyHasher::default())?;
+        contains_all(&filter, 0..KEYS);
+        Ok(())
+    };
+    let name = format!("build {kind} on threads");
+    limits.raise_from_failure(&name, || (0..KEYS).collect(), build);
 }
 
 fn file_of(kind: Kind, filter: &AnyFilter) -> PathBuf {

@@ -19,8 +19,8 @@ pub struct Capabilities {
     pub count: bool,
     /// It counts copies of a key that take no room of their own.
     pub free_copies: bool,
-    /// Two filters become one. A cuckoo filter merges only while there is room in its table, which
-    /// is nothing to plan with.
+    /// Two filters become one, so that several threads can [build](super::FilterSpec::build_on_threads)
+    /// one. A cuckoo filter merges only while there is room in its table, which is nothing to plan with.
     pub merge: bool,
     /// It is never full: past its capacity it takes keys at a rising FPR, or it grows.
     pub never_full: bool,

@@ -36,6 +36,7 @@ mod batch;
 pub mod blocked;
 pub mod blocked_counting;
 pub mod bloom;
+mod build;
 mod capabilities;
 pub mod choose;
 mod count;
@@ -56,6 +57,7 @@ pub mod spec;
 pub mod split_block;
 #[cfg(test)]
 mod testing;
+mod threads;
 
 pub use any::AnyFilter;
 pub use atomic::{AtomicBlocked, AtomicBloom, AtomicFilter, Shareable};

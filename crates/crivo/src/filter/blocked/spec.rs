@@ -3,8 +3,8 @@
 use super::line::{LINE_BITS, LINE_WORDS};
 use super::{BLOCK, Blocked};
 use crate::filter::bloom::MAX_POSITIONS_PER_KEY;
-use crate::filter::spec::{build_one_by_one, unless_useless};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::spec::unless_useless;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::{blocked, bloom, digest};
@@ -152,7 +152,13 @@ impl FilterSpec for BlockedSpec {
         Ok(Blocked { hasher, words, probes, key_count: 0, capacity, metadata, level })
     }
 
-    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Blocked, SpecError> {
-        build_one_by_one(self, digests, hasher)
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<Blocked, SpecError> {
+        build::in_shares(self, items, digest_of, threads, hasher)
     }
 }

@@ -4,8 +4,8 @@ use super::block::COUNTERS;
 use super::{BLOCK, BlockedCounting};
 use crate::filter::bloom::MAX_POSITIONS_PER_KEY;
 use crate::filter::packed_counters::CounterWidth;
-use crate::filter::spec::{build_one_by_one, unless_useless};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::spec::unless_useless;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::{blocked, bloom, digest};
@@ -212,11 +212,13 @@ impl FilterSpec for BlockedCountingSpec {
         })
     }
 
-    fn build_from(
+    fn build_by<T: Sync>(
         &self,
-        digests: Vec<Digest>,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<BlockedCounting, SpecError> {
-        build_one_by_one(self, digests, hasher)
+        build::in_shares(self, items, digest_of, threads, hasher)
     }
 }

@@ -1,8 +1,8 @@
 //! The dimensions of a Bloom filter.
 
 use super::{BitTable, Bloom};
-use crate::filter::spec::{build_one_by_one, unless_useless};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::spec::unless_useless;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::theory::{bloom, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -171,7 +171,13 @@ impl FilterSpec for BloomSpec {
         Ok(Bloom { table, probes, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 
-    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Bloom, SpecError> {
-        build_one_by_one(self, digests, hasher)
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<Bloom, SpecError> {
+        build::in_shares(self, items, digest_of, threads, hasher)
     }
 }

@@ -3,8 +3,8 @@
 use super::counters::Counters;
 use super::{CounterWidth, CountingBloom};
 use crate::filter::bloom::{MAX_POSITIONS_PER_KEY, size_for};
-use crate::filter::spec::{build_one_by_one, unless_useless};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::spec::unless_useless;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::theory::{bloom, digest};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -193,11 +193,13 @@ impl FilterSpec for CountingSpec {
         Ok(CountingBloom { counters, hasher, capacity, key_count: 0, metadata })
     }
 
-    fn build_from(
+    fn build_by<T: Sync>(
         &self,
-        digests: Vec<Digest>,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<CountingBloom, SpecError> {
-        build_one_by_one(self, digests, hasher)
+        build::in_shares(self, items, digest_of, threads, hasher)
     }
 }

@@ -18,8 +18,7 @@
 use super::Cuckoo;
 use super::fields::BUCKET_SIZE;
 use super::table::{self, CuckooTable};
-use crate::filter::spec::build_one_by_one;
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::theory::search::least;
 use crate::theory::{cuckoo as theory, digest};
@@ -181,8 +180,14 @@ impl FilterSpec for CuckooSpec {
         Ok(Cuckoo { table, key_count: 0, capacity, hasher, metadata: Metadata::new() })
     }
 
-    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Cuckoo, SpecError> {
-        build_one_by_one(self, digests, hasher)
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<Cuckoo, SpecError> {
+        build::in_order(self, items, digest_of, threads, hasher)
     }
 }
 

@@ -82,7 +82,6 @@ pub(super) mod spec;
 pub(super) mod table;
 #[cfg(test)]
 mod tests;
-pub(super) mod threads;
 
 pub use options::{FuseError, FuseOptions};
 pub use spec::FuseSpec;

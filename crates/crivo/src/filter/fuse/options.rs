@@ -7,16 +7,13 @@ use super::equation::FuseGeometry;
 use super::solve::solve;
 use super::spec::{default_arity, geometry_for};
 use super::table::FuseTable;
-use super::threads::available_threads;
+use crate::filter::threads;
 use crate::theory::fuse::Arity;
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::memory::collected;
 
 /// How many seeds are tried.
 pub(in crate::filter) const MAX_ATTEMPTS: u64 = 128;
-
-/// Fewer keys than this are not worth a second thread.
-pub(in crate::filter) const WORTH_A_THREAD: usize = 1 << 16;
 
 /// How to build a [`Fuse`] filter whose dimensions are given. A [`FuseSpec`](super::FuseSpec) finds
 /// them for an FPR or for a memory.
@@ -95,6 +92,7 @@ impl FuseOptions {
     pub fn build_digests(&self, digests: Vec<Digest>) -> Result<Fuse, FuseError> {
         // The memory is kept: a digest is its 64 bits.
         let mut digests: Vec<u64> = digests.into_iter().map(Digest::get).collect();
+        let mut threads = threads::count_for(self.threads, digests.len())?;
         let mut geometry = self.geometry(digests.len())?;
         if digests.is_empty() {
             return Ok(Fuse::new(self.hasher, 0, FuseTable::zeroed(geometry)?));
@@ -103,7 +101,6 @@ impl FuseOptions {
         let mut attempt = 0;
         while attempt < MAX_ATTEMPTS {
             geometry.seed = seed_of(attempt);
-            let threads = self.threads_for(digests.len());
             let mut cells = FuseTable::zeroed(geometry)?;
             if solve(&geometry, &mut digests, threads, cells.words_mut())? {
                 return Ok(Fuse::new(self.hasher, digests.len() as u64, cells));
@@ -118,6 +115,7 @@ impl FuseOptions {
                 are_distinct = true;
                 if digests.len() < given {
                     geometry = self.geometry(digests.len())?;
+                    threads = threads::count_for(self.threads, digests.len())?;
                     attempt = 0;
                 }
             }
@@ -127,18 +125,8 @@ impl FuseOptions {
 
     /// The dimensions for that many keys, and the first seed.
     fn geometry(&self, key_count: usize) -> Result<FuseGeometry, ParameterError> {
-        if self.threads == Some(0) {
-            return Err(ParameterError::new("threads", 0, "at least 1"));
-        }
         let key_count = key_count as u64;
         geometry_for(key_count, self.width, self.arity.unwrap_or(default_arity(key_count)))
-    }
-
-    fn threads_for(&self, key_count: usize) -> usize {
-        if key_count < WORTH_A_THREAD {
-            return 1;
-        }
-        self.threads.unwrap_or_else(available_threads).min(key_count / WORTH_A_THREAD + 1)
     }
 }
 

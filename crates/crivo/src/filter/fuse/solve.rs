@@ -18,8 +18,8 @@
 use super::equation::FuseGeometry;
 use super::partition::{Buckets, Partition};
 use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
-use super::threads::{both, each};
 use crate::BuildError;
+use crate::filter::threads::{both, each};
 use crate::theory::fuse::Arity;
 use crivo_core::memory::zeroed;
 

@@ -2,7 +2,7 @@
 
 use super::equation::{FuseGeometry, MAX_BITS};
 use super::{Fuse, FuseOptions};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build, threads};
 use crate::theory::digest;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -187,8 +187,21 @@ impl FilterSpec for FuseSpec {
         Err(ParameterError::new("kind", Kind::Fuse, allowed).into())
     }
 
+    /// On as many threads as the machine has.
     fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Fuse, SpecError> {
         Ok(self.options(hasher).build_digests(digests)?)
+    }
+
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<Fuse, SpecError> {
+        let count = threads::count_for(threads, items.len())?;
+        let digests = build::digests(items, digest_of, count)?;
+        Ok(FuseOptions { threads, ..self.options(hasher) }.build_digests(digests)?)
     }
 }
 

@@ -1,8 +1,7 @@
 //! The dimensions of a growing filter: those of its first stage, and the FPR of all stages.
 
 use super::{GrowingChain, MAX_STAGES, MIN_CAPACITY, Stage, TIGHTENING, any_of, stage_capacity};
-use crate::filter::spec::build_one_by_one;
-use crate::filter::{BloomSpec, Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::{BloomSpec, Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::theory::digest;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -143,11 +142,13 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
         })
     }
 
-    fn build_from(
+    fn build_by<T: Sync>(
         &self,
-        digests: Vec<Digest>,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<GrowingChain<S::Filter>, SpecError> {
-        build_one_by_one(self, digests, hasher)
+        build::in_order(self, items, digest_of, threads, hasher)
     }
 }

@@ -3,8 +3,7 @@
 use super::Quotient;
 use super::geometry::QuotientGeometry;
 use super::table::QuotientTable;
-use crate::filter::spec::build_one_by_one;
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::theory::{digest, quotient};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -153,7 +152,13 @@ impl FilterSpec for QuotientSpec {
         Ok(Quotient { table, key_count: 0, hasher, metadata: Metadata::new() })
     }
 
-    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<Quotient, SpecError> {
-        build_one_by_one(self, digests, hasher)
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<Quotient, SpecError> {
+        build::in_shares(self, items, digest_of, threads, hasher)
     }
 }

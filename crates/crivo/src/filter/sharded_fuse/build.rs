@@ -7,8 +7,9 @@ use super::share::share;
 use super::spec::ShardedFuseSpec;
 use super::table::{ShardedGeometry, ShardedTable};
 use crate::filter::FuseError;
-use crate::filter::fuse::options::{MAX_ATTEMPTS, WORTH_A_THREAD, seed_of};
+use crate::filter::fuse::options::{MAX_ATTEMPTS, seed_of};
 use crate::filter::fuse::solve::solve;
+use crate::filter::threads::WORTH_A_THREAD;
 
 /// What the construction of a shard takes at most per key, its digests among it: 8 bytes for them and
 /// then the order, 8 mixed, 9 for each of 1.13 cells, and the queue.

@@ -17,10 +17,9 @@ use std::sync::{Mutex, PoisonError};
 use super::share::share;
 use super::table::MAX_SHARD_BITS;
 use crate::filter::FuseError;
-use crate::filter::fuse::options::WORTH_A_THREAD;
-use crate::filter::fuse::threads::available_threads;
 #[cfg(feature = "spill")]
 use crate::filter::spec::Bytes;
+use crate::filter::threads::{self, WORTH_A_THREAD};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::memory::zeroed;
 #[cfg(feature = "spill")]
@@ -348,8 +347,12 @@ impl KeyCollector {
     }
 
     /// The distinct ones of these digests.
-    pub(super) fn set_of(digests: Vec<Digest>, hasher: KeyHasher) -> Result<KeySet, FuseError> {
-        let mut collector = Self::new(hasher);
+    pub(super) fn set_of(
+        digests: Vec<Digest>,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<KeySet, FuseError> {
+        let mut collector = Self { threads, ..Self::new(hasher) };
         collector.insert_digests(&digests)?;
         drop(digests);
         collector.finish()
@@ -368,7 +371,7 @@ fn grow(part: &mut Vec<u64>) -> Result<(), BuildError> {
 fn threads_for(threads: Option<usize>, keys: u64) -> usize {
     match keys < WORTH_A_THREAD as u64 {
         true => 1,
-        false => threads.unwrap_or_else(available_threads),
+        false => threads.unwrap_or_else(threads::available),
     }
 }
 

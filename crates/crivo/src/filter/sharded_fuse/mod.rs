@@ -141,7 +141,7 @@ impl ShardedFuse {
         fpr: f64,
         hasher: KeyHasher,
     ) -> Result<Self, FuseError> {
-        Self::from_keys(KeyCollector::set_of(digests, hasher)?, fpr)
+        Self::from_keys(KeyCollector::set_of(digests, None, hasher)?, fpr)
     }
 
     /// The filter of keys that were collected.

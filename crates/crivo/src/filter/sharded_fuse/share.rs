@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::filter::fuse::threads::each;
+use crate::filter::threads::each;
 
 /// Calls `work` on every item, on that many threads: each takes the next item when it is done with
 /// one. After an error, no more items are taken.

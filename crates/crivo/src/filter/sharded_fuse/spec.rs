@@ -5,7 +5,7 @@ use super::table::{MAX_SHARD_BITS, ShardedGeometry};
 use super::{KeyCollector, KeySet, ShardedFuse};
 use crate::filter::fuse::equation::{FuseGeometry, MAX_BITS};
 use crate::filter::fuse::spec::{default_arity, geometry_for};
-use crate::filter::{Bytes, Capabilities, FilterSpec, FuseError, Kind, SpecError};
+use crate::filter::{Bytes, Capabilities, FilterSpec, FuseError, Kind, SpecError, build, threads};
 use crate::theory::digest;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -286,11 +286,24 @@ impl FilterSpec for ShardedFuseSpec {
         Err(ParameterError::new("kind", Kind::ShardedFuse, allowed).into())
     }
 
+    /// On as many threads as the machine has.
     fn build_from(
         &self,
         digests: Vec<Digest>,
         hasher: KeyHasher,
     ) -> Result<ShardedFuse, SpecError> {
-        Ok(self.build_from_keys(KeyCollector::set_of(digests, hasher)?)?)
+        Ok(self.build_from_keys(KeyCollector::set_of(digests, None, hasher)?)?)
+    }
+
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<ShardedFuse, SpecError> {
+        let count = threads::count_for(threads, items.len())?;
+        let digests = build::digests(items, digest_of, count)?;
+        Ok(self.build_from_keys(KeyCollector::set_of(digests, threads, hasher)?)?)
     }
 }

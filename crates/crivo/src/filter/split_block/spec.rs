@@ -2,8 +2,8 @@
 
 use super::SplitBlock;
 use super::block::{BLOCK_BITS, BLOCK_WORDS, PROBES};
-use crate::filter::spec::{build_one_by_one, unless_useless};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError};
+use crate::filter::spec::unless_useless;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::{bloom, split_block};
@@ -124,7 +124,13 @@ impl FilterSpec for SplitBlockSpec {
         Ok(SplitBlock { hasher, words, key_count: 0, capacity: self.capacity, metadata, level })
     }
 
-    fn build_from(&self, digests: Vec<Digest>, hasher: KeyHasher) -> Result<SplitBlock, SpecError> {
-        build_one_by_one(self, digests, hasher)
+    fn build_by<T: Sync>(
+        &self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<SplitBlock, SpecError> {
+        build::in_shares(self, items, digest_of, threads, hasher)
     }
 }

@@ -10,35 +10,62 @@
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use crate::ParameterError;
+
 /// A thread is started only where there is memory for this many bytes more.
 const RESERVE: usize = 1 << 26;
 
+/// Fewer keys than this are not worth a thread.
+pub(super) const WORTH_A_THREAD: usize = 1 << 16;
+
 /// As many threads as the machine has.
-pub(in crate::filter) fn available_threads() -> usize {
+pub(super) fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// How many threads work on that many keys, if these are the most that may; as many as the machine
+/// has, if it is left open.
+///
+/// # Errors
+/// If none may.
+pub(super) fn count_for(most: Option<usize>, keys: usize) -> Result<usize, ParameterError> {
+    if most == Some(0) {
+        return Err(ParameterError::new("threads", 0, "at least 1"));
+    }
+    if keys < WORTH_A_THREAD {
+        return Ok(1);
+    }
+    Ok(most.unwrap_or_else(available).min(keys / WORTH_A_THREAD + 1))
+}
+
 /// What `work` makes of each item, at the same time.
-pub(in crate::filter) fn each<I: Copy + Send, T: Send>(
-    mut items: impl Iterator<Item = I>,
+pub(super) fn each<I: Send, T: Send>(
+    items: impl Iterator<Item = I>,
     work: impl Fn(I) -> T + Sync,
 ) -> Vec<T> {
-    let Some(own) = items.next() else { return Vec::new() };
+    // Where no thread can be started for an item, it is still here.
+    let items: Vec<_> = items.map(|item| Mutex::new(Some(item))).collect();
+    let Some((own, others)) = items.split_first() else { return Vec::new() };
     let gate = Mutex::new(());
-    let (work, gate) = (&work, &gate);
+    let run = |item: &Mutex<Option<I>>| {
+        let item = lock(item).take();
+        work(item.expect("it runs once, here or there"))
+    };
+    let (run, gate) = (&run, &gate);
     std::thread::scope(|scope| {
         let closed = lock(gate);
         let waiting = |item| {
             move || {
                 drop(lock(gate));
-                work(item)
+                run(item)
             }
         };
-        let others: Vec<_> = items.map(|item| (item, start(scope, waiting(item)))).collect();
+        let others: Vec<_> =
+            others.iter().map(|item| (item, start(scope, waiting(item)))).collect();
         drop(closed);
-        let own = work(own);
+        let own = run(own);
         let others =
-            others.into_iter().map(|(item, thread)| thread.map_or_else(|| work(item), joined));
+            others.into_iter().map(|(item, thread)| thread.map_or_else(|| run(item), joined));
         std::iter::once(own).chain(others).collect()
     })
 }
@@ -91,7 +118,8 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// What is inside; a panic of another thread is told where that thread is joined.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -108,6 +136,15 @@ mod tests {
                 (0..count).map(|i| i * i).collect::<Vec<_>>()
             );
         }
+    }
+
+    #[test]
+    fn few_keys_are_for_one_thread() {
+        assert_eq!(count_for(Some(8), WORTH_A_THREAD - 1), Ok(1));
+        assert_eq!(count_for(Some(8), 3 * WORTH_A_THREAD), Ok(4));
+        assert_eq!(count_for(Some(8), 100 * WORTH_A_THREAD), Ok(8));
+        assert!(count_for(None, 100 * WORTH_A_THREAD).is_ok_and(|threads| threads >= 1));
+        assert!(count_for(Some(0), 0).is_err());
     }
 
     #[test]

@@ -1,0 +1,206 @@
+//! Filters from all their keys: one by one, or in shares, on several threads.
+//!
+//! ```text
+//!   keys      [ a  b  c  d | e  f  g  h | i  j  k  l ]      a share for each thread
+//!                   ↓            ↓            ↓
+//!   filters      {a b c d}   {e f g h}   {i j k l}          each by the whole specification
+//!                     ╲        ╱            │
+//!                 {a b c d e f g h}         │               whoever is ready unites two
+//!                            ╲              │
+//!                     {a b c d e f g h i j k l}
+//! ```
+//!
+//! A filter that can be united with another is as if all keys had been inserted into it, whatever
+//! the order: bits are set, counters are added and stay at their maximum, fingerprints are sorted. So
+//! shares give the same bytes as one thread. They take a filter of memory for each thread; where that
+//! is too much, or anything else goes wrong, one thread does it all.
+//!
+//! Where a key lies in a cuckoo filter depends on the keys before it, and two of them have no place
+//! for the keys of both; a growing filter fills one stage after the other. They are built in order.
+
+use std::sync::Mutex;
+
+use super::any::Operations;
+use super::threads::{self, lock};
+use super::{DynamicFilter, FilterSpec, SpecError};
+use crate::{BuildError, Digest, KeyHasher};
+use crivo_core::memory;
+
+/// How many digests are computed before they are inserted, in a batch that fetches ahead.
+const BATCH: usize = 256;
+
+/// [`FilterSpec::build_by`] for kinds that take keys one by one, and cannot be united.
+pub(super) fn in_order<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest,
+    threads: Option<usize>,
+    hasher: KeyHasher,
+) -> Result<S::Filter, SpecError>
+where
+    S: FilterSpec<Filter: DynamicFilter>,
+{
+    const { assert!(S::CAPABILITIES.insert && !S::CAPABILITIES.merge) };
+    threads::count_for(threads, 0)?;
+    let mut filter = spec.build(hasher)?;
+    items.iter().try_for_each(|item| filter.insert_digest(digest_of(item)).map(drop))?;
+    Ok(filter)
+}
+
+/// [`FilterSpec::build_by`] for kinds that can be united.
+pub(super) fn in_shares<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest + Sync,
+    threads: Option<usize>,
+    hasher: KeyHasher,
+) -> Result<S::Filter, SpecError>
+where
+    S: FilterSpec<Filter: Operations + Send> + Sync,
+    T: Sync,
+{
+    const { assert!(S::CAPABILITIES.insert && S::CAPABILITIES.merge) };
+    let threads = threads::count_for(threads, items.len())?;
+    let shared = if threads == 1 { None } else { united(spec, items, &digest_of, threads, hasher) };
+    shared.map_or_else(|| filled(spec, items, digest_of, hasher), Ok)
+}
+
+/// The filter, from as many shares as there are threads; nothing if there is no memory for all of
+/// them, or no room for all keys.
+fn united<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: &(impl Fn(&T) -> Digest + Sync),
+    threads: usize,
+    hasher: KeyHasher,
+) -> Option<S::Filter>
+where
+    S: FilterSpec<Filter: Operations + Send> + Sync,
+    T: Sync,
+{
+    // A filter that waits for another one.
+    let waiting = Mutex::new(None);
+    let build_share = |share: &[T]| {
+        let mut filter = filled(spec, share, digest_of, hasher).ok()?;
+        loop {
+            let mut place = lock(&waiting);
+            let Some(other) = place.take() else {
+                *place = Some(filter);
+                return Some(());
+            };
+            drop(place);
+            filter.any_union(&other)?.ok()?;
+        }
+    };
+    let shares = items.chunks(items.len().div_ceil(threads).max(1));
+    let built = threads::each(shares, build_share);
+    let all = built.iter().all(Option::is_some);
+    // Without a share there is nothing here.
+    waiting.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).filter(|_| all)
+}
+
+/// The filter, on this thread.
+fn filled<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest,
+    hasher: KeyHasher,
+) -> Result<S::Filter, SpecError>
+where
+    S: FilterSpec<Filter: Operations>,
+{
+    let mut filter = spec.build(hasher)?;
+    let mut batch = [Digest::new(0); BATCH];
+    for items in items.chunks(BATCH) {
+        for (digest, item) in batch.iter_mut().zip(items) {
+            *digest = digest_of(item);
+        }
+        let inserted = filter.any_insert_batch(&batch[..items.len()]);
+        inserted.expect("a kind that inserts has batches")?;
+    }
+    Ok(filter)
+}
+
+/// The digests of all items, in their order, on that many threads.
+///
+/// # Errors
+/// If there is no memory for them.
+pub(super) fn digests<T: Sync>(
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest + Sync,
+    threads: usize,
+) -> Result<Vec<Digest>, BuildError> {
+    let bytes = size_of::<Digest>().saturating_mul(items.len());
+    let mut digests = memory::reserved(items.len()).ok_or(BuildError::OutOfMemory { bytes })?;
+    digests.resize(items.len(), Digest::new(0));
+    let share = items.len().div_ceil(threads).max(1);
+    let shares = digests.chunks_mut(share).zip(items.chunks(share));
+    threads::each(shares, |(digests, items)| {
+        for (digest, item) in digests.iter_mut().zip(items) {
+            *digest = digest_of(item);
+        }
+    });
+    Ok(digests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec;
+    use crate::filter::{
+        BlockedSpec, BloomSpec, CountingSpec, Filter, QuotientSpec, SplitBlockSpec,
+    };
+    use crate::persist::Persist;
+
+    /// Shares of any size, also where there are more threads than keys, and keys that come often.
+    fn shares_give_the_bytes_of_one_thread<S>()
+    where
+        S: FilterSpec<Filter: Operations + Send + Persist> + Sync,
+    {
+        let hasher = KeyHasher::default();
+        let digest_of = |key: &u64| hasher.digest(key);
+        let spec = S::for_fpr(3_000, 0.01).unwrap();
+        for count in [1u64, 2, 3, 7, 255, 256, 257, 2_000] {
+            // Every third key is one of forty, so often that counters of four bits reach their end.
+            let keys: Vec<u64> = (0..count).map(|i| if i % 3 == 0 { i % 40 } else { i }).collect();
+            let alone = filled(&spec, &keys, digest_of, hasher).unwrap();
+            for threads in [1, 2, 3, 8] {
+                let filter = united(&spec, &keys, &digest_of, threads, hasher).unwrap();
+                assert_eq!(filter.key_count(), count);
+                assert!(codec::to_bytes(&filter) == codec::to_bytes(&alone), "{count}, {threads}");
+            }
+        }
+        assert!(united(&spec, &[], &digest_of, 2, hasher).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn all_kinds_that_merge_are_built_in_shares() {
+        shares_give_the_bytes_of_one_thread::<BloomSpec>();
+        shares_give_the_bytes_of_one_thread::<BlockedSpec>();
+        shares_give_the_bytes_of_one_thread::<CountingSpec>();
+        shares_give_the_bytes_of_one_thread::<QuotientSpec>();
+        shares_give_the_bytes_of_one_thread::<SplitBlockSpec>();
+    }
+
+    /// More keys than a quotient filter has room for fit into its shares.
+    #[test]
+    fn shares_without_room_for_their_union_are_no_filter() {
+        let hasher = KeyHasher::default();
+        let spec = QuotientSpec::for_fpr(100, 0.01).unwrap();
+        let keys: Vec<u64> = (0..150).collect();
+        assert!(united(&spec, &keys, &|key| hasher.digest(key), 2, hasher).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn digests_come_in_the_order_of_their_keys() {
+        let hasher = KeyHasher::default();
+        let keys: Vec<u64> = (0..1_000).collect();
+        let one_by_one: Vec<Digest> = keys.iter().map(|key| hasher.digest(key)).collect();
+        for threads in [1, 2, 3, 8] {
+            assert_eq!(digests(&keys, |key| hasher.digest(key), threads), Ok(one_by_one.clone()));
+        }
+        assert_eq!(digests(&[0u64; 0], |key| hasher.digest(key), 2), Ok(Vec::new()));
+    }
+}
