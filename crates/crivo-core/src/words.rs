@@ -37,6 +37,12 @@ pub struct Words {
     owner: Owner,
 }
 
+#[cold]
+#[inline(never)]
+fn drop_out_of_line(words: Words) {
+    drop(words);
+}
+
 enum Owner {
     /// `start` is the first line of this vector, through which alone it is changed.
     Lines(Vec<Line>),
@@ -150,7 +156,8 @@ impl Words {
     #[inline]
     pub fn to_mut(&mut self) -> &mut [u64] {
         if self.is_lent() {
-            self.own_or_end();
+            // Nobody is told where `self` is, so that a caller's loop can keep it in registers.
+            drop_out_of_line(std::mem::replace(self, Self::copied_or_end(self)));
         }
         self.owned()
     }
@@ -185,10 +192,11 @@ impl Words {
     }
 
     #[cold]
-    fn own_or_end(&mut self) {
-        if self.try_to_mut().is_err() {
-            std::alloc::handle_alloc_error(std::alloc::Layout::for_value(&**self));
-        }
+    #[inline(never)]
+    fn copied_or_end(words: &[u64]) -> Self {
+        Self::copied(words).unwrap_or_else(|_| {
+            std::alloc::handle_alloc_error(std::alloc::Layout::for_value(words))
+        })
     }
 
     /// Whether the words have another owner.

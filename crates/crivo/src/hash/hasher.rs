@@ -232,21 +232,20 @@ impl fmt::Debug for SecretKey {
 /// assert_eq!(hasher, KeyHasher::default());
 /// assert_ne!(hasher.digest("ana"), KeyHasher::fold64(1).digest("ana"));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KeyHasher {
-    function: Function,
+    family: Family,
+    /// The seed; of a secret key the lower half.
+    seed: u64,
+    /// What else the family needs: the other half of a secret key; of fold64 what the seed becomes, to be
+    /// computed once and not for every key. Otherwise 0.
+    more: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Function {
-    Xxh3 { seed: u64 },
-    Sip24 { key: SecretKey },
-    Farm { seed: u64 },
-    FarmFingerprint,
-    Murmur3 { seed: u32 },
-    Xxh64 { seed: u64 },
-    // The start follows from the seed; it is here to be computed once and not for every key.
-    Fold64 { seed: u64, start: u64 },
+impl fmt::Debug for KeyHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyHasher({})", self.identity())
+    }
 }
 
 impl Default for KeyHasher {
@@ -265,7 +264,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::xxh3(0).digest("").get(), 0x2d06_8005_38d3_94c2);
     /// ```
     pub const fn xxh3(seed: u64) -> Self {
-        Self { function: Function::Xxh3 { seed } }
+        Self { family: Family::Xxh3, seed, more: 0 }
     }
 
     /// SipHash-2-4 under a secret key: for keys that an adversary may choose.
@@ -281,7 +280,8 @@ impl KeyHasher {
     /// assert_ne!(ours.digest("ana"), guessed.digest("ana"));
     /// ```
     pub const fn sip24(key: SecretKey) -> Self {
-        Self { function: Function::Sip24 { key } }
+        let [seed, more] = key.halves;
+        Self { family: Family::Sip24, seed, more }
     }
 
     /// FarmHash's portable `farmhashna::Hash64WithSeed`: the same value on every processor.
@@ -293,7 +293,7 @@ impl KeyHasher {
     /// assert_ne!(KeyHasher::farm(7).digest("ana"), KeyHasher::farm(8).digest("ana"));
     /// ```
     pub const fn farm(seed: u64) -> Self {
-        Self { function: Function::Farm { seed } }
+        Self { family: Family::Farm, seed, more: 0 }
     }
 
     /// FarmHash's `Fingerprint64`, fixed for all time by its authors. It has no seed.
@@ -304,7 +304,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::farm_fingerprint().digest("").get(), 0x9ae1_6a3b_2f90_404f);
     /// ```
     pub const fn farm_fingerprint() -> Self {
-        Self { function: Function::FarmFingerprint }
+        Self { family: Family::FarmFingerprint, seed: 0, more: 0 }
     }
 
     /// MurmurHash3 x64-128 with a public seed; its low half is the digest.
@@ -317,7 +317,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::murmur3(0).digest("hello").get(), 0xcbd8_a7b3_41bd_9b02);
     /// ```
     pub const fn murmur3(seed: u32) -> Self {
-        Self { function: Function::Murmur3 { seed } }
+        Self { family: Family::Murmur3, seed: seed as u64, more: 0 }
     }
 
     /// XXH64 with a public seed, for files of other systems. [XXH3](Self::xxh3) is faster.
@@ -328,7 +328,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::xxh64(0).digest("").get(), 0xef46_db37_51d8_e999);
     /// ```
     pub const fn xxh64(seed: u64) -> Self {
-        Self { function: Function::Xxh64 { seed } }
+        Self { family: Family::Xxh64, seed, more: 0 }
     }
 
     /// Folded multiplications with a public seed: stable, specified in `docs/format.md`, and the fastest
@@ -343,7 +343,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::fold64(0).digest("").get(), 0x3611_f9c9_a992_7cc9);
     /// ```
     pub const fn fold64(seed: u64) -> Self {
-        Self { function: Function::Fold64 { seed, start: fold64::start(seed) } }
+        Self { family: Family::Fold64, seed, more: fold64::start(seed) }
     }
 
     /// The digest of `key`.
@@ -360,27 +360,15 @@ impl KeyHasher {
         key.with_bytes(|bytes| self.digest_bytes(bytes))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn digest_bytes(&self, bytes: &[u8]) -> Digest {
-        Digest::new(match self.function {
-            Function::Fold64 { start, .. } => fold64::digest(bytes, start),
-            _ => (*self).digest_bytes_other(bytes),
+        Digest::new(match self.family {
+            Family::Fold64 => fold64::digest(bytes, self.more),
+            family => {
+                unlikely();
+                digest_of_family(family, self.seed, self.more, bytes)
+            }
         })
-    }
-
-    // Out of line, so that the default family is all that is inlined into callers' loops. By value,
-    // so that a caller's copy of the hasher needs no address and can stay in registers.
-    #[inline(never)]
-    fn digest_bytes_other(self, bytes: &[u8]) -> u64 {
-        match self.function {
-            Function::Xxh3 { seed } => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
-            Function::Sip24 { key } => key.sip24(bytes),
-            Function::Farm { seed } => farm::hash64_with_seed(bytes, seed),
-            Function::FarmFingerprint => farm::fingerprint64(bytes),
-            Function::Murmur3 { seed } => mur3::murmurhash3_x64_128(bytes, seed).0,
-            Function::Xxh64 { seed } => xxhash_rust::xxh64::xxh64(bytes, seed),
-            Function::Fold64 { start, .. } => fold64::digest(bytes, start),
-        }
     }
 
     /// The family that this hasher belongs to.
@@ -392,15 +380,7 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::default().family(), Family::Fold64);
     /// ```
     pub const fn family(&self) -> Family {
-        match self.function {
-            Function::Xxh3 { .. } => Family::Xxh3,
-            Function::Sip24 { .. } => Family::Sip24,
-            Function::Farm { .. } => Family::Farm,
-            Function::FarmFingerprint => Family::FarmFingerprint,
-            Function::Murmur3 { .. } => Family::Murmur3,
-            Function::Xxh64 { .. } => Family::Xxh64,
-            Function::Fold64 { .. } => Family::Fold64,
-        }
+        self.family
     }
 
     /// The public seed; `None` where there is none, or where it is a secret key.
@@ -413,13 +393,11 @@ impl KeyHasher {
     /// assert_eq!(KeyHasher::sip24(SecretKey::new([7; 16])).seed(), None);
     /// ```
     pub const fn seed(&self) -> Option<u64> {
-        match self.function {
-            Function::Xxh3 { seed }
-            | Function::Farm { seed }
-            | Function::Xxh64 { seed }
-            | Function::Fold64 { seed, .. } => Some(seed),
-            Function::Murmur3 { seed } => Some(seed as u64),
-            Function::Sip24 { .. } | Function::FarmFingerprint => None,
+        match self.family {
+            Family::Xxh3 | Family::Farm | Family::Murmur3 | Family::Xxh64 | Family::Fold64 => {
+                Some(self.seed)
+            }
+            Family::Sip24 | Family::FarmFingerprint => None,
         }
     }
 
@@ -441,14 +419,9 @@ impl KeyHasher {
             return *self;
         }
         let next = |seed: u64| Digest::new(seed ^ Digest::new(attempt).remix().get()).remix().get();
-        match self.function {
-            Function::Xxh3 { seed } => Self::xxh3(next(seed)),
-            Function::Farm { seed } => Self::farm(next(seed)),
-            Function::Murmur3 { seed } => Self::murmur3(next(u64::from(seed)) as u32),
-            Function::Xxh64 { seed } => Self::xxh64(next(seed)),
-            Function::Fold64 { seed, .. } => Self::fold64(next(seed)),
-            Function::Sip24 { key } => Self::sip24(key.derive(&attempt.to_le_bytes())),
-            Function::FarmFingerprint => *self,
+        match self.family {
+            Family::Sip24 => Self::sip24(self.key().derive(&attempt.to_le_bytes())),
+            family => family.with_seed(next(self.seed)),
         }
     }
 
@@ -463,16 +436,36 @@ impl KeyHasher {
     /// assert_eq!(secret.identity().to_string(), "sip24 with a secret key");
     /// ```
     pub fn identity(&self) -> HashIdentity {
-        let value = match self.function {
-            Function::Xxh3 { seed }
-            | Function::Farm { seed }
-            | Function::Xxh64 { seed }
-            | Function::Fold64 { seed, .. } => seed,
-            Function::Murmur3 { seed } => u64::from(seed),
-            Function::Sip24 { key } => key.check_value(),
-            Function::FarmFingerprint => 0,
+        let value = match self.family {
+            Family::Sip24 => self.key().check_value(),
+            _ => self.seed,
         };
-        HashIdentity { family: self.family(), value }
+        HashIdentity { family: self.family, value }
+    }
+
+    /// Of SipHash.
+    const fn key(&self) -> SecretKey {
+        SecretKey::from_halves(self.seed, self.more)
+    }
+}
+
+/// Tells the compiler whose registers matter: those of the default family.
+#[cold]
+#[inline(always)]
+fn unlikely() {}
+
+// Out of line, so that the default family is all that is inlined into callers' loops. The hasher comes as
+// numbers, so that a caller's copy of it needs no address and can stay in registers.
+#[inline(never)]
+fn digest_of_family(family: Family, seed: u64, more: u64, bytes: &[u8]) -> u64 {
+    match family {
+        Family::Xxh3 => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
+        Family::Sip24 => SecretKey::from_halves(seed, more).sip24(bytes),
+        Family::Farm => farm::hash64_with_seed(bytes, seed),
+        Family::FarmFingerprint => farm::fingerprint64(bytes),
+        Family::Murmur3 => mur3::murmurhash3_x64_128(bytes, seed as u32).0,
+        Family::Xxh64 => xxhash_rust::xxh64::xxh64(bytes, seed),
+        Family::Fold64 => fold64::digest(bytes, more),
     }
 }
 
