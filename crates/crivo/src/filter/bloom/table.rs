@@ -55,30 +55,6 @@ pub(in crate::filter) fn bit(position: u64) -> u64 {
     1 << (position & 63)
 }
 
-/// `word` with the bit set that the low six bits of `position` name.
-#[inline(always)]
-fn with_bit(word: u64, position: u64) -> u64 {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        let mut word = word;
-        // The compiler would make a mask by a slow shift and `or` it to memory, at twice the work.
-        // SAFETY: the instruction sets a bit of one register, numbered by another modulo 64.
-        unsafe {
-            std::arch::asm!(
-                "bts {word}, {position}",
-                word = inout(reg) word,
-                position = in(reg) position,
-                options(pure, nomem, nostack),
-            );
-        }
-        word
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    {
-        word | bit(position)
-    }
-}
-
 /// At least one word of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BitTable {
@@ -219,7 +195,7 @@ unsafe fn set_bits(words: &mut [u64], key: Digest, probes: u32) {
         debug_assert!(word < words.len());
         // SAFETY: `reduce` answers less than the number of words, which is not 0.
         let word = unsafe { words.get_unchecked_mut(word) };
-        *word = with_bit(*word, position);
+        *word |= bit(position);
     }
 }
 
