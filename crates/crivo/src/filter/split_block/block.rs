@@ -27,8 +27,12 @@ pub(super) const PROBES: u32 = 8;
 /// 256 bits, of which two blocks fill a cache line.
 pub(super) type Block = [u64; BLOCK_WORDS];
 
+/// Numbers that are loaded at once: within one cache line.
+#[repr(align(32))]
+pub(super) struct Salts(pub(super) [u32; PROBES as usize]);
+
 /// The odd multipliers of the Parquet specification, one for each word.
-pub(super) static SALTS: [u32; PROBES as usize] = [
+pub(super) static SALTS: Salts = Salts([
     0x47b6_137b,
     0x4497_4d91,
     0x8824_ad5b,
@@ -37,7 +41,7 @@ pub(super) static SALTS: [u32; PROBES as usize] = [
     0x2df1_424b,
     0x9efc_4947,
     0x5c6b_fb31,
-];
+]);
 
 /// By how much a product is shifted, to leave the five bits of a position.
 pub(super) const SHIFT: u32 = 27;
@@ -53,7 +57,7 @@ pub(super) fn block_of(key: Digest, block_count: usize) -> usize {
 pub(super) fn mask_of(key: Digest) -> Block {
     let lower = key.get() as u32;
     let mut mask = [0; BLOCK_WORDS];
-    for (word, salts) in mask.iter_mut().zip(SALTS.as_chunks::<2>().0) {
+    for (word, salts) in mask.iter_mut().zip(SALTS.0.as_chunks::<2>().0) {
         let [even, odd] = salts.map(|salt| 1u64 << (lower.wrapping_mul(salt) >> SHIFT));
         *word = even | odd << 32;
     }

@@ -368,7 +368,7 @@ impl SplitBlock {
         let blocks: &mut [Block] = self.words.to_mut().as_chunks_mut().0;
         let index = block_of(key, blocks.len());
         let block = &mut blocks[index];
-        let is_new = !dispatch::contains_inlined(self.level, block, key);
+        let is_new = !dispatch::contains(self.level, block, key);
         dispatch::insert(self.level, block, key);
         self.key_count = self.key_count.saturating_add(1);
         is_new

@@ -14,7 +14,7 @@ use crate::filter::batch;
 #[target_feature(enable = "neon")]
 fn mask_of(key: Digest) -> uint32x4x2_t {
     // SAFETY: eight salts are two registers.
-    let salts = unsafe { vld1q_u32_x2(SALTS.as_ptr()) };
+    let salts = unsafe { vld1q_u32_x2(SALTS.0.as_ptr()) };
     let bits = |salts| {
         let positions = vshrq_n_u32::<{ SHIFT as i32 }>(vmulq_n_u32(salts, key.get() as u32));
         vshlq_u32(vdupq_n_u32(1), vreinterpretq_s32_u32(positions))
