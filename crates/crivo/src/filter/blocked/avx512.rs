@@ -35,6 +35,7 @@
 use std::arch::asm;
 use std::mem::offset_of;
 
+use super::avx512_batch;
 use super::line::{LINE_WORDS, Line, PER_PATTERN, all_patterns, line_of, shift_of};
 use crate::Digest;
 use crate::filter::batch;
@@ -42,18 +43,18 @@ use crate::filter::batch;
 /// What each of eight lanes does with a pattern.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Lanes {
+pub(super) struct Lanes {
     /// By how much the pattern is turned to the right to bring the word to the low three bits. Lanes
     /// without a probe repeat the first.
-    to_word: [u64; LINE_WORDS],
+    pub(super) to_word: [u64; LINE_WORDS],
     /// By how much, to bring the bit within the word to the low six.
-    to_bit: [u64; LINE_WORDS],
+    pub(super) to_bit: [u64; LINE_WORDS],
     /// 1 in lanes with a probe, 0 in others.
     has_probe: [u64; LINE_WORDS],
 }
 
 /// The lanes for 0 to 7 probes.
-static LANES: [Lanes; PER_PATTERN as usize + 1] = {
+pub(super) static LANES: [Lanes; PER_PATTERN as usize + 1] = {
     let none = Lanes { to_word: [0; 8], to_bit: [0; 8], has_probe: [0; 8] };
     let mut all = [none; PER_PATTERN as usize + 1];
     let mut probes = 0;
@@ -85,7 +86,7 @@ static WORDS_OF_PAIR: [u64; 4] = {
 /// For each pair of probes and each pair of words: where the eight words of the line take their bits
 /// from. 0 to 7 are the lanes with one probe's bit, 8 to 15 those with a neighbour's as well. Lane 7
 /// has no bit.
-static PLACES: [[[u8; LINE_WORDS]; 64]; 4] = {
+static PLACES: Places = {
     let mut places = [[[7; LINE_WORDS]; 64]; 4];
     let mut pair = 0;
     while pair < 4 {
@@ -101,8 +102,13 @@ static PLACES: [[[u8; LINE_WORDS]; 64]; 4] = {
         }
         pair += 1;
     }
-    places
+    Places(places)
 };
+
+/// Each place is loaded at once: within one cache line.
+#[repr(align(64))]
+#[allow(dead_code)] // Only assembly reads it.
+struct Places([[[u8; LINE_WORDS]; 64]; 4]);
 
 /// [`line::contains`](super::line::contains).
 ///
@@ -212,7 +218,7 @@ pub(super) unsafe fn set(line: &mut Line, pattern: u64, probes: u32) {
 /// [`batch::contains`].
 ///
 /// # Safety
-/// The processor must have AVX-512F.
+/// The processor must have AVX-512F, AVX-512DQ and BMI2.
 pub(super) unsafe fn contains_batch(
     lines: &[Line],
     probes: u32,
@@ -220,5 +226,11 @@ pub(super) unsafe fn contains_batch(
     hits: &mut [bool],
 ) {
     // SAFETY: the caller's promise.
-    batch::contains(lines, keys, hits, line_of, |line, key| unsafe { contains(line, key, probes) });
+    unsafe {
+        if probes <= PER_PATTERN && u32::try_from(lines.len()).is_ok() {
+            avx512_batch::contains(lines, probes, keys, hits);
+        } else {
+            batch::contains(lines, keys, hits, line_of, |line, key| contains(line, key, probes));
+        }
+    }
 }

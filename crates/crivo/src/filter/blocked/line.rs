@@ -39,7 +39,7 @@ pub(super) const PER_PATTERN: u32 = 7;
 const FIELD_BITS: u32 = 9;
 
 /// An odd number whose bits show no pattern: 2^64 over 1.2207…, the root of x⁴ = x + 1.
-const MULTIPLIER: u64 = 0xd1b5_4a32_d192_ed03;
+pub(super) const MULTIPLIER: u64 = 0xd1b5_4a32_d192_ed03;
 
 /// Where the key's line is: below the number of lines, if there is any.
 #[inline(always)]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `line` | which line and which bits are a key's; the scalar code, by which all other is measured |
 //! | `avx512`, `avx2`, `neon` | the same answers by vector instructions |
+//! | `avx512_batch` | many queries at once |
 //! | `dispatch` | which of them a filter uses |
 //! | `codec` | the filter as a file |
 
@@ -11,6 +12,8 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod avx512;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod avx512_batch;
 mod codec;
 mod dispatch;
 mod line;
