@@ -7,6 +7,9 @@ use crivo_core::check::{check_positive, check_range};
 /// Slots that share one word of each bitmap.
 pub(super) const BLOCK: usize = 64;
 
+/// The largest load: 19 of 20 slots.
+const MAX_LOAD: f64 = 0.95;
+
 /// Words of a block before its remainders: which quotients occur, and where runs end.
 const BITMAPS: usize = 2;
 
@@ -82,6 +85,15 @@ impl QuotientGeometry {
 
     pub(super) fn range(&self) -> u64 {
         self.range
+    }
+
+    /// The fewest slots of which `keys` keys fill no more than this share.
+    pub(super) fn slots_at_load(keys: u64, load: f64) -> Result<u64, ParameterError> {
+        if !(load > 0.0 && load <= MAX_LOAD) {
+            return Err(ParameterError::of_real("load", load, "above 0 and at most 0.95"));
+        }
+        // What is beyond all numbers is the largest, which no table has.
+        Ok((keys as f64 / load).ceil() as u64)
     }
 
     #[inline(always)]

@@ -46,6 +46,33 @@ impl QuotientSpec {
         Self::from_parts(QuotientGeometry::slots_for(capacity)?, remainder_bits)
     }
 
+    /// The same remainders in more slots, of which as many keys as the [capacity](FilterSpec::capacity)
+    /// of `self` fill no more than the share `load`.
+    ///
+    /// What that costs and gives is told in the documentation of [`Quotient`]. There is still place for
+    /// 95% of the slots: the capacity grows with them, and keeps the FPR.
+    ///
+    /// ```
+    /// use crivo::filter::{FilterSpec, QuotientSpec};
+    ///
+    /// let full = QuotientSpec::for_fpr(1_000_000, 0.01)?;
+    /// let half = full.with_load(0.5)?;
+    /// assert_eq!((half.slot_count(), half.remainder_bits()), (2_000_000, 7));
+    /// assert_eq!(format!("{:.4}", full.fpr_at(1_000_000)), "0.0074");
+    /// assert_eq!(format!("{:.4}", half.fpr_at(1_000_000)), "0.0039");
+    /// assert_eq!(half.capacity(), 1_900_000);
+    /// assert!(half.fpr_when_full() <= 0.01);
+    /// # Ok::<(), crivo::ParameterError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the load is not above 0 and at most 0.95, or the slots times 2^bits are more than 2^63.
+    pub fn with_load(self, load: f64) -> Result<Self, ParameterError> {
+        let slots = QuotientGeometry::slots_at_load(self.capacity(), load)?;
+        // At 95% the quotient may round to one slot less than there is.
+        Self::from_parts(slots.max(self.slot_count()), self.remainder_bits())
+    }
+
     /// A filter of these dimensions, if there can be one.
     pub(in crate::filter) fn from_parts(
         slots: u64,

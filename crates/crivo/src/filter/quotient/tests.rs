@@ -10,7 +10,7 @@ use crate::filter::Kind;
 use crate::hash::Family;
 use crate::persist::Persist;
 use crate::persist::testing::{from_noise, from_parts, payload_length};
-use crate::theory::interval;
+use crate::theory::{interval, quotient};
 use crivo_core::Words;
 
 fn run<O: TableOperation>(operation: O) -> O::Answer {
@@ -308,9 +308,65 @@ fn a_filter_takes_as_many_keys_as_it_is_made_for() {
 
 #[test]
 fn sizes_are_those_of_the_documentation() {
-    let filter = Quotient::new(1_000_000, 0.01).unwrap();
-    assert_eq!(filter.remainder_bits(), 7);
-    assert_eq!(format!("{:.2}", filter.size_in_bits() as f64 / 1e6), "9.74");
+    let full = QuotientSpec::for_fpr(1_000_000, 0.01).unwrap();
+    for (load, row) in [
+        (0.95, "7 9.74 0.74"),
+        (0.75, "7 12.34 0.58"),
+        (0.5, "7 18.50 0.39"),
+        (0.25, "7 37.00 0.20"),
+    ] {
+        let spec = full.with_load(load).unwrap();
+        let (bits, fpr) = (spec.size_in_bits() as f64 / 1e6, 100.0 * spec.fpr_at(1_000_000));
+        assert_eq!(format!("{} {bits:.2} {fpr:.2}", spec.remainder_bits()), row);
+    }
+}
+
+/// As many slots as the load asks for and no more, for the same remainders; and what is asked for as
+/// the capacity is kept, with its FPR.
+#[test]
+fn a_load_decides_how_many_slots_there_are() {
+    for keys in [1, 2, 19, 20, 1_000, 65_536, 1_000_000] {
+        for bits in [1, 7, 13] {
+            let full = QuotientSpec::with_remainder_bits(keys, bits).unwrap();
+            assert_eq!(full.with_load(0.95), Ok(full));
+            for load in [0.01, 0.3, 0.477, 0.5, 0.75, 0.9] {
+                let spec = full.with_load(load).unwrap();
+                let slots = spec.slot_count() as f64;
+                assert!(keys as f64 <= load * slots * (1.0 + 1e-12), "{spec:?} at {load}");
+                assert!(keys as f64 > load * (slots - 1.0) || spec == full, "{spec:?} at {load}");
+                assert_eq!(spec.remainder_bits(), bits);
+                assert!(spec.capacity() >= keys);
+                assert!(spec.fpr_at(keys) <= full.fpr_at(keys));
+                assert!(spec.fpr_when_full() <= 0.95 * 0.5f64.powi(bits as i32));
+            }
+        }
+    }
+    let spec = QuotientSpec::for_fpr(1_000, 0.01).unwrap();
+    for load in [0.0, -0.5, 0.951, 1.0, 2.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(spec.with_load(load).unwrap_err().parameter, "load", "{load}");
+    }
+    assert_eq!(spec.with_load(1e-300).unwrap_err().parameter, "slots");
+}
+
+/// A filter of each load, from nearly empty to full, is what was specified, stored and read.
+#[test]
+#[cfg_attr(miri, ignore = "takes long there")]
+fn a_filter_of_a_load_is_read_as_it_was_written() {
+    for (seed, load) in [0.1, 0.477, 0.75, 0.9, 0.95].into_iter().enumerate() {
+        let spec = QuotientSpec::for_fpr(3_000, 0.01).unwrap().with_load(load).unwrap();
+        let mut filter = spec.build(KeyHasher::xxh3(seed as u64)).unwrap();
+        filter.try_extend(0..3_000u32).unwrap();
+        assert!((filter.load_factor() - load).abs() < 1e-3);
+        assert!((0..3_000u32).all(|key| filter.contains(&key)));
+        assert_eq!((filter.spec(), filter.capacity()), (spec, spec.capacity()));
+        assert_eq!(filter.expected_fpr(), spec.fpr_at(3_000));
+        let (payload, parameters) = (filter.parts().payload.concat(), filter.parts().parameters);
+        let words = Words::copied(&payload).unwrap();
+        let hasher = filter.hasher();
+        let read = from_parts::<Quotient>(Kind::Quotient, hasher, 3_000, &parameters, words);
+        assert_eq!(read.as_ref().map(Quotient::spec), Ok(spec));
+        assert_eq!(read, Ok(filter));
+    }
 }
 
 #[test]
@@ -509,20 +565,25 @@ fn small_filters_err_as_often_as_theory_says() {
     }
 }
 
-/// One filter of 200,000 keys for each rate: the exact interval of 400,000 questions, at a level
-/// at which one of 4 cells misses theory by chance with probability below 4e-5. The filter's own
-/// rate scatters by 1/√(200,000) of it around theory, far less than the interval is wide.
+/// One filter of 200,000 keys for each rate and load: the exact interval of 400,000 questions, at a
+/// level at which one of 7 cells misses theory by chance with probability below 7e-5. The filter's
+/// own rate scatters by 1/√(200,000) of it around theory, far less than the interval is wide.
 #[test]
 #[cfg_attr(miri, ignore = "takes long there")]
 fn large_filters_err_as_often_as_theory_says() {
-    for (seed, target) in [(1, 0.2), (2, 0.01), (3, 1e-3), (4, 1e-4)] {
-        let mut filter = Quotient::with_hasher(200_000, target, KeyHasher::xxh3(seed)).unwrap();
+    let full = [0.2, 0.01, 1e-3, 1e-4].map(|target| (target, 0.95));
+    let loads = [0.25, 0.5, 0.75].map(|load| (0.01, load));
+    for (seed, (target, load)) in (1..).zip(full.into_iter().chain(loads)) {
+        let spec = QuotientSpec::for_fpr(200_000, target).unwrap().with_load(load).unwrap();
+        let mut filter = spec.build(KeyHasher::xxh3(seed)).unwrap();
         filter.try_extend(0..200_000u64).unwrap();
         assert!((0..200_000u64).all(|key| filter.contains(&key)));
         let wrong = (1 << 32..(1 << 32) + 400_000u64).filter(|key| filter.contains(key)).count();
         let interval = interval::exact(wrong as u64, 400_000, 1.0 - 1e-5).unwrap();
         let expected = filter.expected_fpr();
         assert!(interval.contains(expected), "{target}: {interval:?}, theory {expected}");
+        let by_load = quotient::fpr(spec.remainder_bits(), load).unwrap();
+        assert!((expected / by_load - 1.0).abs() < 1e-4, "{expected} and {by_load}");
         assert!(expected <= target);
     }
 }
