@@ -2,7 +2,7 @@
 
 use crivo::filter::{
     Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
-    FilterExt, FilterSpec, Fuse, FuseSpec, Quotient, SplitBlock,
+    FilterExt, FilterSpec, Fuse, FuseSpec, Quotient, QuotientSpec, SplitBlock,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher};
@@ -92,8 +92,16 @@ pub fn cuckoo<K: BenchKey>(rate: f64) -> Subjects<K> {
     dynamic("crivo Cuckoo", move |n| Cuckoo::new(n, rate).expect("memory"))
 }
 
+/// As full as the rival, whose slots are a power of two; and as full as can be.
 pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
-    dynamic("crivo Quotient", move |n| Quotient::new(n, rate).expect("memory"))
+    let spec = move |n| QuotientSpec::for_fpr(n, rate).expect("an FPR");
+    let mut subjects = dynamic("crivo Quotient, qfilter's load", move |n| {
+        let slots = spec(n).slot_count().next_power_of_two();
+        let spec = spec(n).with_load(n as f64 / slots as f64).expect("a load");
+        spec.build(KeyHasher::default()).expect("memory")
+    });
+    subjects.extend(dynamic("crivo Quotient", move |n| Quotient::new(n, rate).expect("memory")));
+    subjects
 }
 
 pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
