@@ -1,5 +1,6 @@
 //! How large a table is, and where its parts lie.
 
+use super::bytes;
 use crate::ParameterError;
 use crate::hash::reduce;
 use crivo_core::check::{check_positive, check_range};
@@ -32,8 +33,16 @@ pub(super) struct QuotientGeometry {
     capacity: u64,
     /// Blocks, those of the overflow area included.
     blocks: usize,
-    /// How many whole remainders a word has.
-    per_word: usize,
+    /// Three quarters of the slots.
+    crowded: u64,
+    /// By how many bits a fingerprint is longer than the number of its block.
+    block_shift: u32,
+    /// Words of a block.
+    block_words: usize,
+    /// Words of all blocks: where the offsets begin.
+    offsets: usize,
+    /// How many whole remainders one access reaches.
+    at_once: usize,
     /// A one at the lowest bit of each of them.
     ones: u64,
 }
@@ -55,11 +64,25 @@ impl QuotientGeometry {
             let allowed = "such that this machine can address the table";
             return Err(ParameterError::new("slots", slots, allowed));
         }
-        let per_word = u64::BITS / remainder_bits;
-        let ones = (0..per_word).fold(0, |ones, field| ones | 1 << (field * remainder_bits));
+        let at_once = bytes::BITS / remainder_bits;
+        let ones = (0..at_once).fold(0, |ones, field| ones | 1 << (field * remainder_bits));
         let capacity = slots - slots.div_ceil(20);
-        let (blocks, per_word) = (blocks as usize, per_word as usize);
-        Ok(Self { slots, remainder_bits, range, capacity, blocks, per_word, ones })
+        let (blocks, at_once) = (blocks as usize, at_once as usize);
+        let block_words = BITMAPS + remainder_bits as usize;
+        Ok(Self {
+            slots,
+            remainder_bits,
+            range,
+            capacity,
+            crowded: slots / 4 * 3,
+            blocks,
+            // Where 64 quotients with their remainders have more bits, there is a single block.
+            block_shift: (remainder_bits + BLOCK.ilog2()).min(63),
+            block_words,
+            offsets: blocks * block_words,
+            at_once,
+            ones,
+        })
     }
 
     /// The fewest slots of which `keys` keys fill no more than 95%.
@@ -69,9 +92,25 @@ impl QuotientGeometry {
             .ok_or_else(|| ParameterError::new("n", keys, "95% of at most 2^64 slots"))
     }
 
+    /// The fewest slots of which `keys` keys fill no more than this share.
+    pub(super) fn slots_at_load(keys: u64, load: f64) -> Result<u64, ParameterError> {
+        if !(load > 0.0 && load <= MAX_LOAD) {
+            return Err(ParameterError::of_real("load", load, "above 0 and at most 0.95"));
+        }
+        // What is beyond all numbers is the largest, which no table has.
+        Ok((keys as f64 / load).ceil() as u64)
+    }
+
     #[inline(always)]
     pub(super) fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    /// With more keys than these, more than one run in twenty ends in another block than that of its
+    /// quotient, or too far from it to be compared at once.
+    #[inline(always)]
+    pub(super) fn crowded(&self) -> u64 {
+        self.crowded
     }
 
     pub(super) fn slots(&self) -> u64 {
@@ -85,15 +124,6 @@ impl QuotientGeometry {
 
     pub(super) fn range(&self) -> u64 {
         self.range
-    }
-
-    /// The fewest slots of which `keys` keys fill no more than this share.
-    pub(super) fn slots_at_load(keys: u64, load: f64) -> Result<u64, ParameterError> {
-        if !(load > 0.0 && load <= MAX_LOAD) {
-            return Err(ParameterError::of_real("load", load, "above 0 and at most 0.95"));
-        }
-        // What is beyond all numbers is the largest, which no table has.
-        Ok((keys as f64 / load).ceil() as u64)
     }
 
     #[inline(always)]
@@ -124,6 +154,15 @@ impl QuotientGeometry {
         (quotient as usize, fingerprint & self.remainder_mask())
     }
 
+    /// The block of a fingerprint, and the bit of its quotient there.
+    ///
+    /// The same as by [`split`](Self::split), a moment earlier.
+    #[inline(always)]
+    pub(super) fn block_and_bit(&self, fingerprint: u64) -> (usize, u32) {
+        let bit = (fingerprint >> self.remainder_bits) as u32 % BLOCK as u32;
+        ((fingerprint >> self.block_shift) as usize, bit)
+    }
+
     /// The fingerprint with this quotient and remainder.
     pub(super) fn join(&self, quotient: usize, remainder: u64) -> u64 {
         (quotient as u64) << self.remainder_bits | remainder
@@ -134,13 +173,13 @@ impl QuotientGeometry {
         (1 << self.remainder_bits) - 1
     }
 
-    /// How many whole remainders a word has.
+    /// How many remainders can be compared at once.
     #[inline(always)]
-    pub(super) fn remainders_per_word(&self) -> usize {
-        self.per_word
+    pub(super) fn remainders_at_once(&self) -> usize {
+        self.at_once
     }
 
-    /// A one at the lowest bit of each remainder of a word.
+    /// A one at the lowest bit of each of as many remainders.
     #[inline(always)]
     pub(super) fn ones(&self) -> u64 {
         self.ones
@@ -149,7 +188,7 @@ impl QuotientGeometry {
     /// The first word of a block.
     #[inline(always)]
     fn block_word(&self, block: usize) -> usize {
-        block * (BITMAPS + self.remainder_bits as usize)
+        block * self.block_words
     }
 
     /// The word that tells which quotients of a block occur.
@@ -173,7 +212,7 @@ impl QuotientGeometry {
     /// The word with the offset of a block.
     #[inline(always)]
     pub(super) fn offset_word(&self, block: usize) -> usize {
-        self.block_word(self.blocks) + block / OFFSETS_PER_WORD
+        self.offsets + block / OFFSETS_PER_WORD
     }
 
     /// By how many bits the offset of a block is shifted in its word.

@@ -1,7 +1,10 @@
 //! The quotient filter, with rank and select.
 
+mod bytes;
 mod codec;
+mod fields;
 mod geometry;
+mod near;
 mod operations;
 mod processor;
 mod rebuild;
@@ -14,7 +17,9 @@ mod tests;
 use std::fmt;
 
 use self::geometry::QuotientGeometry;
-use self::operations::{Contains, ContainsBatch, CountCopies, Insert, Remove};
+use self::operations::{
+    Contains, ContainsBatch, ContainsNear, CountCopies, Insert, InsertNear, Remove,
+};
 use self::rebuild::{FillError, merged};
 pub use self::spec::QuotientSpec;
 use self::table::{NoPlace, NoSuch, QuotientTable};
@@ -275,6 +280,12 @@ impl Quotient {
         self.table.geometry.fingerprint(key.get())
     }
 
+    /// Whether runs may be far from their quotients. It decides what is tried first, and no answer.
+    #[inline(always)]
+    fn is_crowded(&self) -> bool {
+        self.key_count > self.table.geometry.crowded()
+    }
+
     /// Doubles the slots, without the keys: each remainder gives one bit to its quotient.
     ///
     /// The fingerprints stay what they are, and so does the rate for as many keys as there are. In
@@ -376,8 +387,14 @@ impl Filter for Quotient {
         let fingerprint = self.fingerprint(key);
         // Here, where it is inlined, so that the quick no costs neither a call nor a cache line
         // more. In a batch, where all lines are on their way, guessing costs more than it saves.
-        self.table.may_contain(fingerprint)
-            && self.table.processor.run(Contains(&self.table, fingerprint))
+        if !self.table.may_contain(fingerprint) {
+            return false;
+        }
+        if self.is_crowded() {
+            self.table.processor.run(Contains(&self.table, fingerprint))
+        } else {
+            self.table.processor.run(ContainsNear(&self.table, fingerprint))
+        }
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
@@ -411,7 +428,12 @@ impl DynamicFilter for Quotient {
         }
         let fingerprint = self.fingerprint(key);
         let processor = self.table.processor;
-        let is_new = processor.run(Insert(&mut self.table, fingerprint)).map_err(|NoPlace| full)?;
+        let inserted = if self.is_crowded() {
+            processor.run(Insert(&mut self.table, fingerprint))
+        } else {
+            processor.run(InsertNear(&mut self.table, fingerprint))
+        };
+        let is_new = inserted.map_err(|NoPlace| full)?;
         self.key_count += 1;
         Ok(is_new)
     }

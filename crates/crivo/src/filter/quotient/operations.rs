@@ -7,6 +7,24 @@ use crate::Digest;
 /// Keys that are fetched ahead in a batch.
 const AHEAD: usize = 32;
 
+/// Whether there is this fingerprint, whose quotient occurs, near that in all likelihood.
+pub(super) struct ContainsNear<'a>(pub(super) &'a QuotientTable, pub(super) u64);
+
+impl TableOperation for ContainsNear<'_> {
+    type Answer = bool;
+
+    #[inline(always)]
+    fn run<P: Processor>(self, processor: P) -> bool {
+        let Self(table, fingerprint) = self;
+        if P::SCATTERS
+            && let Some(contains) = table.contains_near(processor, fingerprint)
+        {
+            return contains;
+        }
+        processor.call(Contains(table, fingerprint))
+    }
+}
+
 /// Whether there is this fingerprint.
 pub(super) struct Contains<'a>(pub(super) &'a QuotientTable, pub(super) u64);
 
@@ -14,7 +32,7 @@ impl TableOperation for Contains<'_> {
     type Answer = bool;
 
     #[inline(always)]
-    fn run(self, processor: impl Processor) -> bool {
+    fn run<P: Processor>(self, processor: P) -> bool {
         self.0.contains(processor, self.1)
     }
 }
@@ -30,7 +48,7 @@ impl TableOperation for ContainsBatch<'_> {
     type Answer = ();
 
     #[inline(always)]
-    fn run(self, processor: impl Processor) {
+    fn run<P: Processor>(self, processor: P) {
         let mut fingerprints = [0; AHEAD];
         for (keys, hits) in self.keys.chunks(AHEAD).zip(self.hits.chunks_mut(AHEAD)) {
             for (fingerprint, key) in fingerprints.iter_mut().zip(keys) {
@@ -51,8 +69,26 @@ impl TableOperation for CountCopies<'_> {
     type Answer = u64;
 
     #[inline(always)]
-    fn run(self, processor: impl Processor) -> u64 {
+    fn run<P: Processor>(self, processor: P) -> u64 {
         self.0.count(processor, self.1)
+    }
+}
+
+/// Adds a fingerprint near its quotient, in all likelihood, and tells whether it is new.
+pub(super) struct InsertNear<'a>(pub(super) &'a mut QuotientTable, pub(super) u64);
+
+impl TableOperation for InsertNear<'_> {
+    type Answer = Result<bool, NoPlace>;
+
+    #[inline(always)]
+    fn run<P: Processor>(self, processor: P) -> Result<bool, NoPlace> {
+        let Self(table, fingerprint) = self;
+        if P::SCATTERS
+            && let Some(is_new) = table.to_mut().insert_near(processor, fingerprint)
+        {
+            return Ok(is_new);
+        }
+        processor.call(Insert(table, fingerprint))
     }
 }
 
@@ -63,7 +99,7 @@ impl TableOperation for Insert<'_> {
     type Answer = Result<bool, NoPlace>;
 
     #[inline(always)]
-    fn run(self, processor: impl Processor) -> Result<bool, NoPlace> {
+    fn run<P: Processor>(self, processor: P) -> Result<bool, NoPlace> {
         self.0.to_mut().insert(processor, self.1)
     }
 }
@@ -75,7 +111,7 @@ impl TableOperation for Remove<'_> {
     type Answer = Result<(), NoSuch>;
 
     #[inline(always)]
-    fn run(self, processor: impl Processor) -> Result<(), NoSuch> {
+    fn run<P: Processor>(self, processor: P) -> Result<(), NoSuch> {
         self.0.to_mut().remove(processor, self.1)
     }
 }

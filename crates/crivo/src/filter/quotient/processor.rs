@@ -18,6 +18,18 @@ pub(super) trait Processor: Copy {
 
     /// Where the one is that has `rank` ones below it, or 64 if there is none.
     fn select(self, word: u64, rank: usize) -> usize;
+
+    /// Whether `scatter` and `gather` are instructions.
+    const SCATTERS: bool;
+
+    /// The lowest bits of `bits` at the ones of `mask`, the lowest at the lowest.
+    fn scatter(self, bits: u64, mask: u64) -> u64;
+
+    /// The bits of `word` at the ones of `mask`, side by side.
+    fn gather(self, word: u64, mask: u64) -> u64;
+
+    /// Does something apart, so that what is rare takes no registers from what is not.
+    fn call<O: TableOperation>(self, operation: O) -> O::Answer;
 }
 
 /// Any processor.
@@ -56,6 +68,31 @@ impl Processor for Portable {
         }
         (shift + byte.trailing_zeros()) as usize
     }
+
+    const SCATTERS: bool = false;
+
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
+        let (mut mask, mut scattered) = (mask, 0);
+        for bit in 0..mask.count_ones() {
+            scattered |= (bits >> bit & 1) << mask.trailing_zeros();
+            mask &= mask - 1;
+        }
+        scattered
+    }
+
+    fn gather(self, word: u64, mask: u64) -> u64 {
+        let (mut mask, mut gathered) = (mask, 0);
+        for bit in 0..mask.count_ones() {
+            gathered |= (word >> mask.trailing_zeros() & 1) << bit;
+            mask &= mask - 1;
+        }
+        gathered
+    }
+
+    #[inline(never)]
+    fn call<O: TableOperation>(self, operation: O) -> O::Answer {
+        operation.run(self)
+    }
 }
 
 /// A processor with BMI1, BMI2 and POPCNT: a value of this type proves that it has them.
@@ -73,8 +110,32 @@ impl Processor for Bmi2 {
     #[inline(always)]
     fn select(self, word: u64, rank: usize) -> usize {
         let one = if rank > 63 { 0 } else { 1 << rank };
+        self.scatter(one, word).trailing_zeros() as usize
+    }
+
+    const SCATTERS: bool = true;
+
+    #[inline(always)]
+    fn scatter(self, bits: u64, mask: u64) -> u64 {
         // SAFETY: a `Bmi2` exists only where the processor has the instruction.
-        unsafe { std::arch::x86_64::_pdep_u64(one, word) }.trailing_zeros() as usize
+        unsafe { std::arch::x86_64::_pdep_u64(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn gather(self, word: u64, mask: u64) -> u64 {
+        // SAFETY: as above.
+        unsafe { std::arch::x86_64::_pext_u64(word, mask) }
+    }
+
+    #[inline(always)]
+    fn call<O: TableOperation>(self, operation: O) -> O::Answer {
+        #[inline(never)]
+        #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+        fn call<O: TableOperation>(operation: O, bmi2: Bmi2) -> O::Answer {
+            operation.run(bmi2)
+        }
+        // SAFETY: a `Bmi2` exists only where the processor has all four.
+        unsafe { call(operation, self) }
     }
 }
 
@@ -85,7 +146,7 @@ pub(super) trait TableOperation {
 
     /// Does it. To be of use this, and all that it calls, must be inlined: what is not is compiled
     /// for any processor.
-    fn run(self, processor: impl Processor) -> Self::Answer;
+    fn run<P: Processor>(self, processor: P) -> Self::Answer;
 }
 
 /// The best that has been found on this machine.
@@ -116,7 +177,13 @@ impl Best {
     #[inline(always)]
     pub(super) fn run<O: TableOperation>(self, operation: O) -> O::Answer {
         match self {
-            Self::Portable(portable) => operation.run(portable),
+            Self::Portable(portable) => {
+                if cfg!(all(target_arch = "x86_64", not(miri))) {
+                    portable.call(operation)
+                } else {
+                    operation.run(portable)
+                }
+            }
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Self::Bmi2(bmi2) => {
                 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
@@ -146,10 +213,20 @@ mod tests {
 
     struct SelectAndCount(u64, usize);
 
+    struct ScatterAndGather(u64, u64);
+
+    impl TableOperation for ScatterAndGather {
+        type Answer = (u64, u64);
+
+        fn run<P: Processor>(self, processor: P) -> (u64, u64) {
+            (processor.scatter(self.0, self.1), processor.gather(self.0, self.1))
+        }
+    }
+
     impl TableOperation for SelectAndCount {
         type Answer = (usize, usize);
 
-        fn run(self, processor: impl Processor) -> (usize, usize) {
+        fn run<P: Processor>(self, processor: P) -> (usize, usize) {
             (processor.select(self.0, self.1), processor.count(self.0))
         }
     }
@@ -164,6 +241,21 @@ mod tests {
                 for processor in [Best::PORTABLE, Best::detect()] {
                     prop_assert_eq!(processor.run(SelectAndCount(word, rank)), expected);
                 }
+            }
+        }
+
+        #[test]
+        fn bits_are_scattered_and_gathered_one_by_one(
+            bits: u64, a: u64, b: u64, rank in 0usize..64,
+        ) {
+            for mask in [a, a & b, a | b, 0, u64::MAX] {
+                let scattered = Best::PORTABLE.run(ScatterAndGather(1 << rank, mask)).0;
+                prop_assert_eq!(scattered.trailing_zeros() as usize, naive(mask, rank));
+                let (scattered, gathered) = Best::PORTABLE.run(ScatterAndGather(bits, mask));
+                prop_assert_eq!(Best::detect().run(ScatterAndGather(bits, mask)), (scattered, gathered));
+                // Each undoes the other.
+                let (back, _) = Best::PORTABLE.run(ScatterAndGather(gathered, mask));
+                prop_assert_eq!(back, bits & mask);
             }
         }
     }

@@ -16,6 +16,8 @@
 
 use std::ops::{Deref, Range};
 
+use super::bytes::{self, Position};
+use super::fields::Fields;
 use super::geometry::{BLOCK, QuotientGeometry};
 use super::processor::{Best, Processor};
 use super::shift;
@@ -83,12 +85,12 @@ impl<W: Deref<Target = [u64]>> QuotientTable<W> {
     }
 
     #[inline(always)]
-    fn runends(&self, block: usize) -> u64 {
+    pub(super) fn runends(&self, block: usize) -> u64 {
         self.words[self.geometry.runends_word(block)]
     }
 
     #[inline(always)]
-    fn offset(&self, block: usize) -> usize {
+    pub(super) fn offset(&self, block: usize) -> usize {
         let word = self.words[self.geometry.offset_word(block)];
         usize::from((word >> self.geometry.offset_shift(block)) as u16)
     }
@@ -184,16 +186,26 @@ impl<W: Deref<Target = [u64]>> QuotientTable<W> {
     /// Whether the quotient of this fingerprint occurs: if not, it is not there.
     #[inline(always)]
     pub(super) fn may_contain(&self, fingerprint: u64) -> bool {
-        self.is_occupied(self.geometry.split(fingerprint).0)
+        let (block, bit) = self.geometry.block_and_bit(fingerprint);
+        self.occupieds(block) >> bit & 1 == 1
     }
 
     /// Whether there is this fingerprint: of the slots of its run, does one hold its remainder?
-    ///
-    /// Nearly always the run lies in the block of its quotient, and in no more remainders than a
-    /// word has. Then there is nothing to guess for the processor: no branch depends on whether the
-    /// quotient occurs, how long the run is, or what it holds.
     #[inline(always)]
     pub(super) fn contains(&self, processor: impl Processor, fingerprint: u64) -> bool {
+        match self.contains_in_block(processor, fingerprint) {
+            Some(contains) => contains,
+            None => self.count(processor, fingerprint) > 0,
+        }
+    }
+
+    /// Whether there is this fingerprint, if its run lies in the block of its quotient, and in no
+    /// more remainders than can be compared at once.
+    ///
+    /// Nearly always it does. Then there is nothing to guess for the processor: no branch depends on
+    /// whether the quotient occurs, how long the run is, or what it holds.
+    #[inline(always)]
+    fn contains_in_block(&self, processor: impl Processor, fingerprint: u64) -> Option<bool> {
         let (quotient, remainder) = self.geometry.split(fingerprint);
         let (block, home) = (quotient / BLOCK, quotient % BLOCK);
         let (occupieds, ends, offset) =
@@ -202,25 +214,28 @@ impl<W: Deref<Target = [u64]>> QuotientTable<W> {
         let own_ends = if offset < BLOCK { ends & (u64::MAX << offset) } else { 0 };
         let last = processor.select(own_ends, begun.wrapping_sub(1));
         if last == BLOCK {
-            return self.count(processor, fingerprint) > 0;
+            return None;
         }
         // If the quotient does not occur this is another's run, or none; the answer will be no.
         let earlier = ends & !(u64::MAX << last);
-        let start = (BLOCK - earlier.leading_zeros() as usize).max(home).min(last);
-        let fields = last + 1 - start;
-        if fields > self.geometry.remainders_per_word() {
-            return self.count(processor, fingerprint) > 0;
+        let first = home.max(offset);
+        let start = (BLOCK - earlier.leading_zeros() as usize).max(first);
+        let fields = (last + 1).saturating_sub(start);
+        if fields > self.geometry.remainders_at_once() {
+            return None;
         }
-        // All remainders at once. Their differences with as many copies of the one sought have a 0
-        // among them if, and only if, subtracting 1 from each sets the highest bit of one that had
-        // it clear. (Of the fields where that happens, only the lowest is sure to be 0.)
-        let ones = self.geometry.ones();
+        let equal = self.fields_from(block, start).equal_to(remainder);
+        let among_fields =
+            equal & !(u64::MAX << (fields * self.geometry.remainder_bits() as usize));
+        Some((occupieds >> home & 1 == 1) & (among_fields != 0))
+    }
+
+    /// The remainders from that of slot `slot` of a block on, as many as can be compared at once.
+    #[inline(always)]
+    pub(super) fn fields_from(&self, block: usize, slot: usize) -> Fields {
         let bits = self.geometry.remainder_bits();
-        let start = block * BLOCK + start;
-        let differences = self.remainders_from(start) ^ ones.wrapping_mul(remainder);
-        let zeros = differences.wrapping_sub(ones) & !differences & ones << (bits - 1);
-        let among_fields = zeros << (64 - fields as u32 * bits);
-        (occupieds >> home & 1 == 1) & (among_fields != 0)
+        let from = Position::new(self.geometry.remainders_word(block), slot * bits as usize);
+        Fields::new(bytes::read(&self.words, from), bits, self.geometry.ones())
     }
 
     /// How many copies of a fingerprint there are.
@@ -454,16 +469,16 @@ impl QuotientTable<&mut [u64]> {
 }
 
 /// There is no place for the fingerprint.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoPlace;
 
 /// There is no such fingerprint.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoSuch;
 
 /// The bits up to this one.
 #[inline(always)]
-fn through(bit: usize) -> u64 {
+pub(super) fn through(bit: usize) -> u64 {
     u64::MAX >> (63 - bit)
 }
 

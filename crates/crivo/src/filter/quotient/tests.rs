@@ -92,6 +92,7 @@ proptest! {
         let geometry = QuotientGeometry::new(slots, bits).unwrap();
         let mut table = QuotientTable::new(geometry).unwrap();
         let mut portable = table.clone();
+        let mut near = table.clone();
         let mut model: Vec<u64> = Vec::new();
         for step in steps {
             match step {
@@ -101,8 +102,11 @@ proptest! {
                     longer.insert(model.partition_point(|&it| it <= fingerprint), fingerprint);
                     let end = longer.iter().fold(0, |end, &it| geometry.split(it).0.max(end) + 1);
                     let fits = end <= geometry.slots_in_blocks();
-                    prop_assert_eq!(run(Insert(&mut table, fingerprint)).is_ok(), fits);
-                    prop_assert_eq!(portably(Insert(&mut portable, fingerprint)).is_ok(), fits);
+                    let expected =
+                        if fits { Ok(!model.contains(&fingerprint)) } else { Err(NoPlace) };
+                    prop_assert_eq!(run(Insert(&mut table, fingerprint)), expected);
+                    prop_assert_eq!(portably(Insert(&mut portable, fingerprint)), expected);
+                    prop_assert_eq!(run(InsertNear(&mut near, fingerprint)), expected);
                     if fits {
                         model = longer;
                     }
@@ -112,6 +116,7 @@ proptest! {
                     let fingerprint = model.remove(index.index(model.len()));
                     prop_assert_eq!(run(Remove(&mut table, fingerprint)), Ok(()));
                     prop_assert_eq!(portably(Remove(&mut portable, fingerprint)), Ok(()));
+                    prop_assert_eq!(run(Remove(&mut near, fingerprint)), Ok(()));
                 }
                 Step::RemoveAny(digest) => {
                     let fingerprint = geometry.fingerprint(digest);
@@ -119,11 +124,13 @@ proptest! {
                     let removed = run(Remove(&mut table, fingerprint));
                     prop_assert_eq!(removed.is_ok(), place.is_some());
                     prop_assert_eq!(portably(Remove(&mut portable, fingerprint)), removed);
+                    prop_assert_eq!(run(Remove(&mut near, fingerprint)), removed);
                     place.map(|place| model.remove(place));
                 }
             }
             prop_assert_eq!(&*table.words, &*laid_out(geometry, &model));
             prop_assert_eq!(&table, &portable);
+            prop_assert_eq!(&table, &near);
         }
         let fingerprints: Vec<u64> = table.fingerprints().collect();
         prop_assert_eq!(&fingerprints, &model);
@@ -155,6 +162,12 @@ proptest! {
             let copies = model.iter().filter(|&&it| it == fingerprint).count() as u64;
             prop_assert_eq!(run(Contains(&table, fingerprint)), copies > 0);
             prop_assert_eq!(portably(Contains(&table, fingerprint)), copies > 0);
+            if table.may_contain(fingerprint) {
+                prop_assert_eq!(run(ContainsNear(&table, fingerprint)), copies > 0);
+                prop_assert_eq!(portably(ContainsNear(&table, fingerprint)), copies > 0);
+            } else {
+                prop_assert_eq!(copies, 0);
+            }
             prop_assert_eq!(run(CountCopies(&table, fingerprint)), copies);
             prop_assert_eq!(portably(CountCopies(&table, fingerprint)), copies);
         }
