@@ -2,10 +2,11 @@
 
 use crivo::filter::{
     Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
-    FilterExt, FilterSpec, Fuse, FuseSpec, Quotient, QuotientSpec, SplitBlock,
+    FilterExt, FilterSpec, Fuse, FuseSpec, KeyCollector, Quotient, QuotientSpec, ShardedFuse,
+    ShardedFuseSpec, SplitBlock,
 };
 use crivo::theory::fuse::Arity;
-use crivo::{Digest, KeyHasher};
+use crivo::{Digest, KeyHasher, ParameterError};
 
 use super::{BenchKey, Contestant, Subject, each};
 
@@ -119,5 +120,20 @@ pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
     let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));
     subjects.extend(both_ways("crivo Fuse, 4-wise", with(Arity::Four)));
     subjects.extend(both_ways("crivo Fuse, 8 bits", bytes));
+    // In shards: as many as so many keys need, and two at least.
+    let sharded = |spec: fn(u64, f64) -> Result<ShardedFuseSpec, ParameterError>| {
+        move |keys: &[K]| -> ShardedFuse {
+            let spec = spec(keys.len() as u64, rate).expect("an FPR");
+            let spec = spec.with_shards(spec.shards().max(2)).expect("a power of two");
+            let spec = spec.with_arity(Arity::Three).expect("not too many keys");
+            let mut collector = KeyCollector::new(KeyHasher::default());
+            collector.extend(keys.iter()).expect("memory");
+            spec.build_from_keys(collector.finish().expect("memory")).expect("a filter")
+        }
+    };
+    let seven = sharded(ShardedFuseSpec::for_fpr);
+    subjects.extend(both_ways("crivo ShardedFuse", seven));
+    let eight = sharded(|n, _| ShardedFuseSpec::with_width(n, 8));
+    subjects.extend(both_ways("crivo ShardedFuse, 8 bits", eight));
     subjects
 }
