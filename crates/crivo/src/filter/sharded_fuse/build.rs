@@ -10,6 +10,7 @@ use crate::filter::FuseError;
 use crate::filter::fuse::options::{MAX_ATTEMPTS, seed_of};
 use crate::filter::fuse::solve::solve;
 use crate::filter::threads::WORTH_A_THREAD;
+use crivo_core::memory::collected;
 
 /// What the construction of a shard takes at most per key, its digests among it: 8 bytes for them and
 /// then the order, 8 mixed, 9 for each of 1.13 cells, and the queue.
@@ -24,7 +25,7 @@ pub(super) fn build_shards(
     let largest = keys.largest_shard(shard_bits);
     let geometry = spec.geometry(keys.count(), largest)?;
     let mut words = ShardedTable::zeroed_words(&geometry)?;
-    let mut seeds = vec![seed_of(0); geometry.shards() as usize];
+    let mut seeds = collected((0..geometry.shards()).map(|_| seed_of(0)))?;
     if keys.count() > 0 {
         let threads = keys.threads();
         let fit = keys.free_memory() / (largest * BYTES_PER_KEY);

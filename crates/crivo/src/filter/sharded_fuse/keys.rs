@@ -21,7 +21,7 @@ use crate::filter::FuseError;
 use crate::filter::spec::Bytes;
 use crate::filter::threads::{self, WORTH_A_THREAD};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
-use crivo_core::memory::zeroed;
+use crivo_core::memory::{collected, zeroed};
 #[cfg(feature = "spill")]
 use crivo_core::spill::{PartFile, SpillError};
 
@@ -64,7 +64,7 @@ pub struct KeyCollector {
     threads: Option<usize>,
     /// The memory in bytes, for digests and for shards in work.
     memory: u64,
-    /// The digests in memory, and how many they are, at most `max_held`.
+    /// The digests in memory, in no parts before the first, and how many they are, at most `max_held`.
     parts: Vec<Vec<u64>>,
     held: usize,
     max_held: usize,
@@ -92,7 +92,7 @@ impl KeyCollector {
             hasher,
             threads: None,
             memory: u64::MAX,
-            parts: vec![Vec::new(); PARTS],
+            parts: Vec::new(),
             held: 0,
             max_held: usize::MAX,
             total: 0,
@@ -195,6 +195,7 @@ impl KeyCollector {
     /// # Errors
     /// As [`insert`](Self::insert); some of the keys may have been added.
     pub fn insert_digests(&mut self, digests: &[Digest]) -> Result<(), FuseError> {
+        self.make_parts()?;
         let mut rest = digests;
         while !rest.is_empty() {
             let room = self.max_held - self.held;
@@ -206,6 +207,13 @@ impl KeyCollector {
             }
         }
         self.total += digests.len() as u64;
+        Ok(())
+    }
+
+    fn make_parts(&mut self) -> Result<(), BuildError> {
+        if self.parts.is_empty() {
+            self.parts = collected((0..PARTS).map(|_| Vec::new()))?;
+        }
         Ok(())
     }
 
@@ -310,9 +318,11 @@ impl KeyCollector {
                 return Ok(Storage::Disk(file));
             }
         }
+        self.make_parts()?;
         self.drop_copies();
         self.parts.iter().for_each(|part| count_into(counts, part));
-        Ok(Storage::Memory(std::mem::take(&mut self.parts).into_iter().map(Mutex::new).collect()))
+        let parts = std::mem::take(&mut self.parts);
+        Ok(Storage::Memory(collected(parts.into_iter().map(Mutex::new))?))
     }
 
     /// Counts the distinct digests of a file.

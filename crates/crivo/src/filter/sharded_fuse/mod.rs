@@ -70,7 +70,7 @@ pub use spec::ShardedFuseSpec;
 
 use std::fmt;
 
-use self::table::{Place, ShardedTable};
+use self::table::ShardedTable;
 use super::any::operations;
 use super::fuse::FuseError;
 use super::methods::{describe, read_methods};
@@ -212,27 +212,10 @@ impl ShardedFuse {
         self.cells.geometry().shards()
     }
 
-    /// Answers for a batch: fetches the cells of some keys, then looks at them.
-    fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
-        let mut places = [Place::default(); BATCH];
-        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
-            for (place, key) in places.iter_mut().zip(keys) {
-                *place = self.cells.place(key.get());
-                self.cells.prefetch::<ARITY>(*place);
-            }
-            for (hit, place) in hits.iter_mut().zip(places) {
-                *hit = self.cells.satisfy::<ARITY>(place);
-            }
-        }
-    }
-
     fn has_no_cells(&self) -> bool {
         self.cells.geometry().shard.first_cells == 0
     }
 }
-
-/// How many keys of a batch are fetched ahead.
-const BATCH: usize = 32;
 
 impl Filter for ShardedFuse {
     #[inline(always)]
@@ -240,10 +223,9 @@ impl Filter for ShardedFuse {
         if self.has_no_cells() {
             return false;
         }
-        let place = self.cells.place(key.get());
         match self.arity() {
-            Arity::Three => self.cells.satisfy::<3>(place),
-            Arity::Four => self.cells.satisfy::<4>(place),
+            Arity::Three => self.cells.contains::<3>(key.get()),
+            Arity::Four => self.cells.contains::<4>(key.get()),
         }
     }
 
@@ -251,8 +233,8 @@ impl Filter for ShardedFuse {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         match self.arity() {
             _ if self.has_no_cells() => hits.fill(false),
-            Arity::Three => self.contains_each::<3>(keys, hits),
-            Arity::Four => self.contains_each::<4>(keys, hits),
+            Arity::Three => self.cells.contains_each::<3>(keys, hits),
+            Arity::Four => self.cells.contains_each::<4>(keys, hits),
         }
     }
 

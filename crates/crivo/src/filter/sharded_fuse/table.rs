@@ -4,11 +4,15 @@
 
 use crate::filter::fuse::equation::FuseGeometry;
 use crate::filter::fuse::table::load;
-use crate::{BuildError, ParameterError};
+use crate::hash::reduce;
+use crate::{BuildError, Digest, ParameterError};
 use crivo_core::Words;
 
 /// At most 2^15 shards, whose seeds are parameters of a file.
 pub(super) const MAX_SHARD_BITS: u32 = 15;
+
+/// How many keys of a batch are fetched ahead.
+const BATCH: usize = 32;
 
 /// Every shard begins at a cache line.
 const WORDS_PER_LINE: u64 = 8;
@@ -18,7 +22,7 @@ const WORDS_PER_LINE: u64 = 8;
 pub(super) struct ShardedGeometry {
     /// Of one shard. Each has its own seed; this one means nothing, and is 1.
     pub(super) shard: FuseGeometry,
-    /// That many high bits of a digest choose the shard.
+    /// That many high bits of a digest choose the shard: `reduce` leaves them.
     pub(super) shard_bits: u32,
 }
 
@@ -50,13 +54,6 @@ impl ShardedGeometry {
         self.shard_words() << self.shard_bits
     }
 
-    /// The shard of a key.
-    #[inline(always)]
-    pub(super) fn shard_of(&self, digest: u64) -> usize {
-        // A shift by all 64 bits, if there is one shard, is not defined.
-        (digest.rotate_left(self.shard_bits) & (self.shards() - 1)) as usize
-    }
-
     /// The dimensions of a shard with this seed.
     #[inline(always)]
     pub(super) fn with_seed(&self, seed: u64) -> FuseGeometry {
@@ -74,14 +71,15 @@ impl ShardedGeometry {
 pub(super) struct ShardedTable {
     geometry: ShardedGeometry,
     /// Those of the geometry, at hand.
+    shards: u64,
     shard_words: usize,
     seeds: Vec<u64>,
     words: Words,
 }
 
 /// Where the cells of a key are.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+#[derive(Debug, Clone, Copy)]
+struct Place {
     /// The first word of the shard.
     start: usize,
     mixed: u64,
@@ -98,8 +96,8 @@ impl ShardedTable {
         let are_right =
             words.len() as u64 == geometry.word_count() && seeds.len() as u64 == geometry.shards();
         // There are as many words, or it is not used.
-        let shard_words = geometry.shard_words() as usize;
-        Ok(are_right.then_some(Self { geometry, shard_words, seeds, words }))
+        let (shards, shard_words) = (geometry.shards(), geometry.shard_words() as usize);
+        Ok(are_right.then_some(Self { geometry, shards, shard_words, seeds, words }))
     }
 
     /// As many words as the geometry says, all 0.
@@ -123,10 +121,39 @@ impl ShardedTable {
         &self.words
     }
 
-    /// The place of the key with this digest.
+    /// Whether the key with this digest may be there. There must be cells.
     #[inline(always)]
-    pub(super) fn place(&self, digest: u64) -> Place {
-        let shard = self.geometry.shard_of(digest);
+    pub(super) fn contains<const ARITY: usize>(&self, digest: u64) -> bool {
+        assert!(self.geometry.shard.first_cells > 0, "an empty filter has no cells");
+        // Cells of a byte are apart, before anything else: so a loop with questions is divided in two.
+        if self.geometry.shard.width == 8 {
+            // SAFETY: it is a place of this table, which has cells, and of that width.
+            unsafe { self.satisfy::<ARITY, 8>(self.place(digest)) }
+        } else {
+            // SAFETY: as above, of any width.
+            unsafe { self.satisfy::<ARITY, 0>(self.place(digest)) }
+        }
+    }
+
+    /// [`contains`](Self::contains) for many keys: fetches the cells of some, then looks at them.
+    pub(super) fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
+        assert!(self.geometry.shard.first_cells > 0, "an empty filter has no cells");
+        let mut places = [Place { start: 0, mixed: 0 }; BATCH];
+        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
+            for (place, key) in places.iter_mut().zip(keys) {
+                *place = self.place(key.get());
+                self.prefetch::<ARITY>(*place);
+            }
+            for (hit, place) in hits.iter_mut().zip(places) {
+                // SAFETY: as above.
+                *hit = unsafe { self.satisfy::<ARITY, 0>(place) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, digest: u64) -> Place {
+        let shard = reduce(digest, self.shards) as usize;
         debug_assert!(shard < self.seeds.len());
         // SAFETY: the number of a shard is below their number, which is that of the seeds.
         let seed = unsafe { *self.seeds.get_unchecked(shard) };
@@ -134,14 +161,21 @@ impl ShardedTable {
         Place { start: shard * self.shard_words, mixed }
     }
 
-    /// Whether the cells at this place, which is one of this table, xor to the fingerprint of the key.
-    /// There must be cells.
+    /// Whether the cells at this place xor to the fingerprint of the key. `WIDTH` is that of the cells,
+    /// or 0 if it is not known before.
+    ///
+    /// # Safety
+    /// It is a place of this table, and there are cells; their width is `WIDTH`, if that is not 0.
     #[inline(always)]
-    pub(super) fn satisfy<const ARITY: usize>(&self, place: Place) -> bool {
-        let geometry = &self.geometry.shard;
-        assert!(geometry.first_cells > 0, "an empty filter has no cells");
+    unsafe fn satisfy<const ARITY: usize, const WIDTH: u32>(&self, place: Place) -> bool {
+        let mut geometry = self.geometry.shard;
+        debug_assert!(WIDTH == 0 || WIDTH == geometry.width);
+        if WIDTH > 0 {
+            geometry.width = WIDTH;
+        }
         let Place { start, mixed } = place;
-        let words = &self.words[start..start + self.shard_words];
+        // SAFETY: a shard begins there, and has that many words.
+        let words = unsafe { <[u64]>::get_unchecked(&self.words, start..start + self.shard_words) };
         let mut sum = geometry.wide_fingerprint(mixed);
         for cell in geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check, and has any cells, has them all within the
@@ -153,7 +187,7 @@ impl ShardedTable {
 
     /// Asks the processor to fetch the cells at this place.
     #[inline(always)]
-    pub(super) fn prefetch<const ARITY: usize>(&self, place: Place) {
+    fn prefetch<const ARITY: usize>(&self, place: Place) {
         let geometry = &self.geometry.shard;
         for cell in geometry.cells::<ARITY>(place.mixed) {
             self.words.prefetch(place.start + (cell * u64::from(geometry.width) / 64) as usize);

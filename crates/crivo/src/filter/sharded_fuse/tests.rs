@@ -287,6 +287,7 @@ fn parts_that_make_no_filter_are_refused() {
 
 proptest! {
     #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
     fn a_batch_answers_as_one_by_one(
         n in 0u64..300, asked in 0u64..200, width in 1u32..=32, shard_bits in 0u32..6, four: bool,
     ) {
