@@ -6,7 +6,7 @@
 //!
 //! Each line of `joins.csv` is one run of one query: its time, the bytes that the executors wrote for each
 //! other, those of the filters' keys included, and what the filters did. Runs with and without filters
-//! alternate, and must have the same result. With broadcast on, the sessions have Ballista's own options;
+//! alternate, each first in every other run, and must have the same result. With broadcast on, the sessions have Ballista's own options;
 //! with broadcast off, its adaptive planner is off, and no side of a join is sent to every partition.
 //! `sweep.csv` has a join with filters of several
 //! false-positive rates, and without, for several shares of rows that match: the data of the experiment
@@ -52,9 +52,13 @@ struct Args {
     #[arg(long, default_value_t = 5)]
     runs: usize,
 
-    /// Only these queries: `join`, `wide`, `sweep`, or numbers of TPC-H
+    /// Only these queries: `join`, `wide`, `sweep`, `tpch`, or numbers of TPC-H
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+
+    /// Only with broadcast on, or only with broadcast off
+    #[arg(long, value_name = "ON", action = clap::ArgAction::Set)]
+    broadcast: Option<bool>,
 
     /// Options of the sessions, as `datafusion.optimizer.prefer_hash_join=true`
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
@@ -109,12 +113,15 @@ const FPRS: [f64; 4] = [0.0, 0.001, 0.01, 0.1];
 const ROWS_OF_A_KEY: u64 = 10;
 
 fn queries(only: &[String]) -> Vec<(String, String)> {
+    let all_of_tpch = only.iter().any(|name| name == "tpch");
     let tpch = cases::tpch::queries();
     let tpch = tpch.into_iter().map(|(number, sql)| (number.to_string(), sql.to_owned()));
     [("join".to_owned(), JOIN.to_owned()), ("wide".to_owned(), wide())]
         .into_iter()
         .chain(tpch)
-        .filter(|(name, _)| only.is_empty() || only.contains(name))
+        .filter(|(name, _)| {
+            only.is_empty() || only.contains(name) || all_of_tpch && name.parse::<usize>().is_ok()
+        })
         .collect()
 }
 
@@ -310,6 +317,8 @@ fn median<T: PartialOrd + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
 struct Medians {
     query: String,
     seconds: [f64; 2],
+    /// Of these, for the plan and the keys of its filters.
+    plan_seconds: [f64; 2],
     bytes: [u64; 2],
 }
 
@@ -326,7 +335,10 @@ async fn measure(
         let mut runs: [Vec<Run>; 2] = [Vec::new(), Vec::new()];
         let mut failed = None;
         for number in 0..args.runs {
-            for ((context, runs), filters) in sessions.iter().zip(&mut runs).zip([false, true]) {
+            // What comes second may find more in caches.
+            let order = if number % 2 == 0 { [false, true] } else { [true, false] };
+            for filters in order {
+                let context = &sessions[usize::from(filters)];
                 let run = match run(context, &sql, watch).await {
                     Ok(run) => run,
                     Err(error) => {
@@ -345,7 +357,7 @@ async fn measure(
                     run.keys,
                     run.filter_bytes
                 )?;
-                runs.push(run);
+                runs[usize::from(filters)].push(run);
             }
         }
         if let Some(error) = failed {
@@ -355,6 +367,9 @@ async fn measure(
         assert_same_results(&name, runs.iter().flatten());
         let seconds =
             runs.each_ref().map(|runs| median(runs.iter().map(|it| it.seconds)).unwrap_or(0.0));
+        let plan_seconds = runs
+            .each_ref()
+            .map(|runs| median(runs.iter().map(|it| it.plan_seconds)).unwrap_or(0.0));
         let bytes = runs
             .each_ref()
             .map(|runs| median(runs.iter().map(|it| it.shuffled_bytes)).unwrap_or(0));
@@ -363,7 +378,7 @@ async fn measure(
             "{name:>5}  {broadcast:<9}  {:>15.3}  {:>6.3}  {:>12}  {:>10}  {filters:>7}",
             seconds[0], seconds[1], bytes[0], bytes[1]
         );
-        all.push(Medians { query: name, seconds, bytes });
+        all.push(Medians { query: name, seconds, plan_seconds, bytes });
     }
     Ok(all)
 }
@@ -380,12 +395,16 @@ fn summarise(all: &[Medians], broadcast: bool) {
     let tpch: Vec<&Medians> = all.iter().filter(|it| it.query.parse::<usize>().is_ok()).collect();
     for (what, list) in [("named queries", named), ("TPC-H", tpch)] {
         let seconds = [0, 1].map(|at| list.iter().map(|it| it.seconds[at]).sum::<f64>());
+        let plans = [0, 1].map(|at| list.iter().map(|it| it.plan_seconds[at]).sum::<f64>());
         let bytes = [0, 1].map(|at| list.iter().map(|it| it.bytes[at]).sum::<u64>());
         println!(
-            "{title}, {what}: {:.2} s without, {:.2} s with ({:.2}×); {} bytes without, {} with ({:.2}×)",
+            "{title}, {what}: {:.2} s without, {:.2} s with ({:.2}×), of these {:.3} s and {:.3} s for plans; \
+             {} bytes without, {} with ({:.2}×)",
             seconds[0],
             seconds[1],
             seconds[0] / seconds[1],
+            plans[0],
+            plans[1],
             bytes[0],
             bytes[1],
             bytes[0] as f64 / bytes[1] as f64
@@ -487,6 +506,9 @@ async fn main() -> Result<()> {
     println!("query  broadcast  seconds without  with    bytes without        with  filters");
     let mut medians = Vec::new();
     for broadcast in [false, true] {
+        if args.broadcast.is_some_and(|only| only != broadcast) {
+            continue;
+        }
         let sessions = [
             session(&cluster, &directory, &args.set, false, broadcast).await?,
             session(&cluster, &directory, &args.set, true, broadcast).await?,
