@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -31,8 +30,6 @@ pub struct RuntimeFilterExec {
     before: Vec<FilterCounts>,
     function: Option<Arc<ScalarUDF>>,
     files: FileVersions,
-    /// The partitions that have ended.
-    finished: Arc<AtomicUsize>,
 }
 
 impl RuntimeFilterExec {
@@ -43,7 +40,7 @@ impl RuntimeFilterExec {
         files: FileVersions,
     ) -> Self {
         let before = counts(function.as_ref(), &filters);
-        Self { input, filters, before, function, files, finished: Arc::default() }
+        Self { input, filters, before, function, files }
     }
 
     /// The filters.
@@ -149,7 +146,6 @@ impl ExecutionPlan for RuntimeFilterExec {
             before: self.before.clone(),
             function: self.function.clone(),
             files: self.files.clone(),
-            finished: Arc::default(),
         }))
     }
 
@@ -181,13 +177,9 @@ impl ExecutionPlan for RuntimeFilterExec {
     ) -> Result<SendableRecordBatchStream> {
         let rows = self.input.execute(partition, context)?;
         let files = self.files.clone();
-        let finished = Arc::clone(&self.finished);
-        let partitions = self.properties().partitioning.partition_count();
+        // Each partition by itself: a plan can be executed again, and not every execution reaches the end.
         let end = stream::once(async move {
-            // The partition that ends last has seen the last read. A plan can be executed again.
-            if (finished.fetch_add(1, Ordering::AcqRel) + 1).is_multiple_of(partitions) {
-                files.verify().await?;
-            }
+            files.verify().await?;
             Ok(None)
         });
         let stream = rows.map_ok(Some).chain(end).try_filter_map(|it| async move { Ok(it) });
