@@ -19,16 +19,18 @@ use std::f64::consts::LN_2;
 use std::sync::Arc;
 
 use crivo::Digest;
-use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion::catalog::Session;
 use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, StatisticsArgs, StatisticsContext};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 
 use super::options::CrivoOptions;
-use super::safety::plans_adaptively;
+use super::unoptimized::Unoptimized;
 
 /// What exchanging a byte costs, where reading it from a table costs 1.
 const EXCHANGE_COST: f64 = 4.0;
@@ -48,25 +50,52 @@ pub(super) struct Estimate {
     bytes: Option<usize>,
     /// The rows of its largest table.
     largest_table_rows: Option<usize>,
+    /// What its keys can cost.
+    keys: KeyCostBounds,
+}
+
+/// Between these is the cost of the keys of a side, as far as it is known without planning them.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyCostBounds {
+    /// At least one column of each table is read.
+    least: Option<KeyCost>,
+    /// Of one table no other columns are read than for the side itself, and nothing is exchanged.
+    most: Option<KeyCost>,
 }
 
 impl Estimate {
     /// Plans `plan` in this process, without executing it.
-    pub(super) async fn of(plan: &LogicalPlan, session: &dyn Session) -> Result<Self> {
+    pub(super) async fn of(plan: &LogicalPlan, session: &Unoptimized<'_>) -> Result<Self> {
         let planner = DefaultPhysicalPlanner::default();
         let physical = planner.create_physical_plan(plan, session).await?;
         let statistics = statistics_of(&physical)?;
         let inputs = Inputs::of(&physical);
-        let table_rows: Option<Vec<usize>> = inputs
-            .tables
-            .iter()
-            .map(|table| Ok(statistics_of(table)?.num_rows.get_value().copied()))
-            .collect::<Result<_>>()?;
+        let mut tables = Vec::with_capacity(inputs.tables.len());
+        for table in &inputs.tables {
+            tables.push((table.schema(), statistics_of(table)?));
+        }
+        let rows_of = |(_, table): &(_, Arc<Statistics>)| table.num_rows.get_value().copied();
+        let all_rows: Option<Vec<usize>> = tables.iter().map(rows_of).collect();
+        let widths: Vec<TableWidths<'_>> =
+            tables.iter().map(|(schema, table)| TableWidths::new(schema, table)).collect();
+        let bytes = statistics.total_byte_size.get_value().copied().or_else(|| {
+            let rows = *statistics.num_rows.get_value()?;
+            let schema = physical.schema();
+            let row: usize = schema.fields().iter().map(|field| width_in(field, &widths)).sum();
+            Some(rows.saturating_mul(row))
+        });
         Ok(Self {
             rows: statistics.num_rows.get_value().copied(),
-            bytes: result_bytes(&statistics, &physical.schema()),
-            largest_table_rows: table_rows.and_then(|rows| rows.into_iter().max()),
+            bytes,
+            largest_table_rows: all_rows.and_then(|rows| rows.into_iter().max()),
+            keys: KeyCostBounds::of(&widths, is_one_chain(&physical)),
         })
+    }
+
+    /// Of a side with no more than these.
+    #[cfg(test)]
+    fn with(rows: Option<usize>, bytes: Option<usize>) -> Self {
+        Self { rows, bytes, largest_table_rows: rows, keys: KeyCostBounds::default() }
     }
 
     /// Whether a filter of this build side still pays, now that its distinct keys are counted.
@@ -92,34 +121,55 @@ impl Estimate {
     }
 }
 
+impl KeyCostBounds {
+    /// Of a side with these tables, which reads one and exchanges nothing if it `is_one_chain`.
+    fn of(tables: &[TableWidths<'_>], is_one_chain: bool) -> Self {
+        let mut bounds = Self { least: Some(KeyCost::default()), most: None };
+        for table in tables {
+            bounds.least =
+                bounds.least.zip(table.narrowest_bytes()).map(|(cost, it)| cost.plus_table(it));
+        }
+        if let ([table], true) = (tables, is_one_chain) {
+            bounds.most = table.bytes().map(|bytes| KeyCost::default().plus_table(bytes));
+        }
+        bounds
+    }
+}
+
 /// What the evaluation of the keys of a build side costs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyCost {
     /// The bytes of the columns that it reads, of all its tables.
-    table_bytes: Option<usize>,
+    table_bytes: usize,
     /// The bytes of the rows that it exchanges between partitions, as far as they are known.
     exchanged_bytes: usize,
 }
 
 impl KeyCost {
-    /// Of a plan whose result is the keys, which is planned in this process, but not executed.
-    pub(super) async fn of(keys: &LogicalPlan, session: &dyn Session) -> Result<Self> {
+    /// Of a plan whose result is the keys, which is planned in this process, but not executed; `None` if
+    /// there are no statistics.
+    pub(super) async fn of(keys: &LogicalPlan, session: &dyn Session) -> Result<Option<Self>> {
         let planner = DefaultPhysicalPlanner::default();
         let physical = planner.create_physical_plan(keys, session).await?;
         let inputs = Inputs::of(&physical);
-        let mut table_bytes = Some(0usize);
+        let mut cost = Self::default();
         for table in &inputs.tables {
-            let statistics = statistics_of(table)?;
-            let bytes = scanned_bytes(&statistics, &table.schema());
-            table_bytes = table_bytes.zip(bytes).map(|(sum, bytes)| sum.saturating_add(bytes));
+            let (schema, statistics) = (table.schema(), statistics_of(table)?);
+            match TableWidths::new(&schema, &statistics).bytes() {
+                Some(bytes) => cost = cost.plus_table(bytes),
+                None => return Ok(None),
+            }
         }
-        let mut exchanged_bytes = 0usize;
         for input in &inputs.exchanged {
             let statistics = statistics_of(input)?;
             let bytes = result_bytes(&statistics, &input.schema()).unwrap_or(0);
-            exchanged_bytes = exchanged_bytes.saturating_add(bytes);
+            cost.exchanged_bytes = cost.exchanged_bytes.saturating_add(bytes);
         }
-        Ok(Self { table_bytes, exchanged_bytes })
+        Ok(Some(cost))
+    }
+
+    fn plus_table(self, bytes: usize) -> Self {
+        Self { table_bytes: self.table_bytes.saturating_add(bytes), ..self }
     }
 }
 
@@ -148,22 +198,29 @@ pub(super) fn objection_to_build(
     }
 }
 
+/// Whether the gain is clear, if what is known of the cost of the keys decides that.
+pub(super) fn is_clear_gain(build: &Estimate, probe: &Estimate) -> Option<bool> {
+    match (build.keys.least, build.keys.most) {
+        (Some(least), _) if objection_to_cost(build, probe, &least).is_some() => Some(false),
+        (_, Some(most)) if objection_to_cost(build, probe, &most).is_none() => Some(true),
+        _ => None,
+    }
+}
+
 /// Why the keys are not worth what they cost, or `None` if the predicted gain is clear.
 pub(super) fn objection_to_cost(
     build: &Estimate,
     probe: &Estimate,
     keys: &KeyCost,
 ) -> Option<&'static str> {
-    let (Some(build_rows), Some(probe_bytes), Some(table_bytes)) =
-        (build.rows, probe.bytes, keys.table_bytes)
-    else {
+    let (Some(build_rows), Some(probe_bytes)) = (build.rows, probe.bytes) else {
         return Some("there are no statistics");
     };
     let digest_bytes = build_rows.saturating_mul(size_of::<Digest>());
     let exchanged = keys.exchanged_bytes.saturating_add(digest_bytes);
     let pass = build.pass_share(build_rows).unwrap_or(1.0);
     let saved = EXCHANGE_COST * probe_bytes as f64 * (1.0 - pass);
-    let cost = table_bytes as f64 + EXCHANGE_COST * exchanged as f64;
+    let cost = keys.table_bytes as f64 + EXCHANGE_COST * exchanged as f64;
     (saved < CLEAR_GAIN * cost)
         .then_some("evaluating the keys of the other side costs more than it saves")
 }
@@ -181,22 +238,6 @@ pub(super) fn best_fpr(
     let bytes_of_a_key = 1.0 / (8.0 * LN_2 * LN_2);
     let best = keys as f64 * bytes_of_a_key * copies as f64 / probe_bytes.max(1) as f64;
     best.max(MIN_FPR).min(options.fpr)
-}
-
-/// The size up to which the engine sends a build side to every partition of the other one.
-pub(super) fn broadcast_bytes(session: &dyn Session) -> usize {
-    const BALLISTA: &str = "ballista.optimizer.broadcast_join_threshold_bytes";
-    let options = session.config_options();
-    let entries = options.entries();
-    let of_cluster = entries.iter().find(|entry| entry.key == BALLISTA);
-    let of_engine = options.optimizer.hash_join_single_partition_threshold;
-    match of_cluster.and_then(|entry| entry.value.as_ref()?.parse().ok()) {
-        None => of_engine,
-        Some(threshold) if plans_adaptively(session) => threshold,
-        // The planner that plans once does it for hash joins alone, by the engine's own threshold.
-        Some(threshold) if options.optimizer.prefer_hash_join => of_engine.min(threshold),
-        Some(_) => 0,
-    }
 }
 
 /// What a plan reads and exchanges.
@@ -235,20 +276,70 @@ fn statistics_of(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<Statistics>> {
     StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())
 }
 
+/// Whether a plan reads one table, and each of its rows by itself.
+fn is_one_chain(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    match plan.children().as_slice() {
+        [] => true,
+        [input] => (plan.is::<FilterExec>() || plan.is::<ProjectionExec>()) && is_one_chain(input),
+        _ => false,
+    }
+}
+
 /// The bytes of a result: where only the rows are known, by the types of the columns.
 fn result_bytes(statistics: &Statistics, schema: &Schema) -> Option<usize> {
     let by_type = || Some(statistics.num_rows.get_value()?.saturating_mul(row_width(schema)));
     statistics.total_byte_size.get_value().copied().or_else(by_type)
 }
 
-/// The bytes of the columns of a table. Its total may be that of columns that are not read, too.
-fn scanned_bytes(statistics: &Statistics, schema: &Schema) -> Option<usize> {
-    let rows = statistics.num_rows.get_value().copied();
-    let bytes_of = |(column, field): (&ColumnStatistics, &FieldRef)| {
-        let by_type = || rows.map(|rows| rows.saturating_mul(column_width(field.data_type())));
-        column.byte_size.get_value().copied().or_else(by_type)
-    };
-    statistics.column_statistics.iter().zip(schema.fields()).map(bytes_of).sum()
+/// What the statistics of a table say about the widths of its columns.
+struct TableWidths<'a> {
+    schema: &'a Schema,
+    statistics: &'a Statistics,
+    rows: Option<usize>,
+}
+
+impl<'a> TableWidths<'a> {
+    fn new(schema: &'a Schema, statistics: &'a Statistics) -> Self {
+        Self { schema, statistics, rows: statistics.num_rows.get_value().copied() }
+    }
+
+    /// The bytes of each column.
+    fn columns(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        let bytes_of = |(column, field): (&ColumnStatistics, &FieldRef)| {
+            let width = column_width(field.data_type());
+            let by_type = || self.rows.map(|rows| rows.saturating_mul(width));
+            column.byte_size.get_value().copied().or_else(by_type)
+        };
+        self.statistics.column_statistics.iter().zip(self.schema.fields()).map(bytes_of)
+    }
+
+    /// The bytes of all columns. The total of the table may be that of columns that are not read, too.
+    fn bytes(&self) -> Option<usize> {
+        self.columns().sum()
+    }
+
+    /// The bytes of the narrowest column; none if there is no column.
+    fn narrowest_bytes(&self) -> Option<usize> {
+        self.columns().min().unwrap_or(Some(0))
+    }
+
+    /// The average width of a value of the column of this name, if that is known.
+    fn of(&self, name: &str) -> Option<usize> {
+        let (index, _) = self.schema.column_with_name(name)?;
+        let bytes = self.statistics.column_statistics.get(index)?.byte_size.get_value()?;
+        bytes.checked_div(self.rows?)
+    }
+}
+
+/// The bytes of a value of a column, whose rows come from these tables. The width of text is what the tables
+/// know about columns of this name, but no less than the guess: a table counts what a dictionary encodes
+/// once, and rows that are exchanged repeat it.
+fn width_in(field: &Field, tables: &[TableWidths<'_>]) -> usize {
+    let width = column_width(field.data_type());
+    match field.data_type().primitive_width() {
+        Some(_) => width,
+        None => tables.iter().filter_map(|it| it.of(field.name())).fold(width, usize::max),
+    }
 }
 
 /// The bytes of a row by the types of its columns; those of text are a guess.
@@ -258,17 +349,22 @@ pub(super) fn row_width(schema: &Schema) -> usize {
 
 fn column_width(data_type: &DataType) -> usize {
     const TEXT: usize = 24;
-    data_type.primitive_width().unwrap_or(TEXT)
+    match data_type {
+        DataType::Boolean => 1,
+        _ => data_type.primitive_width().unwrap_or(TEXT),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use datafusion::common::stats::Precision;
+
     use super::*;
 
     #[test]
     fn the_fpr_is_that_of_the_fewest_bytes() {
         let options = CrivoOptions::default();
-        let side = |rows, bytes| Estimate { rows, bytes, largest_table_rows: rows };
+        let side = Estimate::with;
         let fpr = |keys: usize, bytes: usize| {
             best_fpr(&side(Some(keys), None), &side(None, Some(bytes)), &options, 4)
         };
@@ -282,5 +378,43 @@ mod tests {
         assert_eq!(fpr(100, 240_000_000), MIN_FPR);
         assert_eq!(fpr(10_000_000, 240_000_000), options.fpr);
         assert_eq!(best_fpr(&side(None, None), &side(None, None), &options, 4), options.fpr);
+    }
+
+    #[test]
+    fn text_is_as_wide_as_its_table_says() {
+        let text = |name: &str| Field::new(name, DataType::Utf8View, true);
+        let number = Field::new("number", DataType::Int64, true);
+        let schema = Schema::new(vec![text("wide"), text("coded"), number.clone()]);
+        let mut statistics = Statistics::new_unknown(&schema);
+        statistics.num_rows = Precision::Exact(10);
+        statistics.column_statistics[0].byte_size = Precision::Inexact(1000);
+        statistics.column_statistics[1].byte_size = Precision::Inexact(20);
+        let tables = [TableWidths::new(&schema, &statistics)];
+        assert_eq!(tables[0].bytes(), Some(1000 + 20 + 80));
+        assert_eq!(tables[0].narrowest_bytes(), Some(20));
+        let widths = ["wide", "coded", "another"].map(|name| width_in(&text(name), &tables));
+        assert_eq!(widths, [100, 24, 24]);
+        assert_eq!(width_in(&number, &tables), 8);
+    }
+
+    #[test]
+    fn what_the_keys_cost_at_least_and_at_most_may_decide() {
+        let cost = |table_bytes| Some(KeyCost { table_bytes, exchanged_bytes: 0 });
+        let build = |least, most| Estimate {
+            largest_table_rows: Some(1_000_000),
+            keys: KeyCostBounds { least, most },
+            ..Estimate::with(Some(1000), Some(8000))
+        };
+        let probe = Estimate::with(Some(1_000_000), Some(8_000_000));
+        // 32 million units would be saved.
+        for (least, most, expected) in [
+            (cost(1_000_000), cost(2_000_000), Some(true)),
+            (cost(40_000_000), cost(80_000_000), Some(false)),
+            (cost(1_000_000), cost(80_000_000), None),
+            (cost(1_000_000), None, None),
+            (None, None, None),
+        ] {
+            assert_eq!(is_clear_gain(&build(least, most), &probe), expected);
+        }
     }
 }

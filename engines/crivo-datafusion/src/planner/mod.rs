@@ -17,12 +17,14 @@
 //! [`CrivoOptions`] has the others. `EXPLAIN` evaluates the keys, too, and shows the plan with its
 //! filters.
 
+mod engine;
 mod estimate;
 mod exec;
 mod files;
 mod options;
 mod rewrite;
 mod safety;
+mod unoptimized;
 
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::catalog::Session;
 use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
@@ -67,12 +70,15 @@ impl QueryPlanner for RuntimeFilterPlanner {
         let Some(options) = options.filter(|options| options.runtime_filters) else {
             return self.planner.create_physical_plan(plan, session).await;
         };
-        let mut rewriter = Rewriter::new(self.planner.as_ref(), session, options);
-        let rewritten = rewriter.rewrite(plan).await?;
-        let Rewriter { filters, files, .. } = rewriter;
-        if filters.is_empty() {
+        // A query without joins is none of the filters' business.
+        if !plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_))))? {
             return self.planner.create_physical_plan(plan, session).await;
         }
+        let mut rewriter = Rewriter::new(self.planner.as_ref(), session, options);
+        let Some(rewritten) = rewriter.rewrite(plan).await? else {
+            return self.planner.create_physical_plan(plan, session).await;
+        };
+        let Rewriter { filters, files, .. } = rewriter;
         if let LogicalPlan::Explain(_) = &rewritten {
             let explain = self.planner.create_physical_plan(&rewritten, session).await?;
             return show_filters(explain, &filters);

@@ -16,23 +16,24 @@ use datafusion::execution::context::QueryPlanner;
 use datafusion::functions_aggregate::min_max::{max, min};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, lit,
+    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, ScalarUDF, lit,
 };
+use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{Optimizer, OptimizerContext};
 use datafusion::physical_plan::{ExecutionPlanProperties, collect};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::engine::Engine;
 use super::estimate::{
-    Estimate, KeyCost, best_fpr, broadcast_bytes, objection_to_build, objection_to_cost,
+    Estimate, KeyCost, best_fpr, is_clear_gain, objection_to_build, objection_to_cost,
     objection_to_probe, row_width,
 };
 use super::files::FileVersions;
 use super::options::CrivoOptions;
-use super::safety::{
-    Side, filter_keys, has_outer_join, is_outer, is_repeatable, plans_adaptively, safe_probe_sides,
-};
+use super::safety::{Side, filter_keys, has_outer_join, is_outer, is_repeatable, safe_probe_sides};
+use super::unoptimized::Unoptimized;
 use crate::functions::{bloom_agg, bloom_contains, few_distinct, filter_literal};
 
 /// A filter that a query has.
@@ -56,6 +57,9 @@ pub(super) struct Rewriter<'a> {
     planner: &'a (dyn QueryPlanner + Send + Sync),
     session: &'a dyn Session,
     options: &'a CrivoOptions,
+    engine: Engine,
+    /// For plans that are not executed.
+    estimating: Unoptimized<'a>,
     pub(super) filters: Vec<RuntimeFilter>,
     /// How many of them are of an earlier walk.
     earlier: usize,
@@ -84,6 +88,8 @@ impl<'a> Rewriter<'a> {
             planner,
             session,
             options,
+            engine: Engine::of(session),
+            estimating: Unoptimized::new(session),
             filters: Vec::new(),
             earlier: 0,
             rejected: HashSet::new(),
@@ -91,108 +97,136 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The plan with filters, each as near to the tables as it can be.
-    pub(super) async fn rewrite(&mut self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+    /// The plan with filters, each as near to the tables as it can be; `None` if there are none.
+    pub(super) async fn rewrite(&mut self, plan: &LogicalPlan) -> Result<Option<LogicalPlan>> {
         /// A filter can make a build side small enough for a filter of a join below.
         const MAX_WALKS: usize = 3;
         let optimizer = Optimizer::with_rules(vec![Arc::new(PushDownFilter::new())]);
-        let mut plan = plan.clone();
+        let mut rewritten = None;
         for _ in 0..MAX_WALKS {
             self.earlier = self.filters.len();
-            plan = self.walk(&plan).await?;
-            if self.filters.len() == self.earlier {
-                break;
-            }
-            plan = optimizer.optimize(plan, &OptimizerContext::new(), |_, _| {})?;
+            let Some(next) = self.walk(rewritten.as_ref().unwrap_or(plan)).await? else { break };
+            rewritten = Some(optimizer.optimize(next, &OptimizerContext::new(), |_, _| {})?);
             // With force, every side already has one.
             if self.options.force {
                 break;
             }
         }
-        Ok(plan)
+        Ok(rewritten)
     }
 
-    fn walk<'b>(&'b mut self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<LogicalPlan>> {
+    /// The plan with more filters; `None` if there are none.
+    fn walk<'b>(&'b mut self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<Option<LogicalPlan>>> {
         async move {
             // The steps of a recursion read each other's rows, which nobody else can evaluate.
             if matches!(plan, LogicalPlan::RecursiveQuery(_)) {
-                return Ok(plan.clone());
+                return Ok(None);
             }
             let mut inputs = Vec::new();
             for input in plan.inputs() {
                 inputs.push(self.walk(input).await?);
             }
-            let mut inputs = inputs.into_iter();
-            let plan = plan
-                .clone()
-                .map_children(|input| Ok(Transformed::yes(inputs.next().unwrap_or(input))))?;
-            match plan.data {
-                LogicalPlan::Join(join) => Ok(LogicalPlan::Join(self.filter_join(join).await?)),
-                other => Ok(other),
+            let mut changed = None;
+            if inputs.iter().any(Option::is_some) {
+                let mut inputs = inputs.into_iter();
+                let rebuilt = plan.clone().map_children(|input| {
+                    Ok(match inputs.next().flatten() {
+                        Some(input) => Transformed::yes(input),
+                        None => Transformed::no(input),
+                    })
+                })?;
+                changed = Some(rebuilt.data);
             }
+            if let LogicalPlan::Join(join) = changed.as_ref().unwrap_or(plan)
+                && let Some(join) = self.filter_join(join).await?
+            {
+                changed = Some(LogicalPlan::Join(join));
+            }
+            Ok(changed)
         }
         .boxed()
     }
 
-    async fn filter_join(&mut self, mut join: Join) -> Result<Join> {
-        let keys = filter_keys(&join)?;
-        let sides = safe_probe_sides(&join);
-        let spares_outer_joins = plans_adaptively(self.session);
-        if keys.is_empty() || sides.is_empty() || spares_outer_joins && is_outer(&join) {
-            return Ok(join);
+    /// The join with filters; `None` if there are none.
+    async fn filter_join(&mut self, join: &Join) -> Result<Option<Join>> {
+        // From the cheapest test to the dearest: most joins of most queries get no filter.
+        let sides = safe_probe_sides(join);
+        if sides.is_empty() || self.engine.is_adaptive && is_outer(join) {
+            return Ok(None);
+        }
+        let keys = filter_keys(join)?;
+        if keys.is_empty() {
+            return Ok(None);
         }
         if self.options.force {
+            let mut filtered = None;
             for side in sides {
-                self.filter_side(&mut join, *side, &keys, self.options.fpr, None).await?;
+                let current = filtered.as_ref().unwrap_or(join);
+                let next = self.filter_side(current, *side, &keys, self.options.fpr, None).await?;
+                filtered = next.or(filtered);
             }
-            return Ok(join);
+            return Ok(filtered);
         }
-        let broadcast_bytes = broadcast_bytes(self.session);
-        let objection = |is_probe: bool, estimate: &Estimate| match is_probe {
-            true => objection_to_probe(estimate, self.options),
-            false => objection_to_build(estimate, self.options, broadcast_bytes),
+        let mut candidates = Vec::new();
+        for side in sides {
+            if self.may_filter(join, *side, &keys)? {
+                candidates.push(*side);
+            }
+        }
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let objection = |estimated: Side, probe: Side, estimate: &Estimate| {
+            if estimated == probe {
+                return objection_to_probe(estimate, self.options);
+            }
+            let broadcast_bytes = self.engine.broadcast_bytes(join.join_type, estimated);
+            objection_to_build(estimate, self.options, broadcast_bytes)
         };
         // The simpler side often decides already, and the other one need not be planned.
         let simpler = match table_count(&join.left)? < table_count(&join.right)? {
             true => Side::Left,
             false => Side::Right,
         };
-        let of_simpler = self.estimate(&join, simpler).await;
-        let mut sides = sides.to_vec();
-        sides.retain(|side| objection(*side == simpler, &of_simpler).is_none());
-        if sides.is_empty() {
-            return Ok(join);
+        let of_simpler = self.estimate(join, simpler).await;
+        candidates.retain(|probe| objection(simpler, *probe, &of_simpler).is_none());
+        if candidates.is_empty() {
+            return Ok(None);
         }
-        let of_other = self.estimate(&join, simpler.opposite()).await;
-        sides.retain(|side| objection(*side != simpler, &of_other).is_none());
+        let of_other = self.estimate(join, simpler.opposite()).await;
+        candidates.retain(|probe| objection(simpler.opposite(), *probe, &of_other).is_none());
         let (left, right) = match simpler {
             Side::Left => (of_simpler, of_other),
             Side::Right => (of_other, of_simpler),
         };
         // The larger side gains more.
         if left.rows < right.rows {
-            sides.reverse();
+            candidates.reverse();
         }
-        for side in sides {
+        for side in candidates {
             let (probe, build) = match side {
                 Side::Left => (left, right),
                 Side::Right => (right, left),
             };
-            let cost = match self.key_cost(&join, side, &keys).await {
-                Ok(cost) => cost,
-                Err(_) => continue,
+            let is_clear_gain = match is_clear_gain(&build, &probe) {
+                Some(known) => known,
+                None => match self.key_cost(join, side, &keys).await {
+                    Ok(Some(cost)) => objection_to_cost(&build, &probe, &cost).is_none(),
+                    Ok(None) | Err(_) => false,
+                },
             };
-            if objection_to_cost(&build, &probe, &cost).is_some() {
+            if !is_clear_gain {
                 continue;
             }
             // The plan of a stage goes to each of its tasks.
             let copies = self.session.config().target_partitions();
             let fpr = best_fpr(&build, &probe, self.options, copies);
-            if self.filter_side(&mut join, side, &keys, fpr, Some(build)).await? {
-                break;
+            let filtered = self.filter_side(join, side, &keys, fpr, Some(build)).await?;
+            if filtered.is_some() {
+                return Ok(filtered);
             }
         }
-        Ok(join)
+        Ok(None)
     }
 
     /// What statistics say about a side. What cannot be planned by itself has no estimate, and gets no
@@ -202,57 +236,77 @@ impl<'a> Rewriter<'a> {
             Side::Left => &join.left,
             Side::Right => &join.right,
         };
-        Estimate::of(plan, self.session).await.unwrap_or_default()
+        Estimate::of(plan, &self.estimating).await.unwrap_or_default()
     }
 
     /// What evaluating the keys costs by which `side` would be filtered.
-    async fn key_cost(&self, join: &Join, side: Side, keys: &[(Expr, Expr)]) -> Result<KeyCost> {
-        let (build, keys): (_, Vec<Expr>) = match side {
-            Side::Left => (&join.right, keys.iter().map(|(_, right)| right.clone()).collect()),
-            Side::Right => (&join.left, keys.iter().map(|(left, _)| left.clone()).collect()),
+    async fn key_cost(
+        &self,
+        join: &Join,
+        side: Side,
+        keys: &[(Expr, Expr)],
+    ) -> Result<Option<KeyCost>> {
+        let build = match side {
+            Side::Left => &join.right,
+            Side::Right => &join.left,
         };
+        let keys = of_side(keys, side.opposite());
         let plan = LogicalPlanBuilder::from(build.as_ref().clone()).project(keys)?.build()?;
-        KeyCost::of(&self.session.optimize(&plan)?, self.session).await
+        // The rest is optimised: only the columns that the keys do not need are new.
+        let optimizer = Optimizer::with_rules(vec![Arc::new(OptimizeProjections::new())]);
+        let plan = optimizer.optimize(plan, &OptimizerContext::new(), |_, _| {})?;
+        KeyCost::of(&plan, self.session).await
+    }
+
+    /// Whether a filter of `side` is safe, apart from the type of the join, and not there yet.
+    fn may_filter(&self, join: &Join, side: Side, keys: &[(Expr, Expr)]) -> Result<bool> {
+        let (build, probe) = match side {
+            Side::Left => (&join.right, &join.left),
+            Side::Right => (&join.left, &join.right),
+        };
+        // Nor is the other side filtered: what is predicted of this one is what the filter left.
+        let (left, right) = (names(keys, Side::Left), names(keys, Side::Right));
+        let is_of_this_join = |it: &RuntimeFilter| {
+            let columns = [it.build.as_str(), it.probe.as_str()];
+            columns == [&left, &right] || columns == [&right, &left]
+        };
+        if self.filters[..self.earlier].iter().any(is_of_this_join) {
+            return Ok(false);
+        }
+        // The filter may end below any join of the probe side.
+        let may_empty_outer_join = self.engine.is_adaptive && has_outer_join(probe)?;
+        Ok(!may_empty_outer_join && is_repeatable(build)?)
     }
 
     /// Filters one side of a join by the keys of the other, if that is possible and pays.
     async fn filter_side(
         &mut self,
-        join: &mut Join,
+        join: &Join,
         side: Side,
         keys: &[(Expr, Expr)],
         fpr: f64,
         estimate: Option<Estimate>,
-    ) -> Result<bool> {
-        let (left_keys, right_keys): (Vec<Expr>, Vec<Expr>) = keys.iter().cloned().unzip();
-        let (build, build_keys, probe, probe_keys) = match side {
-            Side::Left => (&join.right, right_keys, &join.left, left_keys),
-            Side::Right => (&join.left, left_keys, &join.right, right_keys),
+    ) -> Result<Option<Join>> {
+        if !self.may_filter(join, side, keys)? {
+            return Ok(None);
+        }
+        let (build, probe) = match side {
+            Side::Left => (&join.right, &join.left),
+            Side::Right => (&join.left, &join.right),
         };
-        let names = |keys: &[Expr]| keys.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
-        let (build_names, probe_names) = (names(&build_keys), names(&probe_keys));
-        // Nor is the other side filtered: what is predicted of this one is what the filter left.
-        let is_of_this_join = |it: &RuntimeFilter| {
-            let columns = [it.build.as_str(), it.probe.as_str()];
-            columns == [&build_names, &probe_names] || columns == [&probe_names, &build_names]
-        };
-        if self.filters[..self.earlier].iter().any(is_of_this_join) {
-            return Ok(false);
+        let (build_keys, probe_keys) = (of_side(keys, side.opposite()), of_side(keys, side));
+        let attempt =
+            (names(keys, side.opposite()), names(keys, side), estimate.and_then(|it| it.rows));
+        if self.rejected.contains(&attempt) {
+            return Ok(None);
         }
-        let attempt = (build_names, probe_names, estimate.and_then(|it| it.rows));
-        if self.rejected.contains(&attempt) || !is_repeatable(build)? {
-            return Ok(false);
-        }
-        // The filter may end below any join of the probe side.
-        if plans_adaptively(self.session) && has_outer_join(probe)? {
-            return Ok(false);
-        }
+        let function = self.contains_function();
         self.files.add(build).await?;
         let mut found = match self.build_keys(build, &build_keys, fpr).await {
             Ok(Some(found)) => found,
             Ok(None) => {
                 self.rejected.insert(attempt);
-                return Ok(false);
+                return Ok(None);
             }
             Err(error) if is_unknown_function(&error) => {
                 return Err(error.context(
@@ -263,17 +317,17 @@ impl<'a> Rewriter<'a> {
             // The join can do without the filter, and reports whatever is wrong by itself.
             Err(_) if !self.options.force => {
                 self.rejected.insert(attempt);
-                return Ok(false);
+                return Ok(None);
             }
             Err(error) => return Err(error),
         };
         let keys_found = found.key_count as usize;
-        let broadcast_bytes = broadcast_bytes(self.session);
+        let broadcast_bytes = self.engine.broadcast_bytes(join.join_type, side.opposite());
         if let Some(estimate) = estimate
             && !estimate.still_pays(keys_found, self.options, broadcast_bytes)
         {
             self.rejected.insert(attempt);
-            return Ok(false);
+            return Ok(None);
         }
         // Keys of one form can have two types, as of text; a comparison needs one.
         if let ([of_build], [of_probe]) = (build_keys.as_slice(), probe_keys.as_slice())
@@ -286,24 +340,24 @@ impl<'a> Rewriter<'a> {
             || total + found.filter.len() > self.options.max_total_bytes()
         {
             self.rejected.insert(attempt);
-            return Ok(false);
+            return Ok(None);
         }
-        let row_bytes = row_width(probe.schema().as_arrow());
-        let (build, probe, _) = attempt;
+        let (build_names, probe_names, _) = attempt;
         self.filters.push(RuntimeFilter {
-            probe,
-            build,
+            probe: probe_names,
+            build: build_names,
             keys: found.key_count,
             bytes: found.filter.clone().into(),
-            row_bytes,
+            row_bytes: row_width(probe.schema().as_arrow()),
         });
-        let predicate = self.predicate(probe_keys, found)?;
-        let probe = match side {
-            Side::Left => &mut join.left,
-            Side::Right => &mut join.right,
-        };
-        *probe = Arc::new(LogicalPlan::Filter(Filter::try_new(predicate, Arc::clone(probe))?));
-        Ok(true)
+        let predicate = self.predicate(probe_keys, found, &function)?;
+        let probe = Arc::new(LogicalPlan::Filter(Filter::try_new(predicate, Arc::clone(probe))?));
+        let mut join = join.clone();
+        match side {
+            Side::Left => join.left = probe,
+            Side::Right => join.right = probe,
+        }
+        Ok(Some(join))
     }
 
     /// The first phase: reads the build side, and returns its keys, or `None` if there are too many.
@@ -361,7 +415,14 @@ impl<'a> Rewriter<'a> {
         Ok(Some(found))
     }
 
-    fn predicate(&self, keys: Vec<Expr>, found: BuildKeys) -> Result<Expr> {
+    fn contains_function(&self) -> Arc<ScalarUDF> {
+        match self.session.scalar_functions().get("bloom_contains") {
+            Some(function) => Arc::clone(function),
+            None => bloom_contains(),
+        }
+    }
+
+    fn predicate(&self, keys: Vec<Expr>, found: BuildKeys, function: &ScalarUDF) -> Result<Expr> {
         if let ([key], Some(list)) = (keys.as_slice(), found.list)
             && (1..=self.options.max_in_list).contains(&list.len())
         {
@@ -376,14 +437,25 @@ impl<'a> Rewriter<'a> {
             predicates.push(key.clone().gt_eq(lit(least)));
             predicates.push(key.clone().lt_eq(lit(greatest)));
         }
-        let function = match self.session.scalar_functions().get("bloom_contains") {
-            Some(function) => Arc::clone(function),
-            None => bloom_contains(),
-        };
         let filter = lit(filter_literal(found.filter));
         predicates.push(function.call([vec![filter], keys].concat()));
         conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
     }
+}
+
+/// The keys of one side.
+fn of_side(keys: &[(Expr, Expr)], side: Side) -> Vec<Expr> {
+    let of = |(left, right): &(Expr, Expr)| match side {
+        Side::Left => left.clone(),
+        Side::Right => right.clone(),
+    };
+    keys.iter().map(of).collect()
+}
+
+/// What the keys of one side are called.
+fn names(keys: &[(Expr, Expr)], side: Side) -> String {
+    let keys = of_side(keys, side);
+    keys.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn table_count(plan: &LogicalPlan) -> Result<usize> {

@@ -16,7 +16,6 @@
 //! join, and must have the same keys both times.
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::catalog::Session;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::datasource::listing::ListingTable;
@@ -55,17 +54,6 @@ pub(super) fn safe_probe_sides(join: &Join) -> &'static [Side] {
         JoinType::Right | JoinType::RightAnti => &[Side::Left],
         JoinType::Full | JoinType::LeftMark | JoinType::RightMark => &[],
     }
-}
-
-/// Whether the plan goes to a cluster that plans again while the query runs.
-///
-/// In Ballista 55 an outer join whose other side turns out to be empty never ends then. A filter can leave
-/// a side empty that has rows without it, so that outer joins get none, nor does what is below them.
-pub(super) fn plans_adaptively(session: &dyn Session) -> bool {
-    const ADAPTIVE_PLANNER: &str = "ballista.planner.adaptive.enabled";
-    let entries = session.config_options().entries();
-    let option = entries.iter().find(|entry| entry.key == ADAPTIVE_PLANNER);
-    option.is_some_and(|option| option.value.as_deref() == Some("true"))
 }
 
 /// Whether rows without a match reach the result, filled with nulls.
