@@ -2,6 +2,8 @@
 
 #[path = "../../cases/mod.rs"]
 mod cases;
+#[path = "../../cases/special.rs"]
+mod special;
 
 use std::sync::Arc;
 
@@ -121,6 +123,42 @@ async fn random_joins_have_the_same_result_with_forced_filters() {
     }
     // The cases are always the same.
     assert!(filters > 150 && dropped > 10_000, "{filters} filters dropped {dropped} rows");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn special_joins_have_the_same_result_with_forced_filters() {
+    let plain = context(CrivoOptions::default());
+    let filtered = [forced(0.01), forced(0.5)].map(context);
+    for context in [&plain].into_iter().chain(&filtered) {
+        for sql in special::TABLES {
+            context.sql(sql).await.unwrap().collect().await.unwrap();
+        }
+    }
+    let (mut wrong, mut without) = (Vec::new(), Vec::new());
+    for sql in special::QUERIES {
+        let expected = result(&plain, sql).await.map(|it| it.0);
+        let expected = expected.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        for context in &filtered {
+            match result(context, sql).await {
+                Ok((rows, _)) if rows != expected => wrong.push((sql, "other rows".to_owned())),
+                Ok((_, filters)) if filters == 0 => without.push(sql),
+                Ok(_) => {}
+                Err(error) => wrong.push((sql, error.to_string())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    without.dedup();
+    // Filters are safe in most of them.
+    assert!(without.len() <= 14, "{without:#?}");
+}
+
+/// The rows of a query, and the number of its filters.
+async fn result(context: &SessionContext, sql: &str) -> Result<(Vec<String>, usize)> {
+    let plan = context.sql(sql).await?.create_physical_plan().await?;
+    let rows = collect(Arc::clone(&plan), context.task_ctx()).await?;
+    let root = plan.downcast_ref::<RuntimeFilterExec>();
+    Ok((cases::sorted_rows(&rows), root.map_or(0, |root| root.filters().len())))
 }
 
 /// How many filters a query gets.
@@ -265,6 +303,20 @@ async fn what_may_differ_between_the_phases_gets_no_filter() {
 }
 
 #[tokio::test]
+async fn parameters_of_prepared_queries_are_those_of_each_execution() {
+    let context = context(forced(0.01));
+    context.register_table("t", integers(0..1000, "x")).unwrap();
+    context.register_table("u", integers(0..1000, "y")).unwrap();
+    let prepare = "PREPARE p(BIGINT) AS SELECT count(*) FROM t JOIN u ON x = y WHERE u.p < $1";
+    context.sql(prepare).await.unwrap().collect().await.unwrap();
+    for count in [10, 500, 3] {
+        let (rows, filters, _) = run(&context, &format!("EXECUTE p({count})")).await;
+        assert_eq!(cases::sorted_rows(&rows), [format!("|{count}|")]);
+        assert_eq!(filters, 2);
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_changes_between_the_phases_ends_the_query_with_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
@@ -284,6 +336,79 @@ async fn a_file_that_changes_between_the_phases_ends_the_query_with_an_error() {
     std::fs::write(path("u.csv"), "y\n3\n2\n").unwrap();
     let error = collect(plan, context.task_ctx()).await.unwrap_err();
     assert!(error.to_string().contains("changed while the query read them"), "{error}");
+}
+
+#[tokio::test]
+async fn a_query_may_write_where_it_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(path("t")).unwrap();
+    std::fs::write(path("t/first.csv"), "x\n1\n2\n3\n").unwrap();
+    let context = context(forced(0.01));
+    for sql in [
+        format!("CREATE EXTERNAL TABLE t (x BIGINT) STORED AS CSV LOCATION '{}/'", path("t")),
+        "CREATE TABLE u AS VALUES (2), (3), (4)".to_owned(),
+    ] {
+        context.sql(&sql).await.unwrap().collect().await.unwrap();
+    }
+    let query = "SELECT x FROM t JOIN u ON x = column1";
+    let (_, filters, _) = run(&context, &format!("INSERT INTO t {query}")).await;
+    assert_eq!(filters, 0);
+    let (rows, filters, _) = run(&context, query).await;
+    assert_eq!(cases::sorted_rows(&rows), ["|2|", "|2|", "|3|", "|3|"]);
+    assert_eq!(filters, 2);
+    for (target, expected) in [("other.csv", 2), ("t/third.csv", 0)] {
+        let copy = format!("COPY ({query}) TO '{}' STORED AS CSV", path(target));
+        assert_eq!(run(&context, &copy).await.1, expected, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_may_choose_directories_of_a_table() {
+    let directory = tempfile::tempdir().unwrap();
+    for part in 0..20 {
+        let path = directory.path().join(format!("part={part}"));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("rows.csv"), format!("x\n{part}\n{}\n", part + 100)).unwrap();
+    }
+    let context = context(forced(0.01));
+    for sql in [
+        format!(
+            "CREATE EXTERNAL TABLE t (x BIGINT, part BIGINT) STORED AS CSV PARTITIONED BY (part) \
+             LOCATION '{}/'",
+            directory.path().display()
+        ),
+        "CREATE TABLE u AS VALUES (2), (3), (40)".to_owned(),
+    ] {
+        context.sql(&sql).await.unwrap().collect().await.unwrap();
+    }
+    let sql = "SELECT x FROM t JOIN u ON part = column1";
+    let (rows, filters, _) = run(&context, sql).await;
+    assert_eq!(cases::sorted_rows(&rows), ["|102|", "|103|", "|2|", "|3|"]);
+    assert_eq!(filters, 2);
+}
+
+#[tokio::test]
+async fn conditions_that_say_which_rows_to_change_get_no_filter() {
+    let mut left = Vec::new();
+    for options in [CrivoOptions::default(), forced(0.5)] {
+        let context = context(options);
+        for (name, range, key) in [("t", 0..1000, "x"), ("u", 500..510, "y")] {
+            context.register_table(name, integers(range, key)).unwrap();
+        }
+        let mut results = Vec::new();
+        for sql in [
+            "DELETE FROM t WHERE x IN (SELECT y FROM u)",
+            "UPDATE t SET q = 0 WHERE x IN (SELECT y FROM u)",
+            "SELECT count(*), sum(x), sum(t.q) FROM t",
+        ] {
+            let result = async { context.sql(sql).await?.collect().await }.await;
+            results.push(result.map(|it| cases::sorted_rows(&it)).map_err(|it| it.to_string()));
+        }
+        left.push(results);
+    }
+    // What the engine makes of them is its own business.
+    assert_eq!(left[0], left[1]);
 }
 
 /// A planner that changes a table before it plans the query itself.

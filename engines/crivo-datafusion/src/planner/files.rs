@@ -73,6 +73,29 @@ impl FileVersions {
         Ok(())
     }
 
+    /// Whether a plan writes where one of the tables is.
+    pub(super) fn are_written_by(&self, plan: &LogicalPlan) -> Result<bool> {
+        let mut targets: Vec<ListingTableUrl> = Vec::new();
+        plan.apply_with_subqueries(|node| {
+            match node {
+                LogicalPlan::Copy(copy) => targets.push(ListingTableUrl::parse(&copy.output_url)?),
+                LogicalPlan::Dml(dml) => {
+                    if let Ok(provider) = source_as_provider(&dml.target)
+                        && let Some(table) = provider.downcast_ref::<ListingTable>()
+                    {
+                        targets.extend(table.table_paths().iter().cloned());
+                    }
+                }
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        let is_in = |a: &ListingTableUrl, b: &ListingTableUrl| a.as_str().starts_with(b.as_str());
+        Ok(targets.iter().any(|target| {
+            self.tables.values().any(|(table, _)| is_in(target, table) || is_in(table, target))
+        }))
+    }
+
     /// Fails if a table in memory is not what it was.
     pub(super) async fn verify_memory(&self) -> Result<()> {
         for (provider, before) in &self.in_memory {

@@ -20,6 +20,7 @@
 mod engine;
 mod estimate;
 mod exec;
+mod failure;
 mod files;
 mod options;
 mod rewrite;
@@ -79,6 +80,10 @@ impl QueryPlanner for RuntimeFilterPlanner {
             return self.planner.create_physical_plan(plan, session).await;
         };
         let Rewriter { filters, files, .. } = rewriter;
+        // That they change is what the query is for, and says nothing about its filters.
+        if files.are_written_by(plan)? {
+            return self.planner.create_physical_plan(plan, session).await;
+        }
         if let LogicalPlan::Explain(_) = &rewritten {
             let explain = self.planner.create_physical_plan(&rewritten, session).await?;
             return show_filters(explain, &filters);

@@ -16,7 +16,7 @@ use datafusion::execution::context::QueryPlanner;
 use datafusion::functions_aggregate::min_max::{max, min};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, ScalarUDF, lit,
+    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, ScalarUDF, WriteOp, lit,
 };
 use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -30,6 +30,7 @@ use super::estimate::{
     Estimate, KeyCost, best_fpr, is_clear_gain, objection_to_build, objection_to_cost,
     objection_to_probe, row_width,
 };
+use super::failure::may_fail;
 use super::files::FileVersions;
 use super::options::CrivoOptions;
 use super::safety::{Side, filter_keys, has_outer_join, is_outer, is_repeatable, safe_probe_sides};
@@ -118,9 +119,14 @@ impl<'a> Rewriter<'a> {
     /// The plan with more filters; `None` if there are none.
     fn walk<'b>(&'b mut self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<Option<LogicalPlan>>> {
         async move {
-            // The steps of a recursion read each other's rows, which nobody else can evaluate.
-            if matches!(plan, LogicalPlan::RecursiveQuery(_)) {
-                return Ok(None);
+            match plan {
+                // The steps of a recursion read each other's rows, which nobody else can evaluate.
+                LogicalPlan::RecursiveQuery(_) => return Ok(None),
+                // What changes rows is told which by the conditions of its input.
+                LogicalPlan::Dml(it) if !matches!(it.op, WriteOp::Insert(_) | WriteOp::Ctas) => {
+                    return Ok(None);
+                }
+                _ => {}
             }
             let mut inputs = Vec::new();
             for input in plan.inputs() {
@@ -301,6 +307,10 @@ impl<'a> Rewriter<'a> {
             return Ok(None);
         }
         let function = self.contains_function();
+        if may_fail(probe, &probe_keys, &function)? {
+            self.rejected.insert(attempt);
+            return Ok(None);
+        }
         self.files.add(build).await?;
         let mut found = match self.build_keys(build, &build_keys, fpr).await {
             Ok(Some(found)) => found,
