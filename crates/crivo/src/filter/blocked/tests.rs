@@ -169,7 +169,9 @@ fn a_batch_answers_like_a_loop() {
     for rate in [0.3, 0.01, 1e-5] {
         let filter = filled(5_000, rate, 3, 0..5_000);
         for length in [0, 1, 23, 24, 25, 1_000] {
-            let keys: Vec<_> = (4_500..4_500 + length).map(|k| filter.hasher.digest(&k)).collect();
+            let extremes = [0, u64::from(u32::MAX), 1 << 32, u64::MAX].map(Digest::new);
+            let keys = (4_500..4_500 + length).map(|k| filter.hasher.digest(&k));
+            let keys: Vec<_> = keys.chain(extremes.into_iter().take(length as usize)).collect();
             let single: Vec<_> = keys.iter().map(|key| filter.contains_digest(*key)).collect();
             for &level in Level::all() {
                 let mut hits = vec![false; keys.len()];
