@@ -102,7 +102,7 @@ impl KeyCollector {
     }
 
     /// Collects digests in at most this memory, and the rest in a temporary file.
-    /// [The module](super::sharded_fuse#within-a-memory) says what the memory counts.
+    /// [The module](super#within-a-memory) says what the memory counts.
     ///
     /// ```
     /// use crivo::KeyHasher;

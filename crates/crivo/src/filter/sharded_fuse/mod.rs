@@ -16,7 +16,7 @@
 //!
 //! let members = ShardedFuse::build(0..100_000u64, 0.01)?;
 //! assert!(members.contains(&77u64));
-//! assert_eq!(members.expected_fpr(), 1.0 / 128.0); // 7 bits are the fewest for 1%
+//! assert_eq!(members.width(), 7); // 7 bits are the fewest for 1%
 //! # Ok::<(), crivo::filter::FuseError>(())
 //! ```
 //!

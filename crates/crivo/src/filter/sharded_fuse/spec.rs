@@ -29,7 +29,7 @@ const DEVIATIONS: f64 = 5.0;
 ///
 /// let spec = ShardedFuseSpec::for_fpr(1_000_000_000, 0.01)?;
 /// assert_eq!((spec.width(), spec.shards()), (7, 512));
-/// assert_eq!(format!("{:.2}", spec.bits_per_key()), "7.92");
+/// assert_eq!(format!("{:.2}", spec.bits_per_key()), "7.93");
 /// # Ok::<(), crivo::ParameterError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
