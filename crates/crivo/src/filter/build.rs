@@ -148,7 +148,8 @@ mod tests {
     use super::*;
     use crate::codec;
     use crate::filter::{
-        BlockedSpec, BloomSpec, CountingSpec, Filter, QuotientSpec, SplitBlockSpec,
+        BlockedCountingSpec, BlockedSpec, BloomSpec, CountingSpec, Filter, QuotientSpec,
+        SplitBlockSpec,
     };
     use crate::persist::Persist;
 
@@ -178,6 +179,7 @@ mod tests {
     fn all_kinds_that_merge_are_built_in_shares() {
         shares_give_the_bytes_of_one_thread::<BloomSpec>();
         shares_give_the_bytes_of_one_thread::<BlockedSpec>();
+        shares_give_the_bytes_of_one_thread::<BlockedCountingSpec>();
         shares_give_the_bytes_of_one_thread::<CountingSpec>();
         shares_give_the_bytes_of_one_thread::<QuotientSpec>();
         shares_give_the_bytes_of_one_thread::<SplitBlockSpec>();
