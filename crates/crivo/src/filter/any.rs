@@ -52,6 +52,11 @@ macro_rules! filters {
                 match self { $(Self::$kind(filter) => filter.contains_batch(keys, hits),)* }
             }
 
+            #[inline]
+            fn prefetch_digest(&self, key: Digest) {
+                match self { $(Self::$kind(filter) => filter.prefetch_digest(key),)* }
+            }
+
             fn key_count(&self) -> u64 {
                 match self { $(Self::$kind(filter) => filter.key_count(),)* }
             }

@@ -138,6 +138,25 @@ pub trait Filter {
         }
     }
 
+    /// Asks the processor to fetch what a question for this key will read: it costs a few nanoseconds,
+    /// and changes nothing. It pays if there is other work to do before the question, and the filter is
+    /// too large for a cache; for many keys at once there is [`contains_batch`](Self::contains_batch).
+    ///
+    /// ```
+    /// use crivo::filter::{Filter, Fuse};
+    ///
+    /// let filter: Box<dyn Filter> = Box::new(Fuse::build(["ana"], 0.01)?);
+    /// let digest = filter.hasher().digest("ana");
+    /// filter.prefetch_digest(digest);
+    /// // … other work, during which the memory arrives …
+    /// assert!(filter.contains_digest(digest));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        let _ = key;
+    }
+
     /// How many keys there are: successful insertions less removals. A static filter counts
     /// distinct keys; after a union it is an upper bound.
     ///

@@ -18,6 +18,11 @@ macro_rules! read_through {
                 (**self).contains_batch(keys, hits);
             }
 
+            #[inline]
+            fn prefetch_digest(&self, key: Digest) {
+                (**self).prefetch_digest(key);
+            }
+
             fn key_count(&self) -> u64 {
                 (**self).key_count()
             }

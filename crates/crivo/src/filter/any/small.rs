@@ -18,6 +18,7 @@ fn digests(hasher: KeyHasher, keys: std::ops::Range<u64>) -> Vec<Digest> {
 fn finds(filter: &AnyFilter, keys: &[Digest]) -> bool {
     let mut hits = vec![false; keys.len()];
     filter.contains_batch(keys, &mut hits);
+    keys.iter().for_each(|&key| filter.prefetch_digest(key));
     let single: Vec<bool> = keys.iter().map(|&key| filter.contains_digest(key)).collect();
     assert_eq!(hits, single, "a batch answers like single questions");
     hits.into_iter().all(|hit| hit)

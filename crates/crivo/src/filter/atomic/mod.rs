@@ -403,17 +403,19 @@ impl<F: Shareable> AtomicFilter<F> {
 
     /// Visits every key and its index, while the words of later keys are under way.
     fn each_fetched(&self, keys: &[Digest], mut visit: impl FnMut(usize, Digest)) {
-        let words = self.words.as_slice();
-        let fetch = |key: &Digest| {
-            F::each_line(*key, self.probes, words.len(), |word| {
-                prefetch(words.as_ptr().wrapping_add(word));
-            });
-        };
-        keys.iter().take(KEYS_AHEAD).for_each(fetch);
+        keys.iter().take(KEYS_AHEAD).for_each(|key| self.fetch(*key));
         for (index, &key) in keys.iter().enumerate() {
-            keys.get(index + KEYS_AHEAD).into_iter().for_each(fetch);
+            keys.get(index + KEYS_AHEAD).into_iter().for_each(|key| self.fetch(*key));
             visit(index, key);
         }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, key: Digest) {
+        let words = self.words.as_slice();
+        F::each_line(key, self.probes, words.len(), |word| {
+            prefetch(words.as_ptr().wrapping_add(word));
+        });
     }
 }
 
@@ -464,6 +466,11 @@ impl<F: Shareable> Filter for AtomicFilter<F> {
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         self.each_fetched(keys, |index, key| hits[index] = self.contains_digest(key));
+    }
+
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        self.fetch(key);
     }
 
     fn key_count(&self) -> u64 {

@@ -31,7 +31,7 @@ use super::any::operations;
 use super::atomic::Shape;
 use super::methods::{describe, insert_methods, merge_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
-use super::{DynamicFilter, Filter, FilterSpec, Full, set_bits};
+use super::{DynamicFilter, Filter, FilterSpec, Full, batch, set_bits};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::blocked::Block;
@@ -311,6 +311,12 @@ impl Filter for Blocked {
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         dispatch::contains_batch(self.level, self.lines(), self.probes, keys, hits);
+    }
+
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        let lines = self.lines();
+        batch::fetch(lines, line_of(key, lines.len()));
     }
 
     fn key_count(&self) -> u64 {

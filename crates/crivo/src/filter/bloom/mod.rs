@@ -289,6 +289,11 @@ impl Filter for Bloom {
         self.table.contains_batch(keys, self.probes, hits);
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        self.table.prefetch_key(key, self.probes);
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

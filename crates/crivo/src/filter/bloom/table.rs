@@ -149,6 +149,12 @@ impl BitTable {
         }
     }
 
+    /// Fetches the words of a key.
+    #[inline]
+    pub(super) fn prefetch_key(&self, key: Digest, probes: u32) {
+        self.prefetch(Probes::new(key), probes);
+    }
+
     #[inline(always)]
     fn prefetch(&self, mut key: Probes, probes: u32) {
         for _ in 0..probes {

@@ -409,6 +409,11 @@ impl Filter for CountingBloom {
         }
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        self.counters.prefetch(key);
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

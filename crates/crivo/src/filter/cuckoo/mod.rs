@@ -368,6 +368,11 @@ impl Filter for Cuckoo {
         }
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        self.table.place(key).buckets.into_iter().for_each(|bucket| self.table.prefetch(bucket));
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

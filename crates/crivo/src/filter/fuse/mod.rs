@@ -245,6 +245,19 @@ impl Filter for Fuse {
         }
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        let geometry = self.cells.geometry();
+        if geometry.first_cells == 0 {
+            return;
+        }
+        let mixed = geometry.mix(key.get());
+        match geometry.arity {
+            Arity::Three => self.cells.prefetch::<3>(mixed),
+            Arity::Four => self.cells.prefetch::<4>(mixed),
+        }
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

@@ -369,6 +369,11 @@ impl<F: Stage> Filter for GrowingChain<F> {
         }
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        self.stages.iter().for_each(|stage| stage.prefetch_digest(key));
+    }
+
     fn key_count(&self) -> u64 {
         self.stages.iter().fold(0, |sum, stage| sum.saturating_add(stage.key_count()))
     }

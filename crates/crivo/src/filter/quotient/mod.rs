@@ -402,6 +402,11 @@ impl Filter for Quotient {
         self.table.processor.run(ContainsBatch { table: &self.table, keys, hits });
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        self.table.prefetch(self.fingerprint(key));
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

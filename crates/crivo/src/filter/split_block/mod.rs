@@ -26,7 +26,7 @@ pub use spec::SplitBlockSpec;
 use super::any::operations;
 use super::methods::{describe, insert_methods, merge_methods, read_methods};
 use super::occupancy::{Cells, Occupancy};
-use super::{DynamicFilter, Filter, FilterSpec, Full};
+use super::{DynamicFilter, Filter, FilterSpec, Full, batch};
 use crate::persist::Metadata;
 use crate::simd::Level;
 use crate::theory::estimate::Estimate;
@@ -325,6 +325,12 @@ impl Filter for SplitBlock {
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         dispatch::contains_batch(self.level, self.table(), keys, hits);
+    }
+
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        let blocks = self.table();
+        batch::fetch(blocks, block_of(key, blocks.len()));
     }
 
     fn key_count(&self) -> u64 {
