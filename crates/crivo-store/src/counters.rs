@@ -49,12 +49,33 @@ struct Shard {
     found: AtomicU64,
     absent: AtomicU64,
     failed: AtomicU64,
+    /// How many keys were found since one was not, up to [`RUN`].
+    found_in_a_row: AtomicU64,
+}
+
+/// After so many keys that were found, the next one is expected to be there.
+const RUN: u64 = 8;
+
+impl Shard {
+    /// Threads that share a shard may disturb each other here: it is a guess.
+    #[inline]
+    fn note(&self, found: bool) {
+        let run = self.found_in_a_row.load(Ordering::Relaxed);
+        let next = if found { RUN.min(run + 1) } else { 0 };
+        if next != run {
+            self.found_in_a_row.store(next, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Tally {
     /// Counts questions that the guard has answered *absent*.
     pub fn stopped(&self, count: u64) {
-        self.shard().stopped.fetch_add(count, Ordering::Relaxed);
+        if count > 0 {
+            let shard = self.shard();
+            shard.stopped.fetch_add(count, Ordering::Relaxed);
+            shard.note(false);
+        }
     }
 
     /// Counts an answer of the store.
@@ -62,6 +83,13 @@ impl Tally {
         let shard = self.shard();
         let counter = if found { &shard.found } else { &shard.absent };
         counter.fetch_add(1, Ordering::Relaxed);
+        shard.note(found);
+    }
+
+    /// Whether the last questions of this thread were all for keys that are there.
+    #[inline]
+    pub(crate) fn finds_keys(&self) -> bool {
+        self.shard().found_in_a_row.load(Ordering::Relaxed) == RUN
     }
 
     /// Counts questions that the store could not answer.

@@ -164,14 +164,38 @@ impl<K: Key + 'static, V: Value + 'static> Store for RedbStore<K, V> {
     }
 
     fn get(&self, key: &K::SelfType<'_>) -> Result<Option<Self::Value>, RedbError> {
-        let Some((transaction, table)) = self.read()? else { return Ok(None) };
-        let found = table.get(key)?;
-        Ok(found.map(|value| RedbValue { value, _transaction: Arc::new(transaction) }))
+        Ok(self.get_if(key, || true)?.flatten())
     }
 
     fn contains(&self, key: &K::SelfType<'_>) -> Result<bool, RedbError> {
-        let Some((_transaction, table)) = self.read()? else { return Ok(false) };
-        Ok(table.get(key)?.is_some())
+        Ok(self.contains_if(key, || true)? == Some(true))
+    }
+
+    fn get_if(
+        &self,
+        key: &K::SelfType<'_>,
+        admits: impl FnOnce() -> bool,
+    ) -> Result<Option<Option<Self::Value>>, RedbError> {
+        let opened = self.read()?;
+        if !admits() {
+            return Ok(None);
+        }
+        let Some((transaction, table)) = opened else { return Ok(Some(None)) };
+        let found = table.get(key)?;
+        Ok(Some(found.map(|value| RedbValue { value, _transaction: Arc::new(transaction) })))
+    }
+
+    fn contains_if(
+        &self,
+        key: &K::SelfType<'_>,
+        admits: impl FnOnce() -> bool,
+    ) -> Result<Option<bool>, RedbError> {
+        let opened = self.read()?;
+        if !admits() {
+            return Ok(None);
+        }
+        let Some((_transaction, table)) = opened else { return Ok(Some(false)) };
+        Ok(Some(table.get(key)?.is_some()))
     }
 
     fn get_batch(&self, keys: &[&K::SelfType<'_>]) -> Result<Vec<Option<Self::Value>>, RedbError> {

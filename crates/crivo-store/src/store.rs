@@ -41,6 +41,36 @@ pub trait Store: Send + Sync + 'static {
         Ok(self.get(key)?.is_some())
     }
 
+    /// The value of a key, if `admits` says that it may be there; `None` if it says no.
+    ///
+    /// A store that has work to do before it looks for any key, such as beginning a transaction, does that
+    /// before it calls `admits`. The memory of the guard arrives meanwhile. [`Guarded`](crate::Guarded)
+    /// asks in this way while keys are found, and would rather not begin such work for keys that are not
+    /// there.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn get_if(
+        &self,
+        key: &Self::Key<'_>,
+        admits: impl FnOnce() -> bool,
+    ) -> Result<Option<Option<Self::Value>>, Self::Error> {
+        if admits() { self.get(key).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether there is a value for the key, if `admits` says that it may be there: see
+    /// [`get_if`](Self::get_if).
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn contains_if(
+        &self,
+        key: &Self::Key<'_>,
+        admits: impl FnOnce() -> bool,
+    ) -> Result<Option<bool>, Self::Error> {
+        if admits() { self.contains(key).map(Some) } else { Ok(None) }
+    }
+
     /// The values of several keys, in their order.
     ///
     /// # Errors

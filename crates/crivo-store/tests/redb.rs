@@ -91,6 +91,31 @@ fn a_value_stays_as_it_was_while_others_are_written() {
     );
 }
 
+/// After a run of keys that were found, a question begins with a transaction: the answers are the same.
+#[test]
+fn questions_in_runs_are_answered_as_others_are() {
+    let directory = tempfile::tempdir().unwrap();
+    for kind in Kind::ALL {
+        let guarded =
+            Guarded::open(store(directory.path()), options(kind, directory.path())).unwrap();
+        for key in 0..30 {
+            guarded.put(key, "x").unwrap();
+        }
+        for round in 0..3 {
+            assert!((0..30).all(|key| guarded.contains(key).unwrap()), "{kind}");
+            assert!(!guarded.contains(30 + round).unwrap(), "{kind}");
+            assert!((0..30).all(|key| guarded.get(key).unwrap().is_some()), "{kind}");
+            assert!(guarded.get(30 + round).unwrap().is_none(), "{kind}");
+            // What was just deleted, and what was just written.
+            guarded.delete(round).unwrap();
+            assert!(!guarded.contains(round).unwrap(), "{kind}");
+            guarded.put(round, "y").unwrap();
+            assert_eq!(guarded.get(round).unwrap().unwrap().value(), "y", "{kind}");
+        }
+        guarded.delete_batch(&(0..30).collect::<Vec<_>>()).unwrap();
+    }
+}
+
 #[test]
 fn a_guard_is_not_trusted_after_a_crash() {
     let directory = tempfile::tempdir().unwrap();

@@ -263,6 +263,11 @@ impl sealed::Sealed for AsyncExclusive {
         self.guard.contains(digest)
     }
 
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.guard.prefetch(digest);
+    }
+
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {
         self.guard.contains_batch(digests, hits);
     }

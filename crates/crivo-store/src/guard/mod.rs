@@ -166,6 +166,15 @@ impl Guard {
         }
     }
 
+    /// Has the memory fetched that [`contains`](Self::contains) will read: for a caller with other work to
+    /// do before it asks.
+    #[inline]
+    pub fn prefetch(&self, digest: Digest) {
+        if let Some(state) = self.read() {
+            state.tables.prefetch(digest);
+        }
+    }
+
     /// Answers for many keys at once: `hits[i]` for `digests[i]`.
     ///
     /// # Panics

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crivo::Digest;
-use crivo::filter::{AnyFilter, Growing, Spec, SpecError};
+use crivo::filter::{AnyFilter, Filter, Growing, Spec, SpecError};
 
 use super::GuardOptions;
 
@@ -59,6 +59,12 @@ impl Tables {
     #[inline]
     pub(super) fn overflow_contains(&self, digest: Digest) -> bool {
         self.overflow_count > 0 && self.overflow.contains_digest(digest)
+    }
+
+    /// The overflow is small.
+    #[inline]
+    pub(super) fn prefetch(&self, digest: Digest) {
+        self.main.prefetch_digest(digest);
     }
 
     pub(super) fn contains_batch(&self, digests: &[Digest], hits: &mut [bool]) {

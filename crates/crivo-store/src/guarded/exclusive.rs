@@ -379,6 +379,11 @@ impl sealed::Sealed for Exclusive {
         self.guard.contains(digest)
     }
 
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.guard.prefetch(digest);
+    }
+
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {
         self.guard.contains_batch(digests, hits);
     }

@@ -48,6 +48,9 @@ pub(crate) mod sealed {
 
         fn admits(&self, digest: Digest) -> bool;
 
+        /// Has the memory fetched that [`admits`](Self::admits) will read.
+        fn prefetch(&self, digest: Digest);
+
         fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]);
     }
 }
@@ -59,7 +62,7 @@ impl<S: Store, M: Mode> Guarded<S, M> {
     /// # Errors
     /// If the store cannot be read.
     pub fn get(&self, key: S::Key<'_>) -> Result<Option<S::Value>, S::Error> {
-        self.ask(&key, Option::is_some, |store| store.get(&key))
+        self.ask(&key, Option::is_some, |store, admits| store.get_if(&key, admits))
     }
 
     /// Whether there is a value for the key.
@@ -67,7 +70,7 @@ impl<S: Store, M: Mode> Guarded<S, M> {
     /// # Errors
     /// If the store cannot be read.
     pub fn contains(&self, key: S::Key<'_>) -> Result<bool, S::Error> {
-        self.ask(&key, |found| *found, |store| store.contains(&key))
+        self.ask(&key, |found| *found, |store, admits| store.contains_if(&key, admits))
     }
 
     /// The values of several keys, in their order. The store is asked once, for those keys that the
@@ -111,22 +114,29 @@ impl<S: Store, M: Mode> Guarded<S, M> {
         &self.store
     }
 
+    /// A question for a key that is likely to be there begins with the store: its filter's memory takes
+    /// as long to arrive as a transaction to begin. Any other begins with the guard, and mostly ends there.
     fn ask<T: Default>(
         &self,
         key: &S::Key<'_>,
         is_found: impl FnOnce(&T) -> bool,
-        ask_store: impl FnOnce(&S) -> Result<T, S::Error>,
+        ask_store: impl FnOnce(&S, &dyn Fn() -> bool) -> Result<Option<T>, S::Error>,
     ) -> Result<T, S::Error> {
-        if !self.mode.admits(S::digest(&self.mode.hasher(), key)) {
+        let digest = S::digest(&self.mode.hasher(), key);
+        let is_likely = self.tally.finds_keys();
+        if is_likely {
+            self.mode.prefetch(digest);
+        } else if !self.mode.admits(digest) {
             self.tally.stopped(1);
             return Ok(T::default());
         }
-        let answer = ask_store(&self.store);
+        let answer = ask_store(&self.store, &|| !is_likely || self.mode.admits(digest));
         match &answer {
-            Ok(answer) => self.tally.answered(is_found(answer)),
+            Ok(Some(answer)) => self.tally.answered(is_found(answer)),
+            Ok(None) => self.tally.stopped(1),
             Err(_) => self.tally.failed(1),
         }
-        answer
+        answer.map(Option::unwrap_or_default)
     }
 }
 

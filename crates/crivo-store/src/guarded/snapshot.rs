@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crivo::filter::AnyFilter;
+use crivo::filter::{AnyFilter, Filter};
 use crivo::{Digest, KeyHasher};
 
 use super::{Guarded, Mode, scan, sealed};
@@ -73,6 +73,11 @@ impl sealed::Sealed for Snapshot {
     #[inline]
     fn admits(&self, digest: Digest) -> bool {
         self.filter.contains_digest(digest)
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.filter.prefetch_digest(digest);
     }
 
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crivo::filter::Kind;
@@ -237,4 +237,70 @@ fn a_guard_rebuilds_itself() {
         guarded.put(0, 0).unwrap();
     }
     assert!((0..5_000).all(|key| guarded.contains(key).unwrap()));
+}
+
+/// A store that does something before it looks for a key, and counts how often.
+struct Prepared {
+    values: BTreeMap<u64, u64>,
+    prepared: AtomicU64,
+    asked: AtomicU64,
+}
+
+impl Store for Prepared {
+    type Key<'k> = u64;
+    type Value = u64;
+    type Error = TimedOut;
+
+    fn digest(hasher: &KeyHasher, key: &u64) -> Digest {
+        hasher.digest(key)
+    }
+
+    fn get(&self, key: &u64) -> Result<Option<u64>, TimedOut> {
+        self.get_if(key, || true).map(Option::flatten)
+    }
+
+    fn get_if(
+        &self,
+        key: &u64,
+        admits: impl FnOnce() -> bool,
+    ) -> Result<Option<Option<u64>>, TimedOut> {
+        self.prepared.fetch_add(1, Ordering::Relaxed);
+        if !admits() {
+            return Ok(None);
+        }
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(self.values.get(key).copied()))
+    }
+
+    fn scan(&self, visit: impl FnMut(&u64)) -> Result<(), TimedOut> {
+        self.values.keys().for_each(visit);
+        Ok(())
+    }
+}
+
+/// A store begins ahead of the guard only after a run of keys that were found, and no absent key is looked
+/// for either way.
+#[test]
+fn a_store_begins_first_while_keys_are_found() {
+    let values: BTreeMap<u64, u64> = (0..100).map(|key| (key, key)).collect();
+    let store = Prepared { values, prepared: AtomicU64::new(0), asked: AtomicU64::new(0) };
+    let guarded = Guarded::snapshot(store, &GuardOptions::new(Kind::Fuse, 1e-9).unwrap()).unwrap();
+    let counts = || {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&guarded.store().prepared), count(&guarded.store().asked))
+    };
+    assert!((1_000..1_100).all(|key| guarded.get(key).unwrap().is_none()));
+    assert_eq!(counts(), (0, 0), "the guard comes first");
+    assert!((0..100).all(|key| guarded.get(key).unwrap() == Some(key)));
+    assert_eq!(counts(), (100, 100));
+    assert!((1_000..1_100).all(|key| guarded.get(key).unwrap().is_none()));
+    assert_eq!(counts(), (101, 100), "one absent key ends the run");
+    // Here as there, questions that the guard has stopped are counted so.
+    let counters = guarded.counters();
+    assert_eq!((counters.stopped, counters.found, counters.false_positives), (200, 100, 0));
+    // Keys by turns: nothing is begun for those that are not there.
+    assert!((0..100).all(|key| {
+        guarded.get(key).unwrap() == Some(key) && guarded.get(key + 1_000).unwrap().is_none()
+    }));
+    assert_eq!(counts(), (201, 200));
 }

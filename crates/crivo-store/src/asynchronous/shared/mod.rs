@@ -281,6 +281,11 @@ impl sealed::Sealed for Shared {
         !self.news.is_current() || self.guard.contains(digest)
     }
 
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.guard.prefetch(digest);
+    }
+
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {
         match self.news.is_current() {
             true => self.guard.contains_batch(digests, hits),
