@@ -40,7 +40,10 @@ type Opened<K, V> = (ReadTransaction, ReadOnlyTable<K, V>);
 ///   refuses a second one.
 /// - The first change records the owner in its own transaction. Opening and closing a table without a
 ///   change writes nothing, and leaves the saved guard valid.
-/// - The digest of a key is that of its bytes in the table.
+/// - The digest of a key is that of its bytes in the table. A type of key whose
+///   [`compare`](redb::Key::compare) takes different bytes for equal, such as text without regard to case,
+///   must not be used: what was put under one form would be hidden under the other. redb's own types compare
+///   all of their bytes.
 ///
 /// ```
 /// use crivo::filter::Kind;

@@ -31,9 +31,9 @@
 //! - A write that bypasses `crivo-store`, as in every store.
 //! - A takeover from a writer that still writes: see above. The writer that was replaced answers *absent* for
 //!   keys of the new one until it next writes.
-//! - A write of a writer that crashed, if nobody acknowledged it and it reached less than a quorum: the scan
-//!   of the next owner may miss it, and a repair may bring it to light later. What an owner gave up itself
-//!   stays in its guard.
+//! - A write of a writer that has crashed or closed the store, if nobody acknowledged it and it reached less
+//!   than a quorum: the scan of the next owner may miss it, and a repair may bring it to light later. What an
+//!   owner gave up itself stays in its guard until it closes the store, and such a guard is not saved.
 //! - Deleted keys that come back: after a node was down for longer than `gc_grace_seconds`, or in a table
 //!   whose `read_repair` is not `BLOCKING` (the default).
 //! - A clock that goes back between two owners by more than the time between them: their later writes lose.

@@ -108,6 +108,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
         claim: &Claim,
         entries: &[(&[u8], &[u8])],
     ) -> Result<Vec<Existed>, RedisStoreError> {
+        self.check_keys(entries.iter().map(|(key, _)| *key))?;
         let mut existed = Vec::with_capacity(entries.len());
         for part in entries.chunks(SCRIPT_KEYS) {
             let part = part.iter().map(|(key, value)| (*key, Some(*value)));
@@ -126,6 +127,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
         claim: &Claim,
         keys: &[&[u8]],
     ) -> Result<Vec<Existed>, RedisStoreError> {
+        self.check_keys(keys.iter().copied())?;
         let mut existed = Vec::with_capacity(keys.len());
         for part in keys.chunks(SCRIPT_KEYS) {
             let part = part.iter().map(|key| (*key, None));

@@ -3,7 +3,9 @@
 //!
 //! # What breaks the promise
 //!
-//! - A write that bypasses `crivo-store`, as in every store.
+//! - A write that bypasses `crivo-store`, as in every store. So does a write through a store whose prefix
+//!   overlaps: the key `b` of the prefix `user:a` is the key `ab` of the prefix `user:`. End prefixes with
+//!   a character that they have nowhere else.
 //! - For one owner: a server that loses a *delete* that it has acknowledged. After a restart without
 //!   `appendfsync always`, or a failover to a replica that was behind, the deleted key is back, and a
 //!   guard that removes keys has forgotten it. Open the store again after such an event, or choose a
@@ -122,8 +124,29 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
         Self { stream_length: entries.max(1), ..self }
     }
 
+    /// The name of a key, which others may have taken: see [`is_own`](Self::is_own).
     fn full_key(&self, key: &[u8]) -> Vec<u8> {
         [&*self.prefix, key].concat()
+    }
+
+    /// Whether this is the name of the owner's record or of the stream. With a prefix such as the empty one,
+    /// a key could have it.
+    fn is_own(&self, name: &[u8]) -> bool {
+        let own = |first: &str| {
+            name.strip_prefix(first.as_bytes()).is_some_and(|rest| rest == self.prefix)
+        };
+        own(OWNER_KEY) || own(STREAM_KEY)
+    }
+
+    /// An error if one of these keys would overwrite the owner's record or the stream.
+    fn check_keys<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k [u8]>,
+    ) -> Result<(), RedisStoreError> {
+        match keys.into_iter().find(|key| self.is_own(&self.full_key(key))) {
+            Some(key) => Err(RedisStoreError::ReservedKey { key: key.escape_ascii().to_string() }),
+            None => Ok(()),
+        }
     }
 
     fn owner_key(&self) -> Vec<u8> {
@@ -162,13 +185,12 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
 
     async fn scan_keys(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
         let pattern = prefix_pattern(&self.prefix);
-        let own = [self.owner_key(), self.stream_key()];
         let mut cursor = 0u64;
         loop {
             let mut command = cmd("SCAN");
             command.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(SCAN_COUNT);
             let (next, keys): (u64, Vec<Vec<u8>>) = self.query(&command).await?;
-            for key in keys.iter().filter(|key| !own.contains(key)) {
+            for key in keys.iter().filter(|key| !self.is_own(key)) {
                 if let Some(key) = key.strip_prefix(&*self.prefix) {
                     visit(key);
                 }
@@ -209,16 +231,25 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncStore for RedisStor
     type Error = RedisStoreError;
 
     async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RedisStoreError> {
-        Ok(self.query(cmd("GET").arg(self.full_key(key))).await?)
+        let name = self.full_key(key);
+        if self.is_own(&name) {
+            return Ok(None);
+        }
+        Ok(self.query(cmd("GET").arg(name)).await?)
     }
 
     async fn contains(&self, key: &[u8]) -> Result<bool, RedisStoreError> {
-        Ok(self.query(cmd("EXISTS").arg(self.full_key(key))).await?)
+        let name = self.full_key(key);
+        Ok(!self.is_own(&name) && self.query(cmd("EXISTS").arg(name)).await?)
     }
 
     async fn get_batch(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, RedisStoreError> {
         let names: Vec<Vec<u8>> = keys.iter().map(|key| self.full_key(key)).collect();
-        Ok(values_of(&self.connection, &names).await?)
+        let mut values = values_of(&self.connection, &names).await?;
+        for (value, _) in values.iter_mut().zip(&names).filter(|(_, name)| self.is_own(name)) {
+            *value = None;
+        }
+        Ok(values)
     }
 
     async fn scan(&self, visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
@@ -334,6 +365,12 @@ pub enum RedisStoreError {
     Prefix {
         /// The prefix.
         prefix: String,
+    },
+    /// With this prefix, the key has the name of the owner's record or of the stream. Nothing was written.
+    #[error("with this prefix, the key \"{key}\" has the name of a key of crivo-store's own")]
+    ReservedKey {
+        /// The key.
+        key: String,
     },
     /// The system has no random numbers.
     #[error("no random numbers: {0}")]

@@ -214,6 +214,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
         session: &Session,
         entries: &[(&[u8], &[u8])],
     ) -> Result<Vec<Existed>, RedisStoreError> {
+        self.check_keys(entries.iter().map(|(key, _)| *key))?;
         let mut existed = Vec::with_capacity(entries.len());
         for part in entries.chunks(SCRIPT_KEYS) {
             let mut invocation = self.announced(&self.shared.put, session, &new_number()?);
@@ -230,6 +231,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
         session: &Session,
         keys: &[&[u8]],
     ) -> Result<Vec<Existed>, RedisStoreError> {
+        self.check_keys(keys.iter().copied())?;
         let mut existed = Vec::with_capacity(keys.len());
         for part in keys.chunks(SCRIPT_KEYS) {
             let mut invocation = self.announced(&self.shared.delete, session, &new_number()?);

@@ -39,6 +39,11 @@ impl Servers for Cluster {
 }
 
 #[test]
+fn odd_keys_and_values_are_kept() {
+    exclusive::keep_odd_keys::<Cluster>();
+}
+
+#[test]
 fn kinds_follow_writes() {
     exclusive::follow_writes::<Cluster>(&[Kind::Cuckoo, Kind::Blocked, Kind::Fuse]);
 }

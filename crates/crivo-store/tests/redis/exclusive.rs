@@ -7,9 +7,10 @@ use crivo::filter::Kind;
 use crivo_core::Random;
 use crivo_store::redis::RedisStoreError;
 use crivo_store::{AsyncGuarded, Existed, GuardSource, GuardedError, ScanReason};
+use redis::cmd;
 
 use crate::servers::{Servers, Single, with};
-use crate::{guard, options, stops_absent_keys};
+use crate::{guard, options, stops_absent_keys, wait_until};
 
 #[test]
 fn every_kind_follows_writes() {
@@ -85,6 +86,88 @@ pub fn save_and_take_over<S: Servers>() {
         assert!(!guarded.guard_status().is_trusted && guarded.contains(b"eva").await.unwrap());
         assert!(guarded.close().await.is_err());
         second.close().await.unwrap();
+    });
+}
+
+/// No bytes, any bytes and many bytes are keys and values like others.
+#[test]
+fn odd_keys_and_values_are_kept() {
+    keep_odd_keys::<Single>();
+}
+
+pub fn keep_odd_keys<S: Servers>() {
+    with(|servers: S, prefix| async move {
+        let long = vec![0xff; 1 << 20];
+        let keys: [&[u8]; 6] = [b"", b"\0", b"*?[a]\\^-", b"\r\n{x}", "žlutý".as_bytes(), &long];
+        for kind in [Kind::Cuckoo, Kind::Fuse] {
+            let guarded = AsyncGuarded::open(servers.store(&prefix), options(kind)).await.unwrap();
+            for key in keys {
+                assert_eq!(guarded.put(key, b"").await.unwrap(), Existed::No);
+                assert_eq!(guarded.get(key).await.unwrap().as_deref(), Some(b"".as_slice()));
+            }
+            guarded.rebuild().await.unwrap();
+            let snapshot =
+                AsyncGuarded::snapshot(servers.store(&prefix), &guard(kind)).await.unwrap();
+            for key in keys {
+                assert!(guarded.contains(key).await.unwrap());
+                assert!(snapshot.contains(key).await.unwrap());
+            }
+            assert_eq!(guarded.delete_batch(&keys).await.unwrap(), [Existed::Yes; 6]);
+            guarded.close().await.unwrap();
+        }
+    });
+}
+
+/// With such a prefix, strangers who choose keys could name the owner's record, and own the store.
+#[test]
+fn a_key_cannot_be_the_record() {
+    with(|servers: Single, _| async move {
+        // A prefix P and a key K with P + K = "crivo-store.owner:" + P.
+        let prefix = "crivo-store.owner:crivo-store.owner:";
+        let key = b"crivo-store.owner:";
+        let options = options(Kind::Bloom).take_over(true);
+        let owner = AsyncGuarded::open(servers.store(prefix), options).await.unwrap();
+        for refused in [owner.put(key, b"mine").await, owner.delete(key).await] {
+            assert!(matches!(refused, Err(RedisStoreError::ReservedKey { .. })), "{refused:?}");
+        }
+        assert!(!owner.contains(key).await.unwrap());
+        assert_eq!(owner.get_batch(&[key, b"ana"]).await.unwrap(), [None, None]);
+        owner.put(b"ana", b"1").await.unwrap();
+        owner.rebuild().await.unwrap();
+        assert!(owner.contains(b"ana").await.unwrap());
+        owner.delete(b"ana").await.unwrap();
+        owner.close().await.unwrap();
+    });
+}
+
+/// The server forgets the scripts, lets keys expire, and loses everything.
+#[test]
+fn what_a_server_does_by_itself_hides_no_key() {
+    with(|servers: Single, prefix| async move {
+        let mut raw = servers.0.clone();
+        let name = |key: &[u8]| [prefix.as_bytes(), key].concat();
+        let guarded = AsyncGuarded::open(servers.store(&prefix), options(Kind::Cuckoo)).await;
+        let guarded = guarded.unwrap();
+        guarded.put(b"ana", b"1").await.unwrap();
+        let () = cmd("SCRIPT").arg("FLUSH").query_async(&mut raw).await.unwrap();
+        assert_eq!(guarded.put(b"rui", b"2").await.unwrap(), Existed::No);
+        // Expired, written again, and deleted: the copy that expired costs nothing but memory.
+        for _ in 0..3 {
+            let () = cmd("PEXPIRE").arg(name(b"ana")).arg(1).query_async(&mut raw).await.unwrap();
+            wait_until("the key has expired", async || !guarded.contains(b"ana").await.unwrap())
+                .await;
+            assert_eq!(guarded.put(b"ana", b"3").await.unwrap(), Existed::No);
+            assert!(guarded.contains(b"ana").await.unwrap());
+        }
+        assert_eq!(guarded.delete(b"ana").await.unwrap(), Existed::Yes);
+        assert_eq!(guarded.put(b"ana", b"4").await.unwrap(), Existed::No);
+        assert!(guarded.contains(b"ana").await.unwrap() && guarded.contains(b"rui").await.unwrap());
+        // The record is gone, as after FLUSHALL: nothing is written, and nothing is hidden.
+        let record = format!("crivo-store.owner:{prefix}");
+        let () = cmd("DEL").arg(record).query_async(&mut raw).await.unwrap();
+        assert!(matches!(guarded.put(b"eva", b"5").await, Err(RedisStoreError::LostClaim)));
+        let () = cmd("SET").arg(name(b"leo")).arg("6").query_async(&mut raw).await.unwrap();
+        assert!(guarded.contains(b"leo").await.unwrap());
     });
 }
 

@@ -146,6 +146,29 @@ fn a_lost_stream_is_noticed() {
     });
 }
 
+/// A key that expires and is written again is announced again, and scripts that are forgotten are sent again.
+#[test]
+fn keys_that_expire_and_scripts_that_are_lost_hide_nothing() {
+    with(|servers: Single, prefix| async move {
+        let mut raw = servers.0.clone();
+        let writer = share(servers.store(&prefix), Kind::Fuse).await;
+        writer.put(b"ana", b"1").await.unwrap();
+        let name = [prefix.as_bytes(), b"ana"].concat();
+        let () = cmd("PEXPIRE").arg(name).arg(1).query_async(&mut raw).await.unwrap();
+        wait_until("the key has expired", async || !writer.contains(b"ana").await.unwrap()).await;
+        // Its scan does not find the key: only the announcement tells.
+        let reader = share(store(&servers, &prefix), Kind::Fuse).await;
+        let () = cmd("SCRIPT").arg("FLUSH").query_async(&mut raw).await.unwrap();
+        assert_eq!(writer.put(b"ana", b"").await.unwrap(), Existed::No);
+        assert_eq!(writer.put(b"", b"2").await.unwrap(), Existed::No);
+        wait_until("the keys are heard of", async || {
+            reader.contains(b"ana").await.unwrap() && reader.contains(b"").await.unwrap()
+        })
+        .await;
+        assert_eq!(reader.delete_batch(&[b"ana", b""]).await.unwrap(), [Existed::Yes; 2]);
+    });
+}
+
 #[test]
 fn a_follower_that_falls_behind_scans() {
     with(|servers: Single, prefix| async move {

@@ -55,6 +55,9 @@ const STALENESS: Duration = Duration::from_secs(1);
 /// - Two servers that answer for one, as after a failover to a replica while the old master goes on: those
 ///   who ask the old one do not hear of what the new one is told.
 ///
+/// - A machine that is suspended: while it sleeps, the clock of the staleness stands still on some systems
+///   (Linux is one), so that for that time after it wakes up, *absent* may be as old as its sleep.
+///
 /// A store is shared, or has one owner ([`AsyncExclusive`](super::AsyncExclusive)): each refuses the other,
 /// or takes over and refuses its writes. Nobody knows when the last one who shared a store is gone, so the
 /// next owner must [take over](crate::OpenOptions::take_over).
