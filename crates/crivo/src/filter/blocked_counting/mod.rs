@@ -452,6 +452,20 @@ impl Filter for BlockedCounting {
         }
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        match self.width {
+            CounterWidth::Four => {
+                let blocks: &[[u64; LINE_WORDS]] = self.table();
+                batch::fetch(blocks, line_of(key, blocks.len()));
+            }
+            CounterWidth::Eight => {
+                let blocks: &[[u64; TWO_LINES]] = self.table();
+                batch::fetch(blocks, line_of(key, blocks.len()));
+            }
+        }
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

@@ -238,6 +238,15 @@ impl Filter for ShardedFuse {
         }
     }
 
+    #[inline]
+    fn prefetch_digest(&self, key: Digest) {
+        match self.arity() {
+            _ if self.has_no_cells() => {}
+            Arity::Three => self.cells.prefetch::<3>(self.cells.place(key.get())),
+            Arity::Four => self.cells.prefetch::<4>(self.cells.place(key.get())),
+        }
+    }
+
     fn key_count(&self) -> u64 {
         self.key_count
     }

@@ -79,7 +79,7 @@ pub(super) struct ShardedTable {
 
 /// Where the cells of a key are.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     /// The first word of the shard.
     start: usize,
     mixed: u64,
@@ -152,7 +152,7 @@ impl ShardedTable {
     }
 
     #[inline(always)]
-    fn place(&self, digest: u64) -> Place {
+    pub(super) fn place(&self, digest: u64) -> Place {
         let shard = reduce(digest, self.shards) as usize;
         debug_assert!(shard < self.seeds.len());
         // SAFETY: the number of a shard is below their number, which is that of the seeds.
@@ -187,7 +187,7 @@ impl ShardedTable {
 
     /// Asks the processor to fetch the cells at this place.
     #[inline(always)]
-    fn prefetch<const ARITY: usize>(&self, place: Place) {
+    pub(super) fn prefetch<const ARITY: usize>(&self, place: Place) {
         let geometry = &self.geometry.shard;
         for cell in geometry.cells::<ARITY>(place.mixed) {
             self.words.prefetch(place.start + (cell * u64::from(geometry.width) / 64) as usize);
