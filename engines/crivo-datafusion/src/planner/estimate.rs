@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 use crivo::Digest;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion::catalog::Session;
 use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::{ExecutionPlan, Partitioning, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 
 use super::options::CrivoOptions;
@@ -68,11 +68,12 @@ impl Estimate {
     pub(super) async fn of(plan: &LogicalPlan, session: &Unoptimized<'_>) -> Result<Self> {
         let planner = DefaultPhysicalPlanner::default();
         let physical = planner.create_physical_plan(plan, session).await?;
-        let statistics = statistics_of(&physical)?;
+        let known = KnownStatistics::default();
+        let statistics = known.of(&physical)?;
         let inputs = Inputs::of(&physical);
         let mut tables = Vec::with_capacity(inputs.tables.len());
         for table in &inputs.tables {
-            tables.push((table.schema(), statistics_of(table)?));
+            tables.push((table.schema(), known.of(table)?));
         }
         let rows_of = |(_, table): &(_, Arc<Statistics>)| table.num_rows.get_value().copied();
         let all_rows: Option<Vec<usize>> = tables.iter().map(rows_of).collect();
@@ -147,23 +148,34 @@ pub(super) struct KeyCost {
 
 impl KeyCost {
     /// Of a plan whose result is the keys, which is planned in this process, but not executed; `None` if
-    /// there are no statistics.
-    pub(super) async fn of(keys: &LogicalPlan, session: &dyn Session) -> Result<Option<Self>> {
+    /// there are no statistics. Smaller sides of joins than `broadcast_bytes` are not exchanged.
+    pub(super) async fn of(
+        keys: &LogicalPlan,
+        session: &Unoptimized<'_>,
+        broadcast_bytes: usize,
+    ) -> Result<Option<Self>> {
         let planner = DefaultPhysicalPlanner::default();
         let physical = planner.create_physical_plan(keys, session).await?;
+        let known = KnownStatistics::default();
         let inputs = Inputs::of(&physical);
         let mut cost = Self::default();
         for table in &inputs.tables {
-            let (schema, statistics) = (table.schema(), statistics_of(table)?);
+            let (schema, statistics) = (table.schema(), known.of(table)?);
             match TableWidths::new(&schema, &statistics).bytes() {
                 Some(bytes) => cost = cost.plus_table(bytes),
                 None => return Ok(None),
             }
         }
-        for input in &inputs.exchanged {
-            let statistics = statistics_of(input)?;
-            let bytes = result_bytes(&statistics, &input.schema()).unwrap_or(0);
-            cost.exchanged_bytes = cost.exchanged_bytes.saturating_add(bytes);
+        for inputs in &inputs.exchanged {
+            let mut bytes = Vec::with_capacity(inputs.len());
+            for input in inputs {
+                bytes.push(result_bytes(&*known.of(input)?, &input.schema()).unwrap_or(0));
+            }
+            let is_broadcast = bytes.len() > 1 && bytes.iter().any(|it| *it <= broadcast_bytes);
+            if !is_broadcast {
+                let sum = bytes.into_iter().fold(0, usize::saturating_add);
+                cost.exchanged_bytes = cost.exchanged_bytes.saturating_add(sum);
+            }
         }
         Ok(Some(cost))
     }
@@ -240,12 +252,12 @@ pub(super) fn best_fpr(
     best.max(MIN_FPR).min(options.fpr)
 }
 
-/// What a plan reads and exchanges.
+/// What a plan that no rule has optimised reads, and exchanges once it is optimised.
 #[derive(Default)]
 struct Inputs {
     tables: Vec<Arc<dyn ExecutionPlan>>,
-    /// The inputs of exchanges between partitions.
-    exchanged: Vec<Arc<dyn ExecutionPlan>>,
+    /// The inputs of each join and each group.
+    exchanged: Vec<Vec<Arc<dyn ExecutionPlan>>>,
 }
 
 impl Inputs {
@@ -260,20 +272,26 @@ impl Inputs {
         if children.is_empty() {
             self.tables.push(Arc::clone(plan));
         }
-        let is_exchange = plan
-            .downcast_ref::<RepartitionExec>()
-            .is_some_and(|it| matches!(it.partitioning(), Partitioning::Hash(..)));
+        let is_group = plan
+            .downcast_ref::<AggregateExec>()
+            .is_some_and(|it| *it.mode() == AggregateMode::FinalPartitioned);
+        if is_group || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>() {
+            self.exchanged.push(children.iter().map(|child| Arc::clone(child)).collect());
+        }
         for child in children {
-            if is_exchange {
-                self.exchanged.push(Arc::clone(child));
-            }
             self.collect(child);
         }
     }
 }
 
-fn statistics_of(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<Statistics>> {
-    StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())
+/// The statistics of the nodes of one plan, each computed once.
+#[derive(Default)]
+struct KnownStatistics(StatisticsContext);
+
+impl KnownStatistics {
+    fn of(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<Statistics>> {
+        self.0.compute(plan.as_ref(), &StatisticsArgs::new())
+    }
 }
 
 /// Whether a plan reads one table, and each of its rows by itself.

@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{
-    DataFusionError, Result, ScalarValue, exec_err, internal_err, plan_datafusion_err,
+    DataFusionError, JoinType, Result, ScalarValue, exec_err, internal_err, plan_datafusion_err,
 };
 use datafusion::execution::context::QueryPlanner;
 use datafusion::functions_aggregate::min_max::{max, min};
@@ -261,7 +261,8 @@ impl<'a> Rewriter<'a> {
         // The rest is optimised: only the columns that the keys do not need are new.
         let optimizer = Optimizer::with_rules(vec![Arc::new(OptimizeProjections::new())]);
         let plan = optimizer.optimize(plan, &OptimizerContext::new(), |_, _| {})?;
-        KeyCost::of(&plan, self.session).await
+        let broadcast_bytes = self.engine.broadcast_bytes(JoinType::Inner, Side::Left);
+        KeyCost::of(&plan, &self.estimating, broadcast_bytes).await
     }
 
     /// Whether a filter of `side` is safe, apart from the type of the join, and not there yet.
