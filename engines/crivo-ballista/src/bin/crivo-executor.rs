@@ -19,7 +19,7 @@ use crivo_ballista::{MAX_MESSAGE_BYTES, cli, executor_functions, session_config}
 /// There is no authentication and no encryption: everybody who reaches its ports can run tasks and read
 /// every file that this process can. It listens on loopback unless an address is given.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(name = "crivo-executor", version)]
 struct Args {
     /// The scheduler
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050")]

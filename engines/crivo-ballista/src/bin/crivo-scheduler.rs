@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 /// There is no authentication and no encryption: everybody who reaches its port can run queries and read
 /// every file that the executors can. It listens on loopback unless an address is given.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(name = "crivo-scheduler", version)]
 struct Args {
     /// Where to listen; port 0 is a free one
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:50050")]

@@ -25,7 +25,7 @@ use futures::TryStreamExt;
 /// Joins drop rows by Bloom filters before they exchange them, where that is safe and predicted to pay: on
 /// a cluster, and in this process with --filters. A line on standard error says how many.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES)]
+#[command(name = "crivo-sql", version, after_help = EXAMPLES)]
 struct Args {
     /// The query
     sql: String,
@@ -60,9 +60,10 @@ struct Args {
 const EXAMPLES: &str = "\
 Examples:
   crivo-sql 'SELECT count(*) FROM t' --table t=rows.parquet
-  crivo-sql --table l=/data/lineitem.parquet --table o=/data/orders.parquet --cluster localhost:50050 \\
+  crivo-sql --cluster localhost:50050 --table l=/data/lineitem.parquet --table o=/data/orders.parquet \\
     'SELECT count(*) FROM l JOIN o ON l_orderkey = o_orderkey WHERE o_totalprice > 400000'
-  crivo-sql 'SELECT bloom_agg(id) AS filter FROM t' --table t=rows.csv --format parquet -o filter.parquet
+  crivo-sql --table t=rows.csv --format parquet -o filter.parquet \\
+    'SELECT bloom_agg(id) AS filter FROM t'
 ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -106,7 +106,8 @@ impl DisplayAs for RuntimeFilterExec {
 impl fmt::Display for RuntimeFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { probe, build, keys, bytes, .. } = self;
-        write!(f, "{probe} in {keys} keys of {build}, {} bytes", bytes.len())
+        let plural = if *keys == 1 { "" } else { "s" };
+        write!(f, "{probe} in {keys} key{plural} of {build}, {} bytes", bytes.len())
     }
 }
 
