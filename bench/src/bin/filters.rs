@@ -10,7 +10,7 @@
 //!
 //! With `--processes` everything is measured in that many processes, and the medians over them stand in
 //! one table, in Markdown, beside the goals. `CRIVO_SIMD=avx2` in the environment shows what crivo
-//! does without AVX-512; no rival has code for it.
+//! does without AVX-512; sbbf-rs-safe and fastbloom have no code for it in any case.
 
 use crivo_bench::filters::{BenchKey, Subject, goals, ours, rivals};
 use crivo_bench::{Contender, csv, interleave, processes, shuffle, table};
