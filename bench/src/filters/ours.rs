@@ -27,9 +27,7 @@ fn batched<F: Filter, K: BenchKey>(filter: &F, keys: &[K]) -> u64 {
     let mut hits = [false; 1024];
     let mut found = 0;
     for chunk in keys.chunks(1024) {
-        for (digest, key) in digests.iter_mut().zip(chunk) {
-            *digest = hasher.digest(key);
-        }
+        hasher.digest_batch(chunk, &mut digests[..chunk.len()]);
         filter.contains_batch(&digests[..chunk.len()], &mut hits[..chunk.len()]);
         found += hits[..chunk.len()].iter().map(|&hit| u64::from(hit)).sum::<u64>();
     }

@@ -41,7 +41,7 @@ pub(crate) enum Level {
     /// AVX2.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx2,
-    /// AVX-512F, AVX-512VL, AVX-512DQ and BMI2.
+    /// AVX-512F, AVX-512VL, AVX-512BW, AVX-512DQ and BMI2.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
     /// NEON, without which there is no 64-bit ARM processor under a standard library.
@@ -102,6 +102,7 @@ impl Level {
             let has_avx2 = is_x86_feature_detected!("avx2");
             let has_avx512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("bmi2");
             if !(has_avx2 && has_avx512) {

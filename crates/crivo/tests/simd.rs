@@ -39,6 +39,7 @@ fn levels() -> Vec<&'static str> {
             levels.push("avx2");
             let has_avx512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("bmi2");
             if has_avx512 {

@@ -1,4 +1,7 @@
-//! Filters from all their keys: one by one, or in shares, on several threads.
+//! Filters from all their keys: one by one, or on several threads.
+//!
+//! Keys that mark bits or counters of a table are sorted by [ranges](super::ranges) of it. A quotient filter, whose
+//! fingerprints make room for each other, is built in shares:
 //!
 //! ```text
 //!   keys      [ a  b  c  d | e  f  g  h | i  j  k  l ]      a share for each thread
@@ -12,8 +15,8 @@
 //!
 //! A filter that can be united with another is as if all keys had been inserted into it, whatever
 //! the order: bits are set, counters are added and stay at their maximum, fingerprints are sorted. So
-//! shares give the same bytes as one thread. They take a filter of memory for each thread; where that
-//! is too much, or anything else goes wrong, one thread does it all.
+//! both ways give the same bytes as one thread. Shares take a filter of memory for each thread, ranges
+//! one for all of them; where that is too much, or anything else goes wrong, one thread does it all.
 //!
 //! Where a key lies in a cuckoo filter depends on the keys before it, and two of them have no place
 //! for the keys of both; a growing filter fills one stage after the other. They are built in order.
@@ -21,10 +24,10 @@
 use std::sync::Mutex;
 
 use super::any::Operations;
+use super::ranges::{self, Marked};
 use super::threads::{self, lock};
-use super::{DynamicFilter, FilterSpec, SpecError};
-use crate::{BuildError, Digest, KeyHasher};
-use crivo_core::memory;
+use super::{DynamicFilter, FilterSpec, Full, SpecError};
+use crate::{Digest, KeyHasher};
 
 /// How many digests are computed before they are inserted, in a batch that fetches ahead.
 const BATCH: usize = 256;
@@ -47,7 +50,7 @@ where
     Ok(filter)
 }
 
-/// [`FilterSpec::build_by`] for kinds that can be united.
+/// [`FilterSpec::build_by`] for kinds that can be united, in no better way.
 pub(super) fn in_shares<S, T>(
     spec: &S,
     items: &[T],
@@ -63,6 +66,32 @@ where
     let threads = threads::count_for(threads, items.len())?;
     let shared = if threads == 1 { None } else { united(spec, items, &digest_of, threads, hasher) };
     shared.map_or_else(|| filled(spec, items, digest_of, hasher), Ok)
+}
+
+/// [`FilterSpec::build_by`] for kinds whose keys mark places of a table.
+pub(super) fn in_ranges<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest + Sync,
+    threads: Option<usize>,
+    hasher: KeyHasher,
+) -> Result<S::Filter, SpecError>
+where
+    S: FilterSpec<Filter: Operations + Marked>,
+    T: Sync,
+{
+    const { assert!(S::CAPABILITIES.insert && S::CAPABILITIES.merge) };
+    let threads = threads::count_for(threads, items.len())?;
+    let mut filter = spec.build(hasher)?;
+    if threads > 1 {
+        let (marking, words) = filter.marking();
+        if ranges::mark(marking, words, items, &digest_of, threads).is_some() {
+            filter.add_key_count(items.len() as u64);
+            return Ok(filter);
+        }
+    }
+    fill(&mut filter, items, digest_of)?;
+    Ok(filter)
 }
 
 /// The filter, from as many shares as there are threads; nothing if there is no memory for all of
@@ -110,6 +139,16 @@ where
     S: FilterSpec<Filter: Operations>,
 {
     let mut filter = spec.build(hasher)?;
+    fill(&mut filter, items, digest_of)?;
+    Ok(filter)
+}
+
+/// Inserts all items, on this thread.
+fn fill<F: Operations, T>(
+    filter: &mut F,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest,
+) -> Result<(), Full> {
     let mut batch = [Digest::new(0); BATCH];
     for items in items.chunks(BATCH) {
         for (digest, item) in batch.iter_mut().zip(items) {
@@ -118,49 +157,22 @@ where
         let inserted = filter.any_insert_batch(&batch[..items.len()]);
         inserted.expect("a kind that inserts has batches")?;
     }
-    Ok(filter)
-}
-
-/// The digests of all items, in their order, on that many threads.
-///
-/// # Errors
-/// If there is no memory for them.
-pub(super) fn digests<T: Sync>(
-    items: &[T],
-    digest_of: impl Fn(&T) -> Digest + Sync,
-    threads: usize,
-) -> Result<Vec<Digest>, BuildError> {
-    let bytes = size_of::<Digest>().saturating_mul(items.len());
-    let mut digests = memory::reserved(items.len()).ok_or(BuildError::OutOfMemory { bytes })?;
-    digests.resize(items.len(), Digest::new(0));
-    let share = items.len().div_ceil(threads).max(1);
-    let shares = digests.chunks_mut(share).zip(items.chunks(share));
-    threads::each(shares, |(digests, items)| {
-        for (digest, item) in digests.iter_mut().zip(items) {
-            *digest = digest_of(item);
-        }
-    });
-    Ok(digests)
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::codec;
-    use crate::filter::{
-        BlockedCountingSpec, BlockedSpec, BloomSpec, CountingSpec, Filter, QuotientSpec,
-        SplitBlockSpec,
-    };
-    use crate::persist::Persist;
+    use crate::filter::QuotientSpec;
 
     /// Shares of any size, also where there are more threads than keys, and keys that come often.
-    fn shares_give_the_bytes_of_one_thread<S>()
-    where
-        S: FilterSpec<Filter: Operations + Send + Persist> + Sync,
-    {
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn shares_give_the_bytes_of_one_thread() {
         let hasher = KeyHasher::default();
         let digest_of = |key: &u64| hasher.digest(key);
-        let spec = S::for_fpr(3_000, 0.01).unwrap();
+        let spec = QuotientSpec::for_fpr(3_000, 0.01).unwrap();
         for count in [1u64, 2, 3, 7, 255, 256, 257, 2_000] {
             // Every third key is one of forty, so often that counters of four bits reach their end.
             let keys: Vec<u64> = (0..count).map(|i| if i % 3 == 0 { i % 40 } else { i }).collect();
@@ -174,17 +186,6 @@ mod tests {
         assert!(united(&spec, &[], &digest_of, 2, hasher).is_none());
     }
 
-    #[test]
-    #[cfg_attr(miri, ignore = "takes long there")]
-    fn all_kinds_that_merge_are_built_in_shares() {
-        shares_give_the_bytes_of_one_thread::<BloomSpec>();
-        shares_give_the_bytes_of_one_thread::<BlockedSpec>();
-        shares_give_the_bytes_of_one_thread::<BlockedCountingSpec>();
-        shares_give_the_bytes_of_one_thread::<CountingSpec>();
-        shares_give_the_bytes_of_one_thread::<QuotientSpec>();
-        shares_give_the_bytes_of_one_thread::<SplitBlockSpec>();
-    }
-
     /// More keys than a quotient filter has room for fit into its shares.
     #[test]
     fn shares_without_room_for_their_union_are_no_filter() {
@@ -192,17 +193,5 @@ mod tests {
         let spec = QuotientSpec::for_fpr(100, 0.01).unwrap();
         let keys: Vec<u64> = (0..150).collect();
         assert!(united(&spec, &keys, &|key| hasher.digest(key), 2, hasher).is_none());
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "takes long there")]
-    fn digests_come_in_the_order_of_their_keys() {
-        let hasher = KeyHasher::default();
-        let keys: Vec<u64> = (0..1_000).collect();
-        let one_by_one: Vec<Digest> = keys.iter().map(|key| hasher.digest(key)).collect();
-        for threads in [1, 2, 3, 8] {
-            assert_eq!(digests(&keys, |key| hasher.digest(key), threads), Ok(one_by_one.clone()));
-        }
-        assert_eq!(digests(&[0u64; 0], |key| hasher.digest(key), 2), Ok(Vec::new()));
     }
 }

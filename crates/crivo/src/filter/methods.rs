@@ -13,6 +13,21 @@ use std::fmt;
 
 use super::Filter;
 
+/// One key more; the largest number stays. The branch is never taken, and costs less than the choice
+/// between two numbers that a saturating addition is.
+#[inline(always)]
+pub(super) fn one_more(key_count: u64) -> u64 {
+    #[cold]
+    #[inline(always)]
+    fn largest() -> u64 {
+        u64::MAX
+    }
+    match key_count.wrapping_add(1) {
+        0 => largest(),
+        more => more,
+    }
+}
+
 /// One line about a filter, for its `Debug`: never its table.
 pub(super) fn describe(
     f: &mut fmt::Formatter<'_>,

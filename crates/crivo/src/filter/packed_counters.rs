@@ -105,6 +105,16 @@ pub(super) fn add(ours: &mut [u64], theirs: &[u64], width: CounterWidth) {
     }
 }
 
+/// Raises the counters at these places, each by one unless it is saturated.
+pub(super) fn raise<const BITS: u32>(words: &mut [u64], places: &[u32]) {
+    for place in places {
+        let word = &mut words[(place / (64 / BITS)) as usize];
+        let shift = place % (64 / BITS) * BITS;
+        let is_below = (*word >> shift) & mask::<BITS>() != mask::<BITS>();
+        *word += u64::from(is_below) << shift;
+    }
+}
+
 /// The greatest value of a counter.
 #[inline(always)]
 pub(super) const fn mask<const BITS: u32>() -> u64 {

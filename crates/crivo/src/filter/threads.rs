@@ -7,6 +7,7 @@
 //! the process. So one is started only where there is a reserve of memory, and nothing here takes of
 //! that reserve before the thread is under way.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
@@ -17,6 +18,9 @@ const RESERVE: usize = 1 << 26;
 
 /// Fewer keys than this are not worth a thread.
 pub(super) const WORTH_A_THREAD: usize = 1 << 16;
+
+/// How often a thread looks for the others before it offers its processor to somebody else.
+const SPINS: u32 = 1 << 10;
 
 /// As many threads as the machine has.
 pub(super) fn available() -> usize {
@@ -68,6 +72,99 @@ pub(super) fn each<I: Send, T: Send>(
             others.into_iter().map(|(item, thread)| thread.map_or_else(|| run(item), joined));
         std::iter::once(own).chain(others).collect()
     })
+}
+
+/// Calls `work` at the same time on this thread and on others, as many as can be started up to that many
+/// in all. They work in steps, and wait for each other between two of them.
+pub(super) fn together(most: usize, work: impl Fn(&Meeting) + Sync) {
+    let meeting = Meeting::default();
+    let gate = Mutex::new(());
+    let (work, meeting, gate) = (&work, &meeting, &gate);
+    std::thread::scope(|scope| {
+        let closed = lock(gate);
+        let run = || {
+            let _absence = Absence(meeting);
+            work(meeting);
+        };
+        let other = move || {
+            drop(lock(gate));
+            run();
+        };
+        let others: Vec<_> = (1..most).map_while(|_| start(scope, other)).collect();
+        meeting.members.store(1 + others.len(), Ordering::Relaxed);
+        drop(closed);
+        run();
+        others.into_iter().for_each(joined);
+    });
+}
+
+/// Where threads wait for each other.
+#[derive(Default)]
+pub(super) struct Meeting {
+    members: AtomicUsize,
+    arrived: AtomicUsize,
+    steps: AtomicUsize,
+    is_broken: AtomicBool,
+}
+
+/// Tells the others that a thread will not come any more, if it panics.
+struct Absence<'a>(&'a Meeting);
+
+impl Drop for Absence<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.is_broken.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Meeting {
+    /// Waits until all threads are here; what they did before is known to all then. True for one of
+    /// them, which came last.
+    ///
+    /// A thread that sleeps and is woken up may come to lie on the processor of another one, and share
+    /// it for milliseconds. So nobody sleeps.
+    ///
+    /// # Panics
+    /// If another thread has panicked.
+    pub(super) fn wait(&self) -> bool {
+        let step = self.steps.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members.load(Ordering::Relaxed) {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.steps.store(step.wrapping_add(1), Ordering::Release);
+            return true;
+        }
+        let mut turns = 0;
+        while self.steps.load(Ordering::Acquire) == step {
+            assert!(!self.is_broken.load(Ordering::Acquire), "another thread has panicked");
+            if turns < SPINS {
+                std::hint::spin_loop();
+                turns += 1;
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        false
+    }
+}
+
+/// Calls `work` on every item, on that many threads: each takes the next item when it is done with
+/// one. After an error, no more items are taken.
+pub(super) fn share<I, E: Send>(
+    workers: usize,
+    items: Mutex<impl Iterator<Item = I> + Send>,
+    work: impl Fn(I) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let has_failed = AtomicBool::new(false);
+    let run = |_: usize| {
+        while !has_failed.load(Ordering::Relaxed) {
+            let next = lock(&items).next();
+            let Some(item) = next else { break };
+            work(item).inspect_err(|_| has_failed.store(true, Ordering::Relaxed))?;
+        }
+        Ok(())
+    };
+    each(0..workers, run).into_iter().collect()
 }
 
 /// Both answers, computed at the same time if `parallel`.
@@ -126,6 +223,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     #[cfg_attr(miri, ignore = "takes long there")]
@@ -135,6 +233,28 @@ mod tests {
                 each(0..count, |item| item * item),
                 (0..count).map(|i| i * i).collect::<Vec<_>>()
             );
+        }
+    }
+
+    /// Nobody begins a step before all have ended the last one, and one of them is told.
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn threads_step_together() {
+        for most in [1, 2, 5] {
+            let [begun, ended, told] = [const { AtomicUsize::new(0) }; 3];
+            together(most, |meeting| {
+                for step in 0..100 {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    let is_last = meeting.wait();
+                    told.fetch_add(usize::from(is_last), Ordering::Relaxed);
+                    let members = meeting.members.load(Ordering::Relaxed);
+                    assert_eq!(begun.load(Ordering::Relaxed), (step + 1) * members);
+                    ended.fetch_add(1, Ordering::Relaxed);
+                    meeting.wait();
+                }
+            });
+            assert_eq!(told.into_inner(), 100);
+            assert_eq!(ended.into_inner() % 100, 0);
         }
     }
 
@@ -161,5 +281,29 @@ mod tests {
     #[should_panic(expected = "on the thread")]
     fn a_panic_of_a_thread_goes_on() {
         both(true, || (), || panic!("on the thread"));
+    }
+
+    #[test]
+    fn every_item_is_worked_on_once() {
+        for workers in [1, 2, 5] {
+            let sum = AtomicU64::new(0);
+            let work = |item| {
+                sum.fetch_add(item, Ordering::Relaxed);
+                Ok::<(), ()>(())
+            };
+            share(workers, Mutex::new(0..1_000), work).unwrap();
+            assert_eq!(sum.into_inner(), 499_500);
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        let done = AtomicU64::new(0);
+        let work = |item| {
+            done.fetch_add(1, Ordering::Relaxed);
+            if item == 3 { Err("the third") } else { Ok(()) }
+        };
+        assert_eq!(share(1, Mutex::new(0..1_000), work), Err("the third"));
+        assert_eq!(done.into_inner(), 4);
     }
 }

@@ -357,18 +357,43 @@ impl KeyHasher {
     /// ```
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.with_bytes(|bytes| self.digest_bytes(bytes))
+        // The family first: the bytes of an integer are then nowhere but in a register.
+        Digest::new(if self.family == Family::Fold64 {
+            key.with_bytes(|bytes| fold64::digest(bytes, self.more))
+        } else {
+            unlikely();
+            key.with_bytes(|bytes| digest_of_family(self.family, self.seed, self.more, bytes))
+        })
     }
 
-    #[inline(always)]
-    pub(super) fn digest_bytes(&self, bytes: &[u8]) -> Digest {
-        Digest::new(match self.family {
-            Family::Fold64 => fold64::digest(bytes, self.more),
-            family => {
-                unlikely();
-                digest_of_family(family, self.seed, self.more, bytes)
-            }
-        })
+    /// The digests of many keys, `digests[i]` for `keys[i]`: what the batches of filters are asked with.
+    /// For integers it is faster than one by one.
+    ///
+    /// ```
+    /// use crivo::{Digest, KeyHasher};
+    ///
+    /// let hasher = KeyHasher::default();
+    /// let mut digests = [Digest::new(0); 3];
+    /// hasher.digest_batch(&[5u64, 6, 7], &mut digests);
+    /// assert_eq!(digests[2], hasher.digest(&7u64));
+    /// ```
+    ///
+    /// # Panics
+    /// If there are not as many digests as keys.
+    pub fn digest_batch<K: Key>(&self, keys: &[K], digests: &mut [Digest]) {
+        assert_eq!(keys.len(), digests.len(), "a digest for each key");
+        let Self { family, seed, more } = *self;
+        let pairs = digests.iter_mut().zip(keys);
+        let set = |digest: &mut Digest, value| *digest = Digest::new(value);
+        if family == Family::Fold64 {
+            pairs.for_each(|(digest, key)| {
+                set(digest, key.with_bytes(|bytes| fold64::digest_in_a_register(bytes, more)));
+            });
+        } else {
+            pairs.for_each(|(digest, key)| {
+                set(digest, key.with_bytes(|bytes| digest_of_family(family, seed, more, bytes)));
+            });
+        }
     }
 
     /// The family that this hasher belongs to.

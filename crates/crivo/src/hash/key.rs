@@ -177,6 +177,7 @@ tuples_are_composite_keys! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Digest;
     use crate::hash::Family;
 
     fn bytes(key: &(impl Key + ?Sized)) -> Vec<u8> {
@@ -187,17 +188,21 @@ mod tests {
     fn a_key_is_its_bytes_in_every_family() {
         for family in Family::ALL {
             let hasher = family.with_seed(3);
-            let ana = hasher.digest_bytes(b"ana");
+            let ana = hasher.digest(&b"ana"[..]);
             assert_eq!(hasher.digest("ana"), ana);
             assert_eq!(hasher.digest(&"ana"), ana);
             assert_eq!(hasher.digest(&String::from("ana")), ana);
             assert_eq!(hasher.digest(b"ana"), ana);
-            assert_eq!(hasher.digest(&b"ana"[..]), ana);
             assert_eq!(hasher.digest(&b"ana".to_vec()), ana);
+
+            let mut digests = [Digest::new(0); 4];
+            hasher.digest_batch(&["", "ana", "a key of seventeen", ""], &mut digests);
+            assert_eq!(digests[1], ana);
+            assert_eq!(digests[2], hasher.digest("a key of seventeen"));
 
             let bytes = 0x0807_0605_0403_0201_u64.to_le_bytes();
             assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8]);
-            let integer = hasher.digest_bytes(&bytes);
+            let integer = hasher.digest(&bytes[..]);
             assert_eq!(hasher.digest(&0x0807_0605_0403_0201_u64), integer);
             assert_eq!(hasher.digest(&0x0807_0605_0403_0201_i64), integer);
             assert_eq!(hasher.digest(&-1i32), hasher.digest(&u32::MAX));

@@ -58,9 +58,7 @@ impl<F: Filter, B: Fn(&[u64]) -> Result<F, StudyError>> Subject for Contestant<F
         let (mut digests, mut hits) = ([Digest::new(0); 1024], [false; 1024]);
         let mut found = 0;
         for chunk in keys.chunks(1024) {
-            for (digest, key) in digests.iter_mut().zip(chunk) {
-                *digest = hasher.digest(key);
-            }
+            hasher.digest_batch(chunk, &mut digests[..chunk.len()]);
             let hits = &mut hits[..chunk.len()];
             filter.contains_batch(&digests[..chunk.len()], hits);
             found += hits.iter().map(|&hit| u64::from(hit)).sum::<u64>();

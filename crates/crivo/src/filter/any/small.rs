@@ -126,3 +126,32 @@ small! {
     growing: Spec::for_fpr(Kind::Growing, 8, 0.1);
     growing_blocked: Spec::for_fpr(Kind::GrowingBlocked, 8, 0.1);
 }
+
+/// Digests beside the borders between blocks, buckets and words: whoever computes one of them in two ways
+/// finds out here where they differ.
+#[test]
+#[cfg_attr(miri, ignore = "takes long there")]
+fn digests_at_borders_are_found() {
+    for kind in Kind::ALL {
+        if !kind.capabilities().insert {
+            continue;
+        }
+        let spec = Spec::for_fpr(kind, 20_000, 0.01).unwrap();
+        let mut filter = spec.build(KeyHasher::default()).unwrap();
+        let bits = filter.size_in_bits();
+        for count in [64, 128, 256, 512, 1024].map(|block| bits / block) {
+            let border = |block: u64| (u128::from(block) << 64).div_ceil(count.into()) as u64;
+            let borders: Vec<Digest> = (1..count.min(600))
+                .flat_map(|block| {
+                    let border = border(block);
+                    // Of 64 bits, and of the upper half.
+                    [border, border - 1, border >> 32 << 32, (border >> 32 << 32) - 1]
+                })
+                .map(Digest::new)
+                .collect();
+            let mut insert = |key: &Digest| filter.insert_digest(*key).is_ok();
+            let inserted: Vec<Digest> = borders.into_iter().filter(|key| insert(key)).collect();
+            assert!(finds(&filter, &inserted), "{kind}");
+        }
+    }
+}

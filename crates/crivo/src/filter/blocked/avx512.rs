@@ -40,7 +40,8 @@ use super::line::{LINE_WORDS, Line, PER_PATTERN, all_patterns, line_of, shift_of
 use crate::Digest;
 use crate::filter::batch;
 
-/// What each of eight lanes does with a pattern.
+/// What each of eight lanes does with a pattern. All that an insertion looks up is at one address: a
+/// register less, in loops that have none to spare.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Lanes {
@@ -51,11 +52,13 @@ pub(super) struct Lanes {
     pub(super) to_bit: [u64; LINE_WORDS],
     /// 1 in lanes with a probe, 0 in others.
     has_probe: [u64; LINE_WORDS],
+    /// The same for any number of probes.
+    places: Places,
 }
 
 /// The lanes for 0 to 7 probes.
 pub(super) static LANES: [Lanes; PER_PATTERN as usize + 1] = {
-    let none = Lanes { to_word: [0; 8], to_bit: [0; 8], has_probe: [0; 8] };
+    let none = Lanes { to_word: [0; 8], to_bit: [0; 8], has_probe: [0; 8], places: PLACES };
     let mut all = [none; PER_PATTERN as usize + 1];
     let mut probes = 0;
     while probes < all.len() {
@@ -83,10 +86,12 @@ static WORDS_OF_PAIR: [u64; 4] = {
     [word(0) | word(1), word(2) | word(3), word(4) | word(5), word(6)]
 };
 
+type Places = [[[u8; LINE_WORDS]; 64]; 4];
+
 /// For each pair of probes and each pair of words: where the eight words of the line take their bits
 /// from. 0 to 7 are the lanes with one probe's bit, 8 to 15 those with a neighbour's as well. Lane 7
 /// has no bit.
-static PLACES: Places = {
+const PLACES: Places = {
     let mut places = [[[7; LINE_WORDS]; 64]; 4];
     let mut pair = 0;
     while pair < 4 {
@@ -102,13 +107,8 @@ static PLACES: Places = {
         }
         pair += 1;
     }
-    Places(places)
+    places
 };
-
-/// Each place is loaded at once: within one cache line.
-#[repr(align(64))]
-#[allow(dead_code)] // Only assembly reads it.
-struct Places([[[u8; LINE_WORDS]; 64]; 4]);
 
 /// [`line::contains`](super::line::contains).
 ///
@@ -170,8 +170,8 @@ pub(super) unsafe fn insert(line: &mut Line, key: Digest, probes: u32) {
 /// The processor must have AVX-512F and BMI2.
 #[inline(always)]
 pub(super) unsafe fn set(line: &mut Line, pattern: u64, probes: u32) {
-    // SAFETY: the processor has the instructions. They read the lanes and the tables, whose index has
-    // the six bits that were asked for, read and write the line, and change the registers that are
+    // SAFETY: the processor has the instructions. They read the lanes and their places, whose index
+    // has the six bits that were asked for, read and write the line, and change the registers that are
     // named.
     unsafe {
         asm!(
@@ -182,19 +182,19 @@ pub(super) unsafe fn set(line: &mut Line, pattern: u64, probes: u32) {
             "vpshufd zmm17, zmm16, 0x4e", // Neighbours change places.
             "vporq zmm17, zmm17, zmm16",
             "pext {words}, {pattern}, [rip + {words_of_pair}]",
-            "vpmovzxbq zmm18, qword ptr [{places} + 8 * {words}]",
+            "vpmovzxbq zmm18, qword ptr [{lanes} + {places} + 8 * {words}]",
             "vpermi2q zmm18, zmm16, zmm17",
             "pext {words}, {pattern}, [rip + {words_of_pair} + 8]",
-            "vpmovzxbq zmm19, qword ptr [{places} + 8 * {words} + 512]",
+            "vpmovzxbq zmm19, qword ptr [{lanes} + {places} + 8 * {words} + 512]",
             "vpermi2q zmm19, zmm16, zmm17",
             "pext {words}, {pattern}, [rip + {words_of_pair} + 16]",
-            "vpmovzxbq zmm20, qword ptr [{places} + 8 * {words} + 1024]",
+            "vpmovzxbq zmm20, qword ptr [{lanes} + {places} + 8 * {words} + 1024]",
             "vpermi2q zmm20, zmm16, zmm17",
             "vpternlogq zmm18, zmm19, zmm20, 0xfe", // The bits of any of the three.
             "cmp {probes:e}, 7",
             "jne 2f",
             "pext {words}, {pattern}, [rip + {words_of_pair} + 24]",
-            "vpmovzxbq zmm19, qword ptr [{places} + 8 * {words} + 1536]",
+            "vpmovzxbq zmm19, qword ptr [{lanes} + {places} + 8 * {words} + 1536]",
             "vpermi2q zmm19, zmm16, zmm17",
             "vporq zmm18, zmm18, zmm19",
             "2:",
@@ -207,7 +207,7 @@ pub(super) unsafe fn set(line: &mut Line, pattern: u64, probes: u32) {
             to_bit = const offset_of!(Lanes, to_bit),
             has_probe = const offset_of!(Lanes, has_probe),
             words_of_pair = sym WORDS_OF_PAIR,
-            places = in(reg) &PLACES,
+            places = const offset_of!(Lanes, places),
             words = out(reg) _,
             out("zmm16") _, out("zmm17") _, out("zmm18") _, out("zmm19") _, out("zmm20") _,
             options(nostack),
@@ -218,7 +218,7 @@ pub(super) unsafe fn set(line: &mut Line, pattern: u64, probes: u32) {
 /// [`batch::contains`].
 ///
 /// # Safety
-/// The processor must have AVX-512F, AVX-512DQ and BMI2.
+/// The processor must have AVX-512F, AVX-512BW, AVX-512DQ and BMI2.
 pub(super) unsafe fn contains_batch(
     lines: &[Line],
     probes: u32,

@@ -35,7 +35,7 @@ macro_rules! at_level {
             // SAFETY: this level exists only where the processor has AVX2.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx2 => unsafe { avx2::$function($($argument),*) },
-            // SAFETY: this level exists only where the processor has AVX-512F, AVX-512DQ and BMI2.
+            // SAFETY: this level exists only where the processor has AVX-512F, AVX-512BW, AVX-512DQ and BMI2.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx512 => unsafe { avx512::$function($($argument),*) },
             // SAFETY: every processor has NEON that programs with this level are compiled for.
@@ -75,7 +75,7 @@ pub(super) fn contains_inlined(level: Level, line: &Line, key: Digest, probes: u
 pub(super) fn insert(level: Level, line: &mut Line, key: Digest, probes: u32) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if level == Level::Avx512 && probes <= PER_PATTERN {
-        // SAFETY: this level exists only where the processor has AVX-512F, AVX-512DQ and BMI2.
+        // SAFETY: this level exists only where the processor has AVX-512F, AVX-512BW, AVX-512DQ and BMI2.
         return unsafe { avx512::set(line, first_pattern(key), probes) };
     }
     insert_in_general(level, line, key, probes);

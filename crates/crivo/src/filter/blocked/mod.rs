@@ -6,6 +6,7 @@
 //! | `avx512`, `avx2`, `neon` | the same answers by vector instructions |
 //! | `avx512_batch` | many queries at once |
 //! | `dispatch` | which of them a filter uses |
+//! | `marking` | which places of the table a key marks, for building by ranges |
 //! | `codec` | the filter as a file |
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -17,6 +18,7 @@ mod avx512_batch;
 mod codec;
 mod dispatch;
 mod line;
+mod marking;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
 mod spec;
@@ -29,7 +31,8 @@ pub use spec::BlockedSpec;
 
 use super::any::operations;
 use super::atomic::Shape;
-use super::methods::{describe, insert_methods, merge_methods, read_methods};
+use super::blocks::{block_of, block_of_mut};
+use super::methods::{describe, insert_methods, merge_methods, one_more, read_methods};
 use super::occupancy::{Cells, Occupancy};
 use super::{DynamicFilter, Filter, FilterSpec, Full, batch, set_bits};
 use crate::persist::Metadata;
@@ -303,8 +306,7 @@ impl Blocked {
 impl Filter for Blocked {
     #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
-        let lines = self.lines();
-        let line = &lines[line_of(key, lines.len())];
+        let line = block_of(&self.words, key).expect("a filter has a line");
         dispatch::contains(self.level, line, key, self.probes)
     }
 
@@ -357,12 +359,10 @@ impl DynamicFilter for Blocked {
 impl Blocked {
     #[inline(always)]
     fn put(&mut self, key: Digest) -> bool {
-        let lines: &mut [Line] = self.words.to_mut().as_chunks_mut().0;
-        let index = line_of(key, lines.len());
-        let line = &mut lines[index];
+        let line = block_of_mut(self.words.to_mut(), key).expect("a filter has a line");
         let is_new = !dispatch::contains_inlined(self.level, line, key, self.probes);
         dispatch::insert(self.level, line, key, self.probes);
-        self.key_count = self.key_count.saturating_add(1);
+        self.key_count = one_more(self.key_count);
         is_new
     }
 
@@ -376,9 +376,8 @@ impl Blocked {
     /// panic.
     #[inline(always)]
     pub(super) fn contains_inlined(&self, key: Digest) -> bool {
-        let lines = self.lines();
         let contains = |line| dispatch::contains_inlined(self.level, line, key, self.probes);
-        lines.get(line_of(key, lines.len())).is_some_and(contains)
+        block_of(&self.words, key).is_some_and(contains)
     }
 }
 

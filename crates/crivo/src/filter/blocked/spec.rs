@@ -159,6 +159,6 @@ impl FilterSpec for BlockedSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<Blocked, SpecError> {
-        build::in_shares(self, items, digest_of, threads, hasher)
+        build::in_ranges(self, items, digest_of, threads, hasher)
     }
 }

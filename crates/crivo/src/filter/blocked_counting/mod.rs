@@ -5,6 +5,7 @@
 //! | `block` | which counters are a key's; the scalar code, by which all other is measured |
 //! | `avx512`, `avx2` | the same answers by vector instructions |
 //! | `dispatch` | which of them a filter uses |
+//! | `marking` | which places of the table a key marks, for building by ranges |
 //! | `codec` | the filter as a file |
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -14,6 +15,7 @@ mod avx512;
 mod block;
 mod codec;
 mod dispatch;
+mod marking;
 mod spec;
 
 use std::fmt;

@@ -219,6 +219,6 @@ impl FilterSpec for BlockedCountingSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<BlockedCounting, SpecError> {
-        build::in_shares(self, items, digest_of, threads, hasher)
+        build::in_ranges(self, items, digest_of, threads, hasher)
     }
 }

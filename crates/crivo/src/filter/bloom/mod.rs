@@ -52,6 +52,7 @@
 //!   plain double hashing falls short.
 
 mod codec;
+mod marking;
 mod spec;
 mod table;
 

@@ -178,6 +178,6 @@ impl FilterSpec for BloomSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<Bloom, SpecError> {
-        build::in_shares(self, items, digest_of, threads, hasher)
+        build::in_ranges(self, items, digest_of, threads, hasher)
     }
 }

@@ -57,6 +57,10 @@ impl Counters {
         &self.words
     }
 
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.to_mut()
+    }
+
     pub(super) fn count(&self) -> u64 {
         self.count
     }

@@ -2,6 +2,7 @@
 
 mod codec;
 mod counters;
+mod marking;
 mod spec;
 
 #[cfg(test)]

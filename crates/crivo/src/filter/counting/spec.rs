@@ -200,6 +200,6 @@ impl FilterSpec for CountingSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<CountingBloom, SpecError> {
-        build::in_shares(self, items, digest_of, threads, hasher)
+        build::in_ranges(self, items, digest_of, threads, hasher)
     }
 }

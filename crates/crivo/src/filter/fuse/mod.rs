@@ -88,7 +88,7 @@ pub use spec::FuseSpec;
 
 use std::fmt;
 
-use self::table::FuseTable;
+use self::table::{CACHED_WORDS, FuseTable};
 use super::any::operations;
 use super::methods::{describe, read_methods};
 use super::{Filter, FilterSpec};
@@ -203,9 +203,16 @@ impl Fuse {
         self.cells.geometry().width
     }
 
-    /// Answers for a batch: fetches the cells of some keys, then looks at them.
+    /// Answers for a batch: in a table beyond the caches, fetches the cells of some keys, then looks at
+    /// them.
     fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
         let geometry = self.cells.geometry();
+        if self.cells.words().len() <= CACHED_WORDS {
+            for (key, hit) in keys.iter().zip(hits) {
+                *hit = self.cells.satisfy::<ARITY>(geometry.mix(key.get()));
+            }
+            return;
+        }
         let mut mixed = [0; BATCH];
         for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
             for (mixed, key) in mixed.iter_mut().zip(keys) {

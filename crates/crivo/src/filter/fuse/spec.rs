@@ -2,7 +2,8 @@
 
 use super::equation::{FuseGeometry, MAX_BITS};
 use super::{Fuse, FuseOptions};
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build, threads};
+use crate::filter::digests::digests;
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, threads};
 use crate::theory::digest;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -200,7 +201,7 @@ impl FilterSpec for FuseSpec {
         hasher: KeyHasher,
     ) -> Result<Fuse, SpecError> {
         let count = threads::count_for(threads, items.len())?;
-        let digests = build::digests(items, digest_of, count)?;
+        let digests = digests(items, digest_of, count)?;
         Ok(FuseOptions { threads, ..self.options(hasher) }.build_digests(digests)?)
     }
 }

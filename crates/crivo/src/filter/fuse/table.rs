@@ -6,6 +6,10 @@ use super::equation::FuseGeometry;
 use crate::{BuildError, ParameterError};
 use crivo_core::Words;
 
+/// Up to this many words (4 MiB) a table is taken to lie in a cache of the core, or close to it: to fetch
+/// cells ahead takes more time there than it saves.
+pub(in crate::filter) const CACHED_WORDS: usize = 1 << 19;
+
 /// Cells of `width` bits, packed without gaps: cell i begins at bit i · width, counted from the
 /// lowest bit of the first word.
 ///

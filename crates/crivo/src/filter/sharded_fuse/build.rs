@@ -3,13 +3,12 @@
 use std::sync::Mutex;
 
 use super::keys::KeySet;
-use super::share::share;
 use super::spec::ShardedFuseSpec;
 use super::table::{ShardedGeometry, ShardedTable};
 use crate::filter::FuseError;
 use crate::filter::fuse::options::{MAX_ATTEMPTS, seed_of};
 use crate::filter::fuse::solve::solve;
-use crate::filter::threads::WORTH_A_THREAD;
+use crate::filter::threads::{WORTH_A_THREAD, share};
 use crivo_core::memory::collected;
 
 /// What the construction of a shard takes at most per key, its digests among it: 8 bytes for them and

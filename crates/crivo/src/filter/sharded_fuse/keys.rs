@@ -12,14 +12,15 @@
 //! large, follows from all of them. Of what is on disk, copies are dropped again when a shard is
 //! read, if there were any.
 
+mod shares;
+
 use std::sync::{Mutex, PoisonError};
 
-use super::share::share;
 use super::table::MAX_SHARD_BITS;
 use crate::filter::FuseError;
 #[cfg(feature = "spill")]
 use crate::filter::spec::Bytes;
-use crate::filter::threads::{self, WORTH_A_THREAD};
+use crate::filter::threads::{self, WORTH_A_THREAD, share};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::memory::{collected, zeroed};
 #[cfg(feature = "spill")]
@@ -260,6 +261,7 @@ impl KeyCollector {
     }
 
     /// Sorts all parts.
+    #[cfg(feature = "spill")]
     fn drop_copies(&mut self) {
         let workers = threads_for(self.threads, self.held as u64);
         let sort = |part: &mut Vec<u64>| {
@@ -319,8 +321,14 @@ impl KeyCollector {
             }
         }
         self.make_parts()?;
-        self.drop_copies();
-        self.parts.iter().for_each(|part| count_into(counts, part));
+        let workers = threads_for(self.threads, self.held as u64);
+        let parts = self.parts.iter_mut().zip(counts.chunks_mut(MOST_SHARDS / PARTS));
+        let count = |(part, counts): (&mut Vec<u64>, &mut [u64])| {
+            sort_and_drop_copies(part);
+            count_into(counts, part);
+            Ok::<(), std::convert::Infallible>(())
+        };
+        let Ok(()) = share(workers, Mutex::new(parts), count);
         let parts = std::mem::take(&mut self.parts);
         Ok(Storage::Memory(collected(parts.into_iter().map(Mutex::new))?))
     }
@@ -354,18 +362,6 @@ impl KeyCollector {
     #[cfg(test)]
     pub(super) fn has_spilled(&self) -> bool {
         self.spilled.is_some()
-    }
-
-    /// The distinct ones of these digests.
-    pub(super) fn set_of(
-        digests: Vec<Digest>,
-        threads: Option<usize>,
-        hasher: KeyHasher,
-    ) -> Result<KeySet, FuseError> {
-        let mut collector = Self { threads, ..Self::new(hasher) };
-        collector.insert_digests(&digests)?;
-        drop(digests);
-        collector.finish()
     }
 }
 

@@ -59,7 +59,6 @@
 mod build;
 mod codec;
 mod keys;
-mod share;
 mod spec;
 mod table;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::table::{MAX_SHARD_BITS, ShardedGeometry};
 use super::{KeyCollector, KeySet, ShardedFuse};
 use crate::filter::fuse::equation::{FuseGeometry, MAX_BITS};
 use crate::filter::fuse::spec::{default_arity, geometry_for};
-use crate::filter::{Bytes, Capabilities, FilterSpec, FuseError, Kind, SpecError, build, threads};
+use crate::filter::{Bytes, Capabilities, FilterSpec, FuseError, Kind, SpecError, threads};
 use crate::theory::digest;
 use crate::theory::fuse::{self as theory, Arity};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -302,8 +302,8 @@ impl FilterSpec for ShardedFuseSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<ShardedFuse, SpecError> {
-        let count = threads::count_for(threads, items.len())?;
-        let digests = build::digests(items, digest_of, count)?;
-        Ok(self.build_from_keys(KeyCollector::set_of(digests, threads, hasher)?)?)
+        threads::count_for(threads, items.len())?;
+        let keys = KeyCollector::collected_by(items, digest_of, threads, hasher)?;
+        Ok(self.build_from_keys(keys.finish()?)?)
     }
 }

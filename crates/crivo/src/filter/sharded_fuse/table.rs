@@ -3,10 +3,10 @@
 #![allow(unsafe_code)]
 
 use crate::filter::fuse::equation::FuseGeometry;
-use crate::filter::fuse::table::load;
+use crate::filter::fuse::table::{CACHED_WORDS, load};
 use crate::hash::reduce;
 use crate::{BuildError, Digest, ParameterError};
-use crivo_core::Words;
+use crivo_core::{Words, memory};
 
 /// At most 2^15 shards, whose seeds are parameters of a file.
 pub(super) const MAX_SHARD_BITS: u32 = 15;
@@ -72,7 +72,7 @@ pub(super) struct ShardedTable {
     geometry: ShardedGeometry,
     /// Those of the geometry, at hand.
     shards: u64,
-    shard_words: usize,
+    shard_bytes: usize,
     seeds: Vec<u64>,
     words: Words,
 }
@@ -80,7 +80,7 @@ pub(super) struct ShardedTable {
 /// Where the cells of a key are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
-    /// The first word of the shard.
+    /// The first byte of the shard.
     start: usize,
     mixed: u64,
 }
@@ -97,7 +97,8 @@ impl ShardedTable {
             words.len() as u64 == geometry.word_count() && seeds.len() as u64 == geometry.shards();
         // There are as many words, or it is not used.
         let (shards, shard_words) = (geometry.shards(), geometry.shard_words() as usize);
-        Ok(are_right.then_some(Self { geometry, shards, shard_words, seeds, words }))
+        let shard_bytes = shard_words.wrapping_mul(size_of::<u64>());
+        Ok(are_right.then_some(Self { geometry, shards, shard_bytes, seeds, words }))
     }
 
     /// As many words as the geometry says, all 0.
@@ -135,9 +136,32 @@ impl ShardedTable {
         }
     }
 
-    /// [`contains`](Self::contains) for many keys: fetches the cells of some, then looks at them.
+    /// [`contains`](Self::contains) for many keys: in a table beyond the caches, fetches the cells of some,
+    /// then looks at them.
     pub(super) fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
+        if self.words.len() <= CACHED_WORDS {
+            for (key, hit) in keys.iter().zip(hits) {
+                *hit = self.contains::<ARITY>(key.get());
+            }
+            return;
+        }
         assert!(self.geometry.shard.first_cells > 0, "an empty filter has no cells");
+        if self.geometry.shard.width == 8 {
+            // SAFETY: there are cells, of that width.
+            unsafe { self.fetch_and_look::<ARITY, 8>(keys, hits) };
+        } else {
+            // SAFETY: as above, of any width.
+            unsafe { self.fetch_and_look::<ARITY, 0>(keys, hits) };
+        }
+    }
+
+    /// # Safety
+    /// As [`satisfy`](Self::satisfy).
+    unsafe fn fetch_and_look<const ARITY: usize, const WIDTH: u32>(
+        &self,
+        keys: &[Digest],
+        hits: &mut [bool],
+    ) {
         let mut places = [Place { start: 0, mixed: 0 }; BATCH];
         for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
             for (place, key) in places.iter_mut().zip(keys) {
@@ -145,8 +169,8 @@ impl ShardedTable {
                 self.prefetch::<ARITY>(*place);
             }
             for (hit, place) in hits.iter_mut().zip(places) {
-                // SAFETY: as above.
-                *hit = unsafe { self.satisfy::<ARITY, 0>(place) };
+                // SAFETY: it is a place of this table; the rest as the caller promises.
+                *hit = unsafe { self.satisfy::<ARITY, WIDTH>(place) };
             }
         }
     }
@@ -158,7 +182,7 @@ impl ShardedTable {
         // SAFETY: the number of a shard is below their number, which is that of the seeds.
         let seed = unsafe { *self.seeds.get_unchecked(shard) };
         let mixed = self.geometry.with_seed(seed).mix(digest);
-        Place { start: shard * self.shard_words, mixed }
+        Place { start: shard * self.shard_bytes, mixed }
     }
 
     /// Whether the cells at this place xor to the fingerprint of the key. `WIDTH` is that of the cells,
@@ -174,8 +198,14 @@ impl ShardedTable {
             geometry.width = WIDTH;
         }
         let Place { start, mixed } = place;
-        // SAFETY: a shard begins there, and has that many words.
-        let words = unsafe { <[u64]>::get_unchecked(&self.words, start..start + self.shard_words) };
+        // Bytes, so that no instruction is spent on words: how many keys a processor has in work follows
+        // from the number of instructions.
+        //
+        // SAFETY: a shard begins there, and has that many bytes, which are whole words.
+        let words = unsafe {
+            let start = self.words.as_ptr().byte_add(start);
+            std::slice::from_raw_parts(start, self.shard_bytes / size_of::<u64>())
+        };
         let mut sum = geometry.wide_fingerprint(mixed);
         for cell in geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check, and has any cells, has them all within the
@@ -190,7 +220,8 @@ impl ShardedTable {
     pub(super) fn prefetch<const ARITY: usize>(&self, place: Place) {
         let geometry = &self.geometry.shard;
         for cell in geometry.cells::<ARITY>(place.mixed) {
-            self.words.prefetch(place.start + (cell * u64::from(geometry.width) / 64) as usize);
+            let byte = place.start + (cell * u64::from(geometry.width) / 8) as usize;
+            memory::prefetch(self.words.as_ptr().wrapping_byte_add(byte));
         }
     }
 }

@@ -5,6 +5,7 @@
 //! | `block` | which block and which bits are a key's; the scalar code, by which all other is measured |
 //! | `avx512`, `avx2`, `neon` | the same answers by vector instructions |
 //! | `dispatch` | which of them a filter uses |
+//! | `marking` | which places of the table a key marks, for building by ranges |
 //! | `codec` | the filter as a file |
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -14,6 +15,7 @@ mod avx512;
 mod block;
 mod codec;
 mod dispatch;
+mod marking;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 mod neon;
 mod spec;
@@ -24,7 +26,7 @@ use block::{BLOCK_BITS, BLOCK_WORDS, Block, block_of};
 pub use spec::SplitBlockSpec;
 
 use super::any::operations;
-use super::methods::{describe, insert_methods, merge_methods, read_methods};
+use super::methods::{describe, insert_methods, merge_methods, one_more, read_methods};
 use super::occupancy::{Cells, Occupancy};
 use super::{DynamicFilter, Filter, FilterSpec, Full, batch};
 use crate::persist::Metadata;
@@ -376,7 +378,7 @@ impl SplitBlock {
         let block = &mut blocks[index];
         let is_new = !dispatch::contains(self.level, block, key);
         dispatch::insert(self.level, block, key);
-        self.key_count = self.key_count.saturating_add(1);
+        self.key_count = one_more(self.key_count);
         is_new
     }
 

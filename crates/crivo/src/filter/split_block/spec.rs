@@ -131,6 +131,6 @@ impl FilterSpec for SplitBlockSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<SplitBlock, SpecError> {
-        build::in_shares(self, items, digest_of, threads, hasher)
+        build::in_ranges(self, items, digest_of, threads, hasher)
     }
 }

@@ -1,0 +1,50 @@
+//! A key marks its line.
+
+use super::line::{LINE_WORDS, Line, line_of};
+use super::{Blocked, dispatch};
+use crate::Digest;
+use crate::filter::ranges::{Marked, Marking};
+use crate::simd::Level;
+
+#[derive(Clone, Copy)]
+pub(in crate::filter) struct LineMarking {
+    lines: usize,
+    probes: u32,
+    level: Level,
+}
+
+impl Marked for Blocked {
+    type Marking = LineMarking;
+
+    fn marking(&mut self) -> (LineMarking, &mut [u64]) {
+        let Self { probes, level, .. } = *self;
+        (LineMarking { lines: self.lines().len(), probes, level }, self.words.to_mut())
+    }
+
+    fn add_key_count(&mut self, keys: u64) {
+        self.key_count = self.key_count.saturating_add(keys);
+    }
+}
+
+impl Marking for LineMarking {
+    /// A digest.
+    type Mark = u64;
+
+    fn most_marks(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, u64)) {
+        put((line_of(key, self.lines) * LINE_WORDS) >> range_bits, key.get());
+    }
+
+    fn make(&self, marks: &[u64], first: usize, words: &mut [u64]) {
+        let first = first / LINE_WORDS;
+        let lines: &mut [Line] = words.as_chunks_mut().0;
+        for key in marks.iter().map(|&mark| Digest::new(mark)) {
+            let line = &mut lines[line_of(key, self.lines) - first];
+            dispatch::insert(self.level, line, key, self.probes);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A key marks its block.
+
+use super::{BlockedCounting, LINE_WORDS, TWO_LINES, block, dispatch};
+use crate::Digest;
+use crate::filter::blocked::line_of;
+use crate::filter::packed_counters::{CounterWidth, Step};
+use crate::filter::ranges::{Marked, Marking};
+use crate::simd::Level;
+
+#[derive(Clone, Copy)]
+pub(in crate::filter) struct CounterBlockMarking {
+    blocks: usize,
+    block_words: usize,
+    probes: u32,
+    width: CounterWidth,
+    level: Level,
+}
+
+impl Marked for BlockedCounting {
+    type Marking = CounterBlockMarking;
+
+    fn marking(&mut self) -> (CounterBlockMarking, &mut [u64]) {
+        let Self { probes, width, level, .. } = *self;
+        let block_words = self.block_words();
+        let blocks = self.words.len() / block_words;
+        let marking = CounterBlockMarking { blocks, block_words, probes, width, level };
+        (marking, self.words.to_mut())
+    }
+
+    fn add_key_count(&mut self, keys: u64) {
+        self.key_count = self.key_count.saturating_add(keys);
+    }
+}
+
+impl CounterBlockMarking {
+    #[inline(always)]
+    fn each_block<const WORDS: usize>(
+        &self,
+        marks: &[u64],
+        first: usize,
+        words: &mut [u64],
+        raise: impl Fn(&mut [u64; WORDS], Digest),
+    ) {
+        let blocks: &mut [[u64; WORDS]] = words.as_chunks_mut().0;
+        for key in marks.iter().map(|&mark| Digest::new(mark)) {
+            raise(&mut blocks[line_of(key, self.blocks) - first / WORDS], key);
+        }
+    }
+}
+
+impl Marking for CounterBlockMarking {
+    /// A digest.
+    type Mark = u64;
+
+    fn most_marks(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, u64)) {
+        put((line_of(key, self.blocks) * self.block_words) >> range_bits, key.get());
+    }
+
+    fn make(&self, marks: &[u64], first: usize, words: &mut [u64]) {
+        let Self { probes, level, .. } = *self;
+        match self.width {
+            CounterWidth::Four => {
+                self.each_block::<LINE_WORDS>(marks, first, words, |line, key| {
+                    dispatch::step(level, line, key, probes, Step::Up);
+                });
+            }
+            CounterWidth::Eight => {
+                self.each_block::<TWO_LINES>(marks, first, words, |block, key| {
+                    block::step(block, key, probes, Step::Up);
+                });
+            }
+        }
+    }
+}

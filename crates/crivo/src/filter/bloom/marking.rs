@@ -1,0 +1,50 @@
+//! A key marks k bits.
+
+use super::{Bloom, Probes};
+use crate::Digest;
+use crate::filter::ranges::{Marked, Marking};
+
+#[derive(Clone, Copy)]
+pub(in crate::filter) struct BitMarking {
+    word_count: usize,
+    probes: u32,
+}
+
+impl Marked for Bloom {
+    type Marking = BitMarking;
+
+    fn marking(&mut self) -> (BitMarking, &mut [u64]) {
+        let probes = self.probes;
+        let words = self.table.words_mut();
+        (BitMarking { word_count: words.len(), probes }, words)
+    }
+
+    fn add_key_count(&mut self, keys: u64) {
+        self.key_count = self.key_count.saturating_add(keys);
+    }
+}
+
+impl Marking for BitMarking {
+    /// A bit of the range.
+    type Mark = u32;
+
+    fn most_marks(&self) -> usize {
+        self.probes as usize
+    }
+
+    #[inline(always)]
+    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, u32)) {
+        let mut key = Probes::new(key);
+        let in_range = (1 << range_bits) - 1;
+        for _ in 0..self.probes {
+            let (word, position) = key.next(self.word_count);
+            put(word >> range_bits, ((word & in_range) << 6) as u32 | (position & 63) as u32);
+        }
+    }
+
+    fn make(&self, marks: &[u32], _: usize, words: &mut [u64]) {
+        for mark in marks {
+            words[(mark >> 6) as usize] |= 1 << (mark & 63);
+        }
+    }
+}

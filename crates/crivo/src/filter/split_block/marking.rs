@@ -1,0 +1,48 @@
+//! A key marks its block.
+
+use super::block::{BLOCK_WORDS, Block, block_of};
+use super::{SplitBlock, dispatch};
+use crate::Digest;
+use crate::filter::ranges::{Marked, Marking};
+use crate::simd::Level;
+
+#[derive(Clone, Copy)]
+pub(in crate::filter) struct BlockMarking {
+    blocks: usize,
+    level: Level,
+}
+
+impl Marked for SplitBlock {
+    type Marking = BlockMarking;
+
+    fn marking(&mut self) -> (BlockMarking, &mut [u64]) {
+        (BlockMarking { blocks: self.table().len(), level: self.level }, self.words.to_mut())
+    }
+
+    fn add_key_count(&mut self, keys: u64) {
+        self.key_count = self.key_count.saturating_add(keys);
+    }
+}
+
+impl Marking for BlockMarking {
+    /// A digest.
+    type Mark = u64;
+
+    fn most_marks(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, u64)) {
+        put((block_of(key, self.blocks) * BLOCK_WORDS) >> range_bits, key.get());
+    }
+
+    fn make(&self, marks: &[u64], first: usize, words: &mut [u64]) {
+        let first = first / BLOCK_WORDS;
+        let blocks: &mut [Block] = words.as_chunks_mut().0;
+        for key in marks.iter().map(|&mark| Digest::new(mark)) {
+            let block = &mut blocks[block_of(key, self.blocks) - first];
+            dispatch::insert(self.level, block, key);
+        }
+    }
+}
