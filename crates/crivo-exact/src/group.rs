@@ -24,37 +24,51 @@ impl Group {
         Self { low, high }
     }
 
-    /// A bit for every lane that equals `tag`.
+    /// A bit for every lane that equals the tag in `copies`.
     #[inline]
-    pub(super) fn matches(self, tag: u8) -> u32 {
+    pub(super) fn matches(self, copies: &Copies) -> u32 {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             use std::arch::x86_64::{
-                _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8,
+                _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_set_epi64x,
             };
-            // SAFETY: SSE2 is part of every x86-64 processor, and these touch no memory.
+            // SAFETY: SSE2 is part of every x86-64 processor; the copies are sixteen bytes, and
+            // aligned as the load needs them.
             unsafe {
                 let lanes = _mm_set_epi64x(self.high as i64, self.low as i64);
-                _mm_movemask_epi8(_mm_cmpeq_epi8(lanes, _mm_set1_epi8(tag as i8))) as u32
+                let copies = _mm_load_si128((&raw const *copies).cast());
+                _mm_movemask_epi8(_mm_cmpeq_epi8(lanes, copies)) as u32
             }
         }
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-        self.matches_portable(tag)
+        self.matches_portable(copies)
     }
 
     #[cfg(any(test, miri, not(target_arch = "x86_64")))]
     #[inline]
-    fn matches_portable(self, tag: u8) -> u32 {
-        equal_bytes(self.low, tag) | equal_bytes(self.high, tag) << 8
+    fn matches_portable(self, copies: &Copies) -> u32 {
+        let copies = copies.0 as u64;
+        equal_bytes(self.low, copies) | equal_bytes(self.high, copies) << 8
     }
 }
 
-/// A bit for every byte of `word` that equals `tag`.
+/// A tag sixteen times over, as a group is compared with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub(super) struct Copies(u128);
+
+impl Copies {
+    pub(super) const fn new(tag: u8) -> Self {
+        Self(u128::from_le_bytes([tag; 16]))
+    }
+}
+
+/// A bit for every byte of one word that equals that of the other.
 #[cfg(any(test, miri, not(target_arch = "x86_64")))]
 #[inline]
-fn equal_bytes(word: u64, tag: u8) -> u32 {
+fn equal_bytes(one: u64, other: u64) -> u32 {
     const LOW_SEVEN: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    let difference = word ^ (u64::from(tag) * 0x0101_0101_0101_0101);
+    let difference = one ^ other;
     // The high bit of a byte of `zeros` is set exactly where that byte of `difference` is 0: no
     // carry leaves its byte, so that neighbours cannot disturb each other.
     let zeros = !(((difference & LOW_SEVEN) + LOW_SEVEN) | difference | LOW_SEVEN);
@@ -78,8 +92,9 @@ mod tests {
             for (tags, tag) in [(tags, tag), (close, few), (close.map(|tag| tag | 0x80), few | 0x80)] {
                 let whole = u128::from_le_bytes(tags);
                 let group = Group::new(whole as u64, (whole >> 64) as u64);
-                prop_assert_eq!(group.matches(tag), naive(tags, tag));
-                prop_assert_eq!(group.matches_portable(tag), naive(tags, tag));
+                let copies = Copies::new(tag);
+                prop_assert_eq!(group.matches(&copies), naive(tags, tag));
+                prop_assert_eq!(group.matches_portable(&copies), naive(tags, tag));
             }
         }
     }

@@ -230,7 +230,7 @@ impl<K: Key + Eq, V> LinearMap<K, V> {
         Q: Eq + ?Sized,
     {
         let is_wanted = |stored: &K| stored.borrow() == key;
-        self.slots.find_in_run(self.home(digest), tag_of(digest), is_wanted)
+        self.slots.find_in_run(self.home(digest), digest, is_wanted)
     }
 
     /// Stores `value` under `key` and returns the previous value, if there was one.

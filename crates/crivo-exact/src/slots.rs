@@ -20,8 +20,9 @@ use std::iter::{FusedIterator, Zip};
 use std::mem::MaybeUninit;
 use std::slice;
 
-use super::tags::{EMPTY, MIRROR, Tags, TwoBuckets};
+use super::tags::{COPIES_OF_EMPTY, EMPTY, MIRROR, Tags, TwoBuckets, copies_of_tag};
 use super::unwind::repeat_to_end;
+use crivo::Digest;
 use crivo_core::memory::reserved;
 
 /// Slots for entries `(K, V)`, each with a tag.
@@ -84,53 +85,58 @@ impl<K, V> TaggedSlots<K, V> {
         Tags::new(&self.tags)
     }
 
-    /// The entry whose key `is_wanted`, and its slot, in the buckets that begin at `first` and at
-    /// `second`; or else the tags of these buckets.
-    ///
-    /// Only slots with `tag` are looked at, and only lanes with a bit in `lanes`, of which the low
-    /// eight stand for the slots from `first` on.
-    #[inline(always)]
+    /// The entry whose key `is_wanted`, and its slot, in two buckets, given by their numbers, of at most
+    /// eight slots each. Only slots with the tag of `digest` are looked at.
+    #[inline]
     pub(super) fn find_in_two(
         &self,
         first: usize,
         second: usize,
-        lanes: u32,
-        tag: u8,
+        bucket_size: usize,
+        digest: Digest,
         is_wanted: impl Fn(&K) -> bool,
-    ) -> Result<(usize, &(K, V)), TwoBuckets> {
-        debug_assert!(tag != EMPTY);
-        let buckets = self.tags().two_buckets(first, second, lanes);
-        let mut candidates = buckets.matches(tag);
+    ) -> Option<(usize, &(K, V))> {
+        let buckets = self.tags().two_buckets(first, second, bucket_size);
+        let mut candidates = buckets.matches(copies_of_tag(digest));
         while candidates != 0 {
-            let slot = buckets.slot(candidates.trailing_zeros() as usize);
-            // SAFETY: the tag of this slot has just been read, and is not `EMPTY`.
+            let slot = buckets.first_slot(candidates);
+            // SAFETY: the tag of this slot has just been read, and is that of a digest.
             let entry = unsafe { self.tagged_entry(slot) };
             if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
-                return Ok((slot, entry));
+                return Some((slot, entry));
             }
             candidates &= candidates - 1;
         }
-        Err(buckets)
+        None
     }
 
-    /// The same in two buckets of eight, given by their numbers. How many lookups a processor has
-    /// under way at once, each waiting for memory, depends on how few instructions each takes: here
-    /// nothing is left to compute, and one check of the buckets serves for their slots too.
+    /// The same in the two buckets of eight that `digest` means; or else the tags of these buckets.
+    ///
+    /// How many lookups a processor has under way at once, each waiting for memory, depends on how
+    /// few instructions each takes: here nothing is checked that the computation of the buckets
+    /// guarantees, and the first candidate, most often the only one, is looked at outside of the loop.
     #[inline(always)]
     pub(super) fn find_in_two_of_eight(
         &self,
-        first: usize,
-        second: usize,
-        tag: u8,
+        digest: Digest,
         is_wanted: impl Fn(&K) -> bool,
     ) -> Result<(usize, &(K, V)), TwoBuckets> {
-        debug_assert!(tag != EMPTY);
-        let buckets = self.tags().two_of_eight(first, second);
-        let mut candidates = buckets.matches(tag);
+        let buckets = self.tags().two_of_eight(digest);
+        let mut candidates = buckets.matches(copies_of_tag(digest));
+        if candidates == 0 {
+            return Err(buckets);
+        }
+        let slot = buckets.first_slot(candidates);
+        // SAFETY: all lanes of `two_of_eight` are slots of the table, for each of which there is an
+        // entry; the tag of this one has just been read, and is that of a digest, never `EMPTY`.
+        let entry = unsafe { self.entries.get_unchecked(slot).assume_init_ref() };
+        if is_wanted(&entry.0) {
+            return Ok((slot, entry));
+        }
+        candidates &= candidates - 1;
         while candidates != 0 {
-            let slot = buckets.slot(candidates.trailing_zeros() as usize);
-            // SAFETY: all lanes of `two_of_eight` are slots of the table, for each of which there is
-            // an entry; the tag of this one has just been read, and is not `EMPTY`.
+            let slot = buckets.first_slot(candidates);
+            // SAFETY: as above.
             let entry = unsafe { self.entries.get_unchecked(slot).assume_init_ref() };
             if is_wanted(&entry.0) {
                 return Ok((slot, entry));
@@ -148,26 +154,25 @@ impl<K, V> TaggedSlots<K, V> {
     pub(super) fn find_in_run(
         &self,
         mut start: usize,
-        tag: u8,
+        digest: Digest,
         is_wanted: impl Fn(&K) -> bool,
     ) -> Result<(usize, &(K, V)), usize> {
-        debug_assert!(tag != EMPTY);
-        let count = self.slot_count();
+        let (count, copies) = (self.slot_count(), copies_of_tag(digest));
         let round_the_end = |slot| if slot < count { slot } else { slot - count };
         loop {
             let group = self.tags().sixteen(start);
-            let mut candidates = group.matches(tag);
+            let mut candidates = group.matches(copies);
             while candidates != 0 {
                 let slot = round_the_end(start + candidates.trailing_zeros() as usize);
-                // SAFETY: the tag of this slot, or its mirror, has just been read and is not
-                // `EMPTY`.
+                // SAFETY: the tag of this slot, or its mirror, has just been read, and is that of
+                // a digest.
                 let entry = unsafe { self.tagged_entry(slot) };
                 if let Some(entry) = entry.filter(|entry| is_wanted(&entry.0)) {
                     return Ok((slot, entry));
                 }
                 candidates &= candidates - 1;
             }
-            let empty = group.matches(EMPTY);
+            let empty = group.matches(&COPIES_OF_EMPTY);
             if empty != 0 {
                 return Err(round_the_end(start + empty.trailing_zeros() as usize));
             }

@@ -3,17 +3,52 @@
 // Sixteen tags are read at once, from any slot.
 #![allow(unsafe_code)]
 
-use super::group::Group;
+use super::group::{Copies, Group};
 use crivo::Digest;
 
 /// The tag of an empty slot.
 pub(super) const EMPTY: u8 = 0;
 
-/// The tag of a digest: its low eight bits, of which 0 and 1 are one. Slots are chosen by the high
+/// What empty slots are found with.
+pub(super) static COPIES_OF_EMPTY: Copies = Copies::new(EMPTY);
+
+/// The tag of a digest: eight of its low bits, of which 0 and 1 are one. Slots are chosen by the high
 /// bits.
 #[inline]
 pub(super) fn tag_of(digest: Digest) -> u8 {
-    (digest.get() as u8).max(1)
+    tag_bits(digest).max(1)
+}
+
+/// The tag of a digest sixteen times over. To look them up takes fewer instructions than to make
+/// them, and a mask for an offset where rows have sixteen bytes and the tag leaves out four bits.
+#[inline(always)]
+pub(super) fn copies_of_tag(digest: Digest) -> &'static Copies {
+    static COPIES: [Copies; 256] = {
+        let mut copies = [Copies::new(1); 256];
+        let mut tag = 1;
+        while tag < copies.len() {
+            copies[tag] = Copies::new(tag as u8);
+            tag += 1;
+        }
+        copies
+    };
+    &COPIES[usize::from(tag_bits(digest))]
+}
+
+#[inline(always)]
+fn tag_bits(digest: Digest) -> u8 {
+    (digest.get() >> 4) as u8
+}
+
+/// The first two digits of `hash / 2^64` in base `range`: two numbers below `range`, or 0 if that is 0.
+///
+/// The second costs one multiplication, and shares no bit of the hash with the first.
+#[inline(always)]
+pub(super) fn two_digits(hash: u64, range: usize) -> (usize, usize) {
+    // Below `range` · 2^64, as is the other product: both high halves are below `range`.
+    let first = u128::from(hash) * range as u128;
+    let second = u128::from(first as u64) * range as u128;
+    ((first >> 64) as usize, (second >> 64) as usize)
 }
 
 /// Tags beyond the last slot, so that a group of 16 can be read from any slot.
@@ -31,12 +66,13 @@ impl<'a> Tags<'a> {
     /// These tags, of which the last `MIRROR` belong to no slot of their own.
     #[inline]
     pub(super) fn new(tags: &'a [u8]) -> Self {
-        Self { tags, starts: tags.len().saturating_sub(MIRROR - 1) }
+        assert!(tags.len() >= MIRROR, "tags have a mirror");
+        Self { tags, starts: tags.len() - (MIRROR - 1) }
     }
 
     #[inline]
     fn slot_count(self) -> usize {
-        self.starts.saturating_sub(1)
+        self.starts - 1
     }
 
     /// The tags of eight neighbours, the first in the lowest byte.
@@ -46,25 +82,24 @@ impl<'a> Tags<'a> {
         u64::from_le(unsafe { self.sixteen_at(slot).cast::<u64>().read_unaligned() })
     }
 
-    /// The tags of the buckets that begin at `first` and at `second`, whose slots are the lanes with a
-    /// bit in `lanes`: the low eight are those from `first` on.
-    #[inline(always)]
-    pub(super) fn two_buckets(self, first: usize, second: usize, lanes: u32) -> TwoBuckets {
-        TwoBuckets { tags: Group::new(self.eight(first), self.eight(second)), first, second, lanes }
+    /// The tags of two buckets, given by their numbers, of at most eight slots each.
+    #[inline]
+    pub(super) fn two_buckets(self, first: usize, second: usize, bucket_size: usize) -> TwoBuckets {
+        let tags = Group::new(self.eight(bucket_size * first), self.eight(bucket_size * second));
+        TwoBuckets { tags, first, second, bucket_size }
     }
 
-    /// The same for two buckets of eight, given by their numbers. All their lanes are slots.
+    /// The tags of the two buckets of eight that a digest means. All their lanes are slots.
     #[inline(always)]
-    pub(super) fn two_of_eight(self, first: usize, second: usize) -> TwoBuckets {
-        let buckets = self.slot_count() / 8;
-        assert!(first < buckets && second < buckets, "no such bucket");
-        // SAFETY: the eight tags from 8·bucket on are there, since `bucket` is below an eighth of
-        // the slots.
+    pub(super) fn two_of_eight(self, digest: Digest) -> TwoBuckets {
+        let (first, second) = two_digits(digest.get(), self.slot_count() / 8);
+        // SAFETY: both buckets are below an eighth of the slots, so that the eight tags of each are
+        // there. If that is none, both are bucket 0, in whose place there are `MIRROR` tags.
         let eight = |bucket| unsafe {
             u64::from_le(self.tags.as_ptr().add(8 * bucket).cast::<u64>().read_unaligned())
         };
         let tags = Group::new(eight(first), eight(second));
-        TwoBuckets { tags, first: 8 * first, second: 8 * second, lanes: 0xffff }
+        TwoBuckets { tags, first, second, bucket_size: 8 }
     }
 
     /// The first empty slot from `start` on, round the end. There must be one, and no fewer than
@@ -78,7 +113,7 @@ impl<'a> Tags<'a> {
         let count = self.slot_count();
         let round_the_end = |slot| if slot < count { slot } else { slot - count };
         loop {
-            let empty = self.sixteen(start).matches(EMPTY);
+            let empty = self.sixteen(start).matches(&COPIES_OF_EMPTY);
             if empty != 0 {
                 return round_the_end(start + empty.trailing_zeros() as usize);
             }
@@ -98,39 +133,44 @@ impl<'a> Tags<'a> {
     #[inline]
     fn sixteen_at(self, slot: usize) -> *const u8 {
         assert!(slot < self.starts);
-        // SAFETY: `starts` is 0, or the last place before which `MIRROR` = 16 tags are left.
+        // SAFETY: from the last place before `starts` on, `MIRROR` = 16 tags are left.
         unsafe { self.tags.as_ptr().add(slot) }
     }
 }
 
-/// The tags of two buckets of at most eight slots.
+/// The tags of two buckets of at most eight slots. The lanes from 0 on are those of the first, from 8
+/// on of the second.
 #[derive(Clone, Copy)]
 pub(super) struct TwoBuckets {
     tags: Group,
     first: usize,
     second: usize,
-    lanes: u32,
+    bucket_size: usize,
 }
 
 impl TwoBuckets {
-    /// A bit for every lane with this tag.
+    /// A bit for every lane with this tag that is a slot.
     #[inline(always)]
-    pub(super) fn matches(self, tag: u8) -> u32 {
-        self.tags.matches(tag) & self.lanes
+    pub(super) fn matches(self, copies: &Copies) -> u32 {
+        let lanes = (1 << self.bucket_size) - 1;
+        self.tags.matches(copies) & (lanes | lanes << 8)
     }
 
-    /// The slot of a lane.
+    /// The slot of the first of these lanes, of which there is one.
+    ///
+    /// Which of the buckets it is in is a coin toss, and is not branched on.
     #[inline(always)]
-    pub(super) fn slot(self, lane: usize) -> usize {
-        if lane < 8 { self.first + lane } else { self.second + lane - 8 }
+    pub(super) fn first_slot(self, lanes: u32) -> usize {
+        let bucket = if lanes & 0xff != 0 { self.first } else { self.second };
+        self.bucket_size * bucket + (lanes.trailing_zeros() % 8) as usize
     }
 
     /// An empty slot of the emptier bucket.
     #[inline(always)]
     pub(super) fn empty_slot(self) -> Option<usize> {
-        let empty = self.matches(EMPTY);
-        let first = Vacancy::new(self.first, empty & 0xff);
-        first.max(Vacancy::new(self.second, empty >> 8)).slot()
+        let empty = self.matches(&COPIES_OF_EMPTY);
+        let first = Vacancy::new(self.bucket_size * self.first, empty & 0xff);
+        first.max(Vacancy::new(self.bucket_size * self.second, empty >> 8)).slot()
     }
 }
 
@@ -166,29 +206,56 @@ mod tests {
 
     #[test]
     fn two_buckets_of_eight_are_read_as_any_two_buckets() {
-        let tags: Vec<u8> = (0..40 + MIRROR as u8).map(|i| i % 5).collect();
-        let tags = Tags::new(&tags);
-        for (first, second) in (0..5).flat_map(|first| (0..5).map(move |second| (first, second))) {
-            let short = tags.two_of_eight(first, second);
-            let long = tags.two_buckets(8 * first, 8 * second, 0xffff);
-            for tag in 0..6 {
-                assert_eq!(short.matches(tag), long.matches(tag));
+        for slots in [0, 7, 8, 40, 47] {
+            let tags: Vec<u8> = (0..slots + MIRROR).map(|i| (i % 5) as u8).collect();
+            let tags = Tags::new(&tags);
+            for digest in (0..200).map(|i| Digest::new(i).remix()) {
+                let (first, second) = two_digits(digest.get(), slots / 8);
+                assert!(slots < 8 || first.max(second) < slots / 8);
+                let short = tags.two_of_eight(digest);
+                let long = tags.two_buckets(first, second, 8);
+                for copies in (0..6).map(Copies::new) {
+                    assert_eq!(short.matches(&copies), long.matches(&copies));
+                }
+                assert_eq!(short.empty_slot(), long.empty_slot());
+                assert_eq!(short.first_slot(0xfff8), 8 * first + 3);
+                assert_eq!(short.first_slot(0xf800), 8 * second + 3);
             }
-            assert_eq!(short.empty_slot(), long.empty_slot());
-            assert_eq!((short.slot(3), short.slot(11)), (8 * first + 3, 8 * second + 3));
         }
     }
 
     #[test]
-    #[should_panic(expected = "no such bucket")]
-    fn a_bucket_that_reaches_beyond_the_last_slot_is_refused() {
-        // Room for sixteen tags from slot 8 on, which are not all slots.
-        Tags::new(&[0; 15 + MIRROR]).two_of_eight(0, 1);
+    fn lanes_beyond_a_bucket_match_nothing() {
+        let buckets = Tags::new(&[7; 9 + MIRROR]).two_buckets(0, 2, 3);
+        assert_eq!(buckets.matches(&Copies::new(7)), 0b111_0000_0111);
+        assert_eq!((buckets.first_slot(0b110), buckets.first_slot(0x200)), (1, 7));
     }
 
     #[test]
-    #[should_panic(expected = "slot < self.starts")]
-    fn tags_without_a_mirror_are_never_read() {
-        Tags::new(&[0; MIRROR - 1]).sixteen(0);
+    fn digits_of_extreme_hashes_are_below_their_base() {
+        for range in [1, 2, 3, 1 << 20, usize::MAX >> 1, usize::MAX] {
+            for hash in [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+                let (first, second) = two_digits(hash, range);
+                assert!(first < range && second < range);
+            }
+        }
+        assert_eq!(two_digits(u64::MAX, 0), (0, 0));
+        // A third and a ninth: 0.11 in base 3.
+        assert_eq!(two_digits((u64::MAX / 9) * 4 + 4, 3), (1, 1));
+    }
+
+    #[test]
+    fn copies_are_of_the_tag_which_is_never_empty() {
+        for bits in 0..0x2000 {
+            let tag = tag_of(Digest::new(bits));
+            assert!(tag != EMPTY);
+            assert_eq!(*copies_of_tag(Digest::new(bits)), Copies::new(tag));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "tags have a mirror")]
+    fn tags_without_a_mirror_are_refused() {
+        Tags::new(&[0; MIRROR - 1]);
     }
 }

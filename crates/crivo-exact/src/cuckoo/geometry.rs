@@ -3,8 +3,8 @@
 use super::evict::{Choices, MAX_CHOICES};
 use super::{CuckooOptions, TableLayout};
 use crate::load::{entry_limit, slots_for};
+use crate::tags::two_digits;
 use crivo::Digest;
-use crivo::hash::reduce;
 
 /// The shape of a table: how many buckets of how many slots, and where a digest points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,21 +18,18 @@ pub(super) struct Geometry {
     buckets: usize,
     /// Whether a digest has two buckets of eight, in one table: the default, and the fastest.
     pub(super) two_of_eight: bool,
-    /// A bit for each lane of a group of two buckets, eight lanes each, that is a slot.
-    pub(super) lanes_of_two: u32,
 }
 
-/// Odd factors that make further hashes of one digest, whose high bits pick the buckets. The
-/// first choice takes the digest itself.
-const FACTORS: [u64; MAX_CHOICES] =
-    [1, 0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0xd6e8_feb8_6659_fd93];
+/// Odd factors that make further hashes of one digest, each of which picks two buckets. The first two
+/// choices take the digest itself.
+const FACTORS: [u64; MAX_CHOICES / 2] = [1, 0x9e37_79b9_7f4a_7c15];
 
 impl Geometry {
     /// No slots: every digest means bucket 0, which is beyond the end.
     pub(super) fn without_slots(options: &CuckooOptions) -> Self {
         let CuckooOptions { choices, bucket_size, .. } = *options;
         let (range, stride, buckets) = (0, 0, 0);
-        Self { choices, bucket_size, range, stride, buckets, two_of_eight: false, lanes_of_two: 0 }
+        Self { choices, bucket_size, range, stride, buckets, two_of_eight: false }
     }
 
     /// Room for `entries` at `max_load`; `None` for no entries, or if the number overflows.
@@ -73,10 +70,8 @@ impl Geometry {
         };
         let buckets = if stride == 0 { range } else { range.checked_mul(choices)? };
         buckets.checked_mul(bucket_size)?;
-        let lanes = (1 << bucket_size) - 1;
-        let lanes_of_two = lanes | lanes << 8;
         let two_of_eight = (choices, bucket_size, stride) == (2, 8, 0) && buckets > 0;
-        Some(Self { choices, bucket_size, range, stride, buckets, two_of_eight, lanes_of_two })
+        Some(Self { choices, bucket_size, range, stride, buckets, two_of_eight })
     }
 
     #[inline]
@@ -87,15 +82,9 @@ impl Geometry {
     /// The bucket of choice `i`.
     #[inline]
     pub(super) fn bucket(&self, digest: Digest, i: usize) -> usize {
-        let hash = digest.get().wrapping_mul(FACTORS[i]);
-        reduce(hash, self.range as u64) as usize + i * self.stride
-    }
-
-    /// The first two choices where [`two_of_eight`](Self::two_of_eight) says that these are all.
-    #[inline(always)]
-    pub(super) fn both_buckets(&self, digest: Digest) -> (usize, usize) {
-        let bucket = |i: usize| reduce(digest.get().wrapping_mul(FACTORS[i]), self.range as u64);
-        (bucket(0) as usize, bucket(1) as usize)
+        let hash = digest.get().wrapping_mul(FACTORS[i / 2]);
+        let (even, odd) = two_digits(hash, self.range);
+        i * self.stride + [even, odd][i % 2]
     }
 
     #[inline]
@@ -106,7 +95,7 @@ impl Geometry {
     /// A bit for each of the eight lanes that belong to a bucket.
     #[inline]
     pub(super) fn lanes(&self) -> u32 {
-        self.lanes_of_two & 0xff
+        (1 << self.bucket_size) - 1
     }
 }
 
@@ -116,7 +105,7 @@ mod tests {
     use crivo::KeyHasher;
 
     #[test]
-    fn the_short_way_to_two_buckets_of_eight_leads_to_the_same() {
+    fn only_the_default_geometry_takes_the_short_way() {
         for choices in [2, 3] {
             for bucket_size in [7, 8] {
                 for layout in [TableLayout::OneTable, TableLayout::SeparateTables] {
@@ -128,7 +117,7 @@ mod tests {
                     for key in (0..100u64).filter(|_| geometry.two_of_eight) {
                         let digest = KeyHasher::default().digest(&key);
                         let buckets = (geometry.bucket(digest, 0), geometry.bucket(digest, 1));
-                        assert_eq!(geometry.both_buckets(digest), buckets);
+                        assert_eq!(two_digits(digest.get(), geometry.slot_count() / 8), buckets);
                     }
                 }
             }

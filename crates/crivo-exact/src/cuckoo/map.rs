@@ -11,6 +11,7 @@ use crate::dictionary::complete_exact_map;
 use crate::error::capacity_error;
 use crate::slots::{Entries, EntriesMut, IntoEntries, TaggedSlots, Transfer};
 use crate::tags::{Tags, TwoBuckets, tag_of};
+use crivo::hash::Family;
 use crivo::{BuildError, Digest, Key, KeyHasher};
 
 /// How many tables are tried, with other seeds and larger, before an insertion fails.
@@ -156,7 +157,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        self.find(key, self.hasher.digest(key)).map(|(_, (_, value))| value)
+        self.find(key).map(|(_, (_, value))| value)
     }
 
     /// The value of `key`, mutable.
@@ -178,7 +179,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        match self.find(key, self.hasher.digest(key))?.0 {
+        match self.find(key)?.0 {
             Place::Slot(slot) => self.slots.entry_mut(slot).map(|(_, value)| value),
             Place::Stash(i) => Some(&mut self.stash[i].1),
         }
@@ -200,54 +201,76 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        self.find(key, self.hasher.digest(key)).is_some()
+        self.find(key).is_some()
     }
 
     #[inline(always)]
-    fn find<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
+    fn find<Q>(&self, key: &Q) -> Option<(Place, &(K, V))>
     where
         K: Borrow<Q>,
-        Q: Eq + ?Sized,
+        Q: Key + Eq + ?Sized,
     {
-        match self.find_in_default(key, digest) {
-            Some(Ok((slot, entry))) => Some((Place::Slot(slot), entry)),
-            Some(Err(_)) if self.stash.is_empty() => None,
-            _ => self.find_anywhere(key, digest),
+        if !(self.is_only_buckets_of_eight() & (self.hasher.family() == Family::Fold64)) {
+            return self.find_out_of_line(key);
         }
+        let (slot, entry) = self.find_in_default(key, self.hasher.digest(key)).ok()?;
+        Some((Place::Slot(slot), entry))
     }
 
-    /// The entry of `key` in its two buckets of eight, or else these buckets; nothing if the map has
-    /// another geometry.
+    /// Whether two buckets of eight are all there is to look at.
     #[inline(always)]
-    fn find_in_default<Q>(&self, key: &Q, digest: Digest) -> Option<Found<'_, K, V>>
-    where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        if !self.geometry.two_of_eight {
-            return None;
-        }
-        let (first, second) = self.geometry.both_buckets(digest);
-        let is_wanted = |stored: &K| stored.borrow() == key;
-        Some(self.slots.find_in_two_of_eight(first, second, tag_of(digest), is_wanted))
+    fn is_only_buckets_of_eight(&self) -> bool {
+        self.geometry.two_of_eight & self.stash.is_empty()
     }
 
-    /// The entry of `key` in any geometry, and in the stash: kept off the fast path of the default.
+    /// The entry of `key`, whatever the geometry and the hash function. A loop of lookups decides once,
+    /// before it begins, whether it needs this; if not, none of it takes up registers.
     #[inline(never)]
+    fn find_out_of_line<Q>(&self, key: &Q) -> Option<(Place, &(K, V))>
+    where
+        K: Borrow<Q>,
+        Q: Key + Eq + ?Sized,
+    {
+        let digest = self.hasher.digest(key);
+        if !self.is_only_buckets_of_eight() {
+            return self.find_anywhere(key, digest);
+        }
+        let (slot, entry) = self.find_in_default(key, digest).ok()?;
+        Some((Place::Slot(slot), entry))
+    }
+
+    /// The entry of a key with this digest in its two buckets of eight, or else these buckets.
+    #[inline(always)]
+    fn find_in_default<Q>(&self, key: &Q, digest: Digest) -> Found<'_, K, V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let is_wanted = |stored: &K| stored.borrow() == key;
+        self.slots.find_in_two_of_eight(digest, is_wanted)
+    }
+
+    /// The entry of a key with this digest in any geometry, and in the stash.
     fn find_anywhere<Q>(&self, key: &Q, digest: Digest) -> Option<(Place, &(K, V))>
     where
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         let is_wanted = |stored: &K| stored.borrow() == key;
-        let (lanes, tag) = (self.geometry.lanes_of_two, tag_of(digest));
-        let slot_of = |i| self.geometry.bucket(digest, i) * self.geometry.bucket_size;
-        let last = self.geometry.choices - 1;
-        for choice in (0..=last).step_by(2) {
-            let (first, second) = (slot_of(choice), slot_of(last.min(choice + 1)));
-            if let Ok((slot, entry)) = self.slots.find_in_two(first, second, lanes, tag, is_wanted)
-            {
+        let Geometry { choices, bucket_size, two_of_eight, .. } = self.geometry;
+        if two_of_eight {
+            if let Ok((slot, entry)) = self.find_in_default(key, digest) {
                 return Some((Place::Slot(slot), entry));
+            }
+        } else {
+            for choice in (0..choices).step_by(2) {
+                let bucket = |choice| self.geometry.bucket(digest, choice);
+                let (first, second) = (bucket(choice), bucket((choice + 1).min(choices - 1)));
+                if let Some((slot, entry)) =
+                    self.slots.find_in_two(first, second, bucket_size, digest, is_wanted)
+                {
+                    return Some((Place::Slot(slot), entry));
+                }
             }
         }
         let i = self.stash.iter().position(|entry| is_wanted(&entry.0))?;
@@ -271,13 +294,16 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>, InsertError> {
         let digest = self.hasher.digest(&key);
         let mut empty_slot = None;
-        let place = match self.find_in_default(&key, digest) {
-            Some(Ok((slot, _))) => Some(Place::Slot(slot)),
-            Some(Err(buckets)) if self.stash.is_empty() => {
-                empty_slot = buckets.empty_slot().filter(|_| self.len() < self.max_entries);
-                None
+        let place = if self.is_only_buckets_of_eight() {
+            match self.find_in_default(&key, digest) {
+                Ok((slot, _)) => Some(Place::Slot(slot)),
+                Err(buckets) => {
+                    empty_slot = buckets.empty_slot().filter(|_| self.len() < self.max_entries);
+                    None
+                }
             }
-            _ => self.find_anywhere(&key, digest).map(|(place, _)| place),
+        } else {
+            self.find_anywhere(&key, digest).map(|(place, _)| place)
         };
         match place {
             Some(place) => {
@@ -467,7 +493,7 @@ impl<K: Key + Eq, V> CuckooMap<K, V> {
         K: Borrow<Q>,
         Q: Key + Eq + ?Sized,
     {
-        let (_, value) = match self.find(key, self.hasher.digest(key))?.0 {
+        let (_, value) = match self.find(key)?.0 {
             Place::Slot(slot) => self.slots.take(slot)?.1,
             Place::Stash(i) => self.stash.swap_remove(i),
         };

@@ -4,7 +4,7 @@ use super::Eviction;
 use super::evict::{Buckets, Choices, Randomness};
 use super::geometry::Geometry;
 use crate::group::Group;
-use crate::tags::{EMPTY, Tags, Vacancy};
+use crate::tags::{COPIES_OF_EMPTY, Tags, Vacancy};
 use crivo::Digest;
 
 /// Which slots are taken, which of them a key may take, and the digest of the key in a slot.
@@ -68,7 +68,7 @@ pub(super) fn empty_slot_for(tags: Tags<'_>, geometry: &Geometry, digest: Digest
 #[inline]
 fn empty_lanes(tags: Tags<'_>, geometry: &Geometry, bucket: usize) -> u32 {
     let tags = tags.eight(bucket * geometry.bucket_size);
-    Group::new(tags, 0).matches(EMPTY) & geometry.lanes()
+    Group::new(tags, 0).matches(&COPIES_OF_EMPTY) & geometry.lanes()
 }
 
 impl<D: Fn(usize) -> Digest> Buckets for Table<'_, D> {
