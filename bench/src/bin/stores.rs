@@ -10,15 +10,17 @@
 //! them, and prints the variables. The guards have an FPR of 0.1%. A ratio above 1 says how many times as
 //! fast as the store without a guard.
 //!
-//! A guard in front of redb is measured alone with the store: a program has one guard, not eight, which would
-//! drive each other out of the caches. The two take turns of a few milliseconds, each with other keys, so
-//! that both find the caches as the other has left them. The time is that which the thread had a processor,
-//! and the ratio is the median over the turns: what else the machine does falls on both alike.
+//! A guard is measured alone with the store: a program has one guard, not eight, which would drive each other
+//! out of the caches. The two take turns of a few milliseconds, each with other keys, so that both find the
+//! caches, and a server, as the other has left them; by turns, too, who begins. The ratio is the median over the
+//! turns: what else the machine does falls on both alike. For redb the time is that which the thread had a
+//! processor.
 
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use crivo::filter::Kind;
-use crivo_bench::{Contender, interleave, median, number, shuffle, table};
+use crivo_bench::{median, number, table};
 use crivo_store::redb::RedbStore;
 use crivo_store::redis::{ClusterStore, RedisStore};
 use crivo_store::{
@@ -30,7 +32,6 @@ use tokio::runtime::Runtime;
 
 const TABLE: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
 const FPR: f64 = 0.001;
-const ROUNDS: usize = 9;
 const KINDS: [Kind; 4] = [Kind::Fuse, Kind::Blocked, Kind::Bloom, Kind::Cuckoo];
 
 /// How many of these keys a store has.
@@ -97,87 +98,126 @@ fn measure_redb(keys: u64) {
     };
     let unguarded = store();
     let unguarded = Subject::new("no guard", 0, |asked| count(&unguarded, asked));
-    let head =
-        ["redb", "bits per key", "absent, ns", "guarded", "×", "present, ns", "guarded", "×"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    let mut measure = |guarded: Subject<'_>| {
-        let absent = by_turns(&unguarded, &guarded, keys, false);
-        let present = by_turns(&unguarded, &guarded, keys, true);
-        let mut row = vec![guarded.name, format!("{:.1}", guarded.bits as f64 / keys as f64)];
-        for ([plain, guarded], ratio, decimals) in
-            [(absent.0, absent.1, 1), (present.0, present.1, 3)]
-        {
-            row.push(format!("{plain:.0}"));
-            row.push(format!("{guarded:.0}"));
-            row.push(format!("{ratio:.decimals$}"));
-        }
-        rows.push(row);
-    };
+    let mut report = Report::new("redb", &unguarded, keys, &REDB);
     for kind in KINDS {
         let guarded = Guarded::snapshot(store(), &guard(kind)).unwrap();
         let bits = guarded.filter().size_in_bits();
-        measure(Subject::new(format!("snapshot, {kind}"), bits, ask(guarded)));
+        report.add(&Subject::new(format!("snapshot, {kind}"), bits, ask(guarded)));
     }
     for kind in KINDS {
         let guarded = Guarded::open(store(), take_over(kind)).unwrap();
         let bits = guarded.guard_status().size_in_bits;
-        measure(Subject::new(format!("exclusive, {kind}"), bits, ask(guarded)));
+        report.add(&Subject::new(format!("exclusive, {kind}"), bits, ask(guarded)));
     }
-    let [turns, questions] = PRESENT;
-    println!(
-        "{keys} keys; for present ones {turns} turns of {questions} questions\n{}",
-        table(&rows)
-    );
+    report.print();
 }
 
-/// Turns of the store without a guard and with it, and questions in each.
-///
+/// How a store is measured.
+struct Plan {
+    absent: Turns,
+    present: Turns,
+    /// Nanoseconds.
+    clock: fn() -> f64,
+}
+
+/// How long a store with a guard and without it take turns, the first fifth of which warms the caches up.
+struct Turns {
+    questions: u64,
+    time: Duration,
+}
+
 /// Where a guard stops all questions it stays in the cache, but for what a turn of the store drives out of
 /// it: for absent keys turns are long.
-const PRESENT: [u64; 2] = [800, 2_000];
-const ABSENT: [u64; 2] = [16, 50_000];
+const REDB: Plan = Plan {
+    absent: Turns { questions: 50_000, time: Duration::from_secs(1) },
+    present: Turns { questions: 2_000, time: Duration::from_secs(4) },
+    clock: processor_time,
+};
+const SERVER: Plan = Plan {
+    absent: Turns { questions: 500, time: Duration::from_secs(2) },
+    present: Turns { questions: 20, time: Duration::from_secs(7) },
+    clock: wall_time,
+};
 
-/// The nanoseconds that a question takes without a guard and with it, and the first over the second within a
-/// turn: medians.
-fn by_turns(
-    unguarded: &Subject<'_>,
-    guarded: &Subject<'_>,
+/// A table of what was measured in front of one store.
+struct Report<'a> {
+    unguarded: &'a Subject<'a>,
     keys: u64,
-    are_present: bool,
-) -> ([f64; 2], f64) {
-    let [turn_count, questions] = if are_present { PRESENT } else { ABSENT };
-    let mut next = 0;
-    let mut ask = |subject: &Subject<'_>| {
-        let asked: Vec<u64> = (next..next + questions)
-            .map(|at| number(number(at) % keys + if are_present { 0 } else { keys }))
-            .collect();
-        next += questions;
-        let start = processor_time();
-        let found = (subject.count)(&asked);
-        let time = processor_time() - start;
-        assert_eq!(found, if are_present { questions } else { 0 }, "{}", subject.name);
-        time / questions as f64
-    };
-    let mut turns: Vec<[f64; 2]> = Vec::new();
-    // The first quarter warms the caches up.
-    for turn in 0..turn_count + turn_count / 4 {
-        // By turns, too, who begins.
-        let mut subjects = [unguarded, guarded];
-        subjects.rotate_left(turn as usize % 2);
-        let mut times = subjects.map(&mut ask);
-        times.rotate_left(turn as usize % 2);
-        if turn >= turn_count / 4 {
-            turns.push(times);
-        }
+    plan: &'static Plan,
+    rows: Vec<Vec<String>>,
+}
+
+impl<'a> Report<'a> {
+    fn new(store: &str, unguarded: &'a Subject<'a>, keys: u64, plan: &'static Plan) -> Self {
+        let head =
+            [store, "bits per key", "absent, ns", "guarded", "×", "present, ns", "guarded", "×"];
+        Self { unguarded, keys, plan, rows: vec![head.map(str::to_owned).to_vec()] }
     }
-    let median_of = |value: fn(&[f64; 2]) -> f64| median(turns.iter().map(value).collect());
-    ([median_of(|turn| turn[0]), median_of(|turn| turn[1])], median_of(|turn| turn[0] / turn[1]))
+
+    fn add(&mut self, guarded: &Subject<'_>) {
+        let bits = guarded.bits as f64 / self.keys as f64;
+        let mut row = vec![guarded.name.clone(), format!("{bits:.1}")];
+        for (are_present, decimals) in [(false, 1), (true, 3)] {
+            let ([plain, guarded], ratio) = self.by_turns(guarded, are_present);
+            row.push(format!("{plain:.0}"));
+            row.push(format!("{guarded:.0}"));
+            row.push(format!("{ratio:.decimals$}"));
+        }
+        self.rows.push(row);
+    }
+
+    /// The nanoseconds that a question takes without a guard and with it, and the first over the second within
+    /// a turn: medians.
+    fn by_turns(&self, guarded: &Subject<'_>, are_present: bool) -> ([f64; 2], f64) {
+        let Plan { absent, present, clock } = self.plan;
+        let Turns { questions, time } = if are_present { present } else { absent };
+        let mut next = 0;
+        let mut ask = |subject: &Subject<'_>| {
+            let asked: Vec<u64> = (next..next + questions)
+                .map(|at| number(number(at) % self.keys + if are_present { 0 } else { self.keys }))
+                .collect();
+            next += questions;
+            let start = clock();
+            let found = (subject.count)(&asked);
+            let time = clock() - start;
+            assert_eq!(found, if are_present { *questions } else { 0 }, "{}", subject.name);
+            time / *questions as f64
+        };
+        let mut turns: Vec<[f64; 2]> = Vec::new();
+        let start = Instant::now();
+        for turn in 0.. {
+            let elapsed = start.elapsed();
+            if elapsed > *time {
+                break;
+            }
+            let mut subjects = [self.unguarded, guarded];
+            subjects.rotate_left(turn % 2);
+            let mut times = subjects.map(&mut ask);
+            times.rotate_left(turn % 2);
+            if elapsed > *time / 5 {
+                turns.push(times);
+            }
+        }
+        let median_of = |value: fn(&[f64; 2]) -> f64| median(turns.iter().map(value).collect());
+        let times = [median_of(|turn| turn[0]), median_of(|turn| turn[1])];
+        (times, median_of(|turn| turn[0] / turn[1]))
+    }
+
+    fn print(self) {
+        println!("{} keys\n{}", self.keys, table(&self.rows));
+    }
 }
 
 /// For how many nanoseconds this thread has had a processor.
 fn processor_time() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// Nanoseconds since some moment.
+fn wall_time() -> f64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_nanos() as f64
 }
 
 fn ask<M: Mode>(guarded: Guarded<RedbStore<u64, u64>, M>) -> impl Fn(&[u64]) -> u64 {
@@ -195,17 +235,18 @@ fn measure_redis(keys: u64, url: &str, runtime: &Runtime) {
         store.stream_connection(stream.clone())
     };
     fill(shared(), keys, runtime);
-    let mut subjects = owned_subjects(store, runtime);
+    let unguarded = unguarded(store(), runtime);
+    let mut report = Report::new("Redis", &unguarded, keys, &SERVER);
+    report.add_owned(store, runtime);
     for kind in KINDS {
         // Questions that do not wait for the server leave the follower no time.
         let options = SharedOptions::new(guard(kind)).staleness(Duration::from_secs(600));
         let guarded = runtime.block_on(AsyncGuarded::share(shared(), options.take_over(true)));
         let guarded = guarded.unwrap();
         let bits = guarded.guard_status().size_in_bits;
-        subjects.push(Subject::new(format!("shared, {kind}"), bits, ask_async(guarded, runtime)));
+        report.add(&Subject::new(format!("shared, {kind}"), bits, ask_async(guarded, runtime)));
     }
-    measure("Redis", &subjects, keys, 5_000);
-    drop(subjects);
+    report.print();
     empty(store(), runtime);
     empty(shared(), runtime);
 }
@@ -215,7 +256,10 @@ fn measure_cluster(keys: u64, urls: &str, runtime: &Runtime) {
     let connection = runtime.block_on(client.get_async_connection()).unwrap();
     let store = || ClusterStore::new(connection.clone(), "crivo-bench:").unwrap();
     fill(store(), keys, runtime);
-    measure("Redis Cluster", &owned_subjects(store, runtime), keys, 5_000);
+    let unguarded = unguarded(store(), runtime);
+    let mut report = Report::new("Redis Cluster", &unguarded, keys, &SERVER);
+    report.add_owned(store, runtime);
+    report.print();
     empty(store(), runtime);
 }
 
@@ -242,40 +286,45 @@ fn measure_cassandra(keys: u64, hosts: &str, port: &str, runtime: &Runtime) {
     runtime.block_on(table.create(&client)).unwrap();
     let store = || runtime.block_on(CassandraStore::new(client.clone(), table.clone())).unwrap();
     fill(store(), keys, runtime);
-    measure("Cassandra", &owned_subjects(store, runtime), keys, 2_000);
+    let unguarded = unguarded(store(), runtime);
+    let mut report = Report::new("Cassandra", &unguarded, keys, &SERVER);
+    report.add_owned(store, runtime);
+    report.print();
     execute(remove);
 }
 
-/// A server's keys in the modes that every store has.
-fn owned_subjects<S>(store: impl Fn() -> S, runtime: &Runtime) -> Vec<Subject<'_>>
-where
-    S: AsyncOwnedStore<Key = [u8]>,
-{
-    let unguarded = store();
-    let mut subjects = vec![Subject::new("no guard", 0, move |asked| {
+/// A server's keys without a guard.
+fn unguarded<S: AsyncStore<Key = [u8]>>(store: S, runtime: &Runtime) -> Subject<'_> {
+    Subject::new("no guard", 0, move |asked| {
         runtime.block_on(async {
             let mut found = 0;
             for key in asked {
-                found += u64::from(unguarded.contains(&key.to_le_bytes()).await.unwrap());
+                found += u64::from(store.contains(&key.to_le_bytes()).await.unwrap());
             }
             found
         })
-    })];
-    for kind in KINDS {
-        let guarded = runtime.block_on(AsyncGuarded::snapshot(store(), &guard(kind))).unwrap();
-        let bits = guarded.filter().size_in_bits();
-        subjects.push(Subject::new(format!("snapshot, {kind}"), bits, ask_async(guarded, runtime)));
+    })
+}
+
+impl Report<'_> {
+    /// A server's keys in the modes that every store has.
+    fn add_owned<S>(&mut self, store: impl Fn() -> S, runtime: &Runtime)
+    where
+        S: AsyncOwnedStore<Key = [u8]>,
+    {
+        for kind in KINDS {
+            let guarded = runtime.block_on(AsyncGuarded::snapshot(store(), &guard(kind))).unwrap();
+            let bits = guarded.filter().size_in_bits();
+            let ask = ask_async(guarded, runtime);
+            self.add(&Subject::new(format!("snapshot, {kind}"), bits, ask));
+        }
+        for kind in KINDS {
+            let guarded = runtime.block_on(AsyncGuarded::open(store(), take_over(kind))).unwrap();
+            let bits = guarded.guard_status().size_in_bits;
+            let ask = ask_async(guarded, runtime);
+            self.add(&Subject::new(format!("exclusive, {kind}"), bits, ask));
+        }
     }
-    for kind in KINDS {
-        let guarded = runtime.block_on(AsyncGuarded::open(store(), take_over(kind))).unwrap();
-        let bits = guarded.guard_status().size_in_bits;
-        subjects.push(Subject::new(
-            format!("exclusive, {kind}"),
-            bits,
-            ask_async(guarded, runtime),
-        ));
-    }
-    subjects
 }
 
 fn ask_async<S: AsyncStore<Key = [u8]>, M: Mode>(
@@ -316,33 +365,4 @@ fn empty<S: AsyncOwnedStore<Key = [u8]>>(store: S, runtime: &Runtime) {
         guarded.delete_batch(&keys).await.unwrap();
         guarded.close().await.unwrap();
     });
-}
-
-/// Asks all subjects, by turns, and prints a table.
-fn measure(store: &str, subjects: &[Subject<'_>], keys: u64, questions: usize) {
-    let mut present: Vec<u64> = (0..keys).map(number).collect();
-    shuffle(&mut present);
-    present.truncate(questions);
-    let absent: Vec<u64> = (keys..keys + questions as u64).map(number).collect();
-    let times = |asked: &[u64], expected: u64| {
-        let mut contenders: Vec<_> = subjects
-            .iter()
-            .map(|subject| Contender::new(subject.name.as_str(), || (subject.count)(asked)))
-            .collect();
-        interleave(&mut contenders, asked.len(), ROUNDS, Some(expected))
-    };
-    let [absent, present] = [times(&absent, 0), times(&present, present.len() as u64)];
-    let head = [store, "bits per key", "absent, ns", "×", "present, ns", "×"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (at, subject) in subjects.iter().enumerate() {
-        rows.push(vec![
-            subject.name.clone(),
-            format!("{:.1}", subject.bits as f64 / keys as f64),
-            format!("{:.0}", absent[at]),
-            format!("{:.2}", absent[0] / absent[at]),
-            format!("{:.0}", present[at]),
-            format!("{:.3}", present[0] / present[at]),
-        ]);
-    }
-    println!("{keys} keys, {questions} questions\n{}", table(&rows));
 }

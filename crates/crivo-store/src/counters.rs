@@ -1,6 +1,7 @@
 //! How many questions there were, and how they ended.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 
@@ -35,12 +36,14 @@ pub struct Counters {
 /// ```
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Threads that ask at the same time count in different cache lines.
-    shards: [CachePadded<Shard>; SHARDS],
+    /// Threads that ask at the same time count in different cache lines. Each of the first has the shard of its
+    /// number to itself; the others share the rest.
+    shards: [CachePadded<Shard>; OWN + SHARED],
 }
 
 /// As many as threads are likely to ask at the same time.
-const SHARDS: usize = 8;
+const OWN: usize = 16;
+const SHARED: usize = 8;
 
 #[derive(Debug, Default)]
 struct Shard {
@@ -56,14 +59,58 @@ struct Shard {
 /// After so many keys that were found, the next one is expected to be there.
 const RUN: u64 = 8;
 
-impl Shard {
+/// The shard in which this thread counts.
+#[derive(Clone, Copy)]
+pub(crate) struct Counting<'t> {
+    shard: &'t Shard,
+    /// Nobody else counts there.
+    is_own: bool,
+    /// A thread counts where it is.
+    stays: PhantomData<*const ()>,
+}
+
+impl Counting<'_> {
+    #[inline]
+    pub(crate) fn stopped(self, count: u64) {
+        if count > 0 {
+            self.add(&self.shard.stopped, count);
+            self.note(false);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn answered(self, found: bool) {
+        self.add(if found { &self.shard.found } else { &self.shard.absent }, 1);
+        self.note(found);
+    }
+
+    pub(crate) fn failed(self, count: u64) {
+        self.add(&self.shard.failed, count);
+    }
+
+    /// Whether the last questions of this thread were all for keys that are there.
+    #[inline]
+    pub(crate) fn finds_keys(self) -> bool {
+        self.shard.found_in_a_row.load(Ordering::Relaxed) == RUN
+    }
+
+    /// A processor waits for all that it has begun before it changes memory that others may change.
+    #[inline]
+    fn add(self, counter: &AtomicU64, count: u64) {
+        if self.is_own {
+            counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+        } else {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
     /// Threads that share a shard may disturb each other here: it is a guess.
     #[inline]
-    fn note(&self, found: bool) {
-        let run = self.found_in_a_row.load(Ordering::Relaxed);
+    fn note(self, found: bool) {
+        let run = self.shard.found_in_a_row.load(Ordering::Relaxed);
         let next = if found { RUN.min(run + 1) } else { 0 };
         if next != run {
-            self.found_in_a_row.store(next, Ordering::Relaxed);
+            self.shard.found_in_a_row.store(next, Ordering::Relaxed);
         }
     }
 }
@@ -71,30 +118,17 @@ impl Shard {
 impl Tally {
     /// Counts questions that the guard has answered *absent*.
     pub fn stopped(&self, count: u64) {
-        if count > 0 {
-            let shard = self.shard();
-            shard.stopped.fetch_add(count, Ordering::Relaxed);
-            shard.note(false);
-        }
+        self.of_this_thread().stopped(count);
     }
 
     /// Counts an answer of the store.
     pub fn answered(&self, found: bool) {
-        let shard = self.shard();
-        let counter = if found { &shard.found } else { &shard.absent };
-        counter.fetch_add(1, Ordering::Relaxed);
-        shard.note(found);
-    }
-
-    /// Whether the last questions of this thread were all for keys that are there.
-    #[inline]
-    pub(crate) fn finds_keys(&self) -> bool {
-        self.shard().found_in_a_row.load(Ordering::Relaxed) == RUN
+        self.of_this_thread().answered(found);
     }
 
     /// Counts questions that the store could not answer.
     pub fn failed(&self, count: u64) {
-        self.shard().failed.fetch_add(count, Ordering::Relaxed);
+        self.of_this_thread().failed(count);
     }
 
     /// What was counted so far.
@@ -112,40 +146,92 @@ impl Tally {
         Counters { questions, stopped, found, false_positives, failures }
     }
 
-    /// The shard of this thread.
+    /// Where this thread counts.
     #[inline]
-    fn shard(&self) -> &Shard {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
+    pub(crate) fn of_this_thread(&self) -> Counting<'_> {
         thread_local! {
-            static SHARD: usize = THREADS.fetch_add(1, Ordering::Relaxed) % SHARDS;
+            static NUMBER: Number = Number::take();
         }
-        // A thread that is ending has lost its number, and may share any shard.
-        &self.shards[SHARD.try_with(|shard| *shard).unwrap_or(0)]
+        // A thread that is ending has given its number back.
+        let number = NUMBER.try_with(|number| number.0).unwrap_or(OWN);
+        Counting { shard: &self.shards[number], is_own: number < OWN, stays: PhantomData }
+    }
+}
+
+/// The number of a thread, which belongs to its shard in every [`Tally`]. Those below [`OWN`] belong to one
+/// thread at a time.
+struct Number(usize);
+
+/// A bit for each number below [`OWN`] that a thread has.
+static TAKEN: AtomicU32 = AtomicU32::new(0);
+
+impl Number {
+    fn take() -> Self {
+        static OTHERS: AtomicUsize = AtomicUsize::new(0);
+        // Acquires what the last thread of that number has counted.
+        let taken = TAKEN.fetch_update(Ordering::Acquire, Ordering::Relaxed, |taken| {
+            let free = taken.trailing_ones() as usize;
+            (free < OWN).then(|| taken | 1 << free)
+        });
+        match taken {
+            Ok(taken) => Self(taken.trailing_ones() as usize),
+            Err(_) => Self(OWN + OTHERS.fetch_add(1, Ordering::Relaxed) % SHARED),
+        }
+    }
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        if self.0 < OWN {
+            TAKEN.fetch_and(!(1 << self.0), Ordering::Release);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+    use std::thread;
+
     use super::*;
 
-    /// Nothing is lost between the shards, whichever threads count.
+    /// Nothing is lost between the shards, whichever threads count: more than have one to themselves, one after
+    /// the other in the same, and threads that are ending.
     #[test]
     fn every_question_of_every_thread_is_counted() {
-        let tally = Tally::default();
-        std::thread::scope(|scope| {
-            for thread in 0..3 * SHARDS as u64 {
-                let tally = &tally;
-                scope.spawn(move || {
-                    tally.stopped(thread);
-                    tally.answered(true);
-                    tally.answered(thread % 2 == 0);
-                    tally.failed(2);
-                });
+        const ROUNDS: u64 = 20;
+        const THREADS: u64 = 3 * OWN as u64;
+        static TALLY: LazyLock<Tally> = LazyLock::new(Tally::default);
+        struct AtTheEnd;
+        impl Drop for AtTheEnd {
+            fn drop(&mut self) {
+                TALLY.failed(1);
             }
-        });
-        let counters = tally.counters();
-        assert_eq!((counters.stopped, counters.found), (276, 36));
-        assert_eq!((counters.false_positives, counters.failures), (12, 48));
-        assert_eq!(counters.questions, 276 + 48 + 48);
+        }
+        thread_local! {
+            static AT_THE_END: AtTheEnd = const { AtTheEnd };
+        }
+        for _ in 0..ROUNDS {
+            thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    scope.spawn(move || {
+                        // What is used first is dropped last.
+                        AT_THE_END.with(|_| ());
+                        for _ in 0..100 {
+                            TALLY.stopped(thread);
+                            TALLY.answered(true);
+                            TALLY.answered(thread % 2 == 0);
+                            TALLY.failed(2);
+                        }
+                    });
+                }
+            });
+        }
+        let counters = TALLY.counters();
+        let times = 100 * ROUNDS;
+        assert_eq!(counters.stopped, times * THREADS * (THREADS - 1) / 2);
+        assert_eq!(counters.found, times * THREADS * 3 / 2);
+        assert_eq!(counters.false_positives, times * THREADS / 2);
+        assert_eq!(counters.failures, times * THREADS * 2 + ROUNDS * THREADS);
     }
 }

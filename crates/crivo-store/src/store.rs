@@ -44,9 +44,10 @@ pub trait Store: Send + Sync + 'static {
     /// The value of a key, if `admits` says that it may be there; `None` if it says no.
     ///
     /// A store that has work to do before it looks for any key, such as beginning a transaction, does that
-    /// before it calls `admits`. The memory of the guard arrives meanwhile. [`Guarded`](crate::Guarded)
-    /// asks in this way while keys are found, and would rather not begin such work for keys that are not
-    /// there.
+    /// before it calls `admits`. The memory of the guard arrives meanwhile, and the guard is locked: until it has
+    /// called `admits`, the store must not wait for a put or a delete through the guard.
+    /// [`Guarded`](crate::Guarded) asks in this way while keys are found, and would rather not begin such work
+    /// for keys that are not there.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -177,6 +178,14 @@ pub trait OwnedStore: Store {
 
     /// Whether this error says that the claim is no longer the current one.
     fn is_lost_claim(error: &Self::Error) -> bool;
+
+    /// Whether this error of [`put`](Self::put) says for certain that nothing was written, and never will be.
+    /// Otherwise, which is the default, the key stays in the guard. So do those of a batch, of which a part may
+    /// have been written.
+    fn is_refusal(error: &Self::Error) -> bool {
+        let _ = error;
+        false
+    }
 }
 
 /// The number of an owner: random, so that no two are the same, not even in copies of a store.

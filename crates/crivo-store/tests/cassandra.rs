@@ -17,8 +17,8 @@ use crivo::filter::Kind;
 use crivo_core::Random;
 use crivo_store::cassandra::{CHECK_INTERVAL, CassandraStore, CassandraStoreError, CassandraTable};
 use crivo_store::{
-    AsyncGuarded, AsyncStore, Existed, GuardOptions, GuardSource, GuardedError, OpenOptions, Owner,
-    ScanReason,
+    AsyncGuarded, AsyncStore, Existed, GuardOptions, GuardSource, GuardedError, Mode, OpenOptions,
+    Owner, ScanReason,
 };
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -89,14 +89,14 @@ async fn store(client: &Arc<Session>, table: &CassandraTable) -> CassandraStore 
 
 /// Asks for 5,000 keys that were never written, and holds an up-to-date guard of FPR 1% to stopping 98%
 /// of them: by chance it does not with a probability below 10^-9.
-async fn stops_absent_keys(guarded: &AsyncGuarded<CassandraStore>) {
+async fn stops_absent_keys<M: Mode>(guarded: &AsyncGuarded<CassandraStore, M>) {
     let before = guarded.counters();
     let keys: Vec<_> =
         (0..5_000u32).map(|key| [&b"never "[..], &key.to_le_bytes()].concat()).collect();
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     assert!(guarded.get_batch(&keys).await.unwrap().iter().all(Option::is_none));
     let stopped = guarded.counters().stopped - before.stopped;
-    assert!(stopped >= 4_900, "{stopped} of 5000: {:?}", guarded.guard_status());
+    assert!(stopped >= 4_900, "{stopped} of 5000: {:?}", guarded.counters());
 }
 
 #[test]
@@ -149,6 +149,7 @@ fn keys_that_cassandra_cannot_hold_are_absent() {
             assert!(matches!(refused, CassandraStoreError::KeyLength { .. }), "{refused}");
             assert!(!guarded.contains(&key).await.unwrap());
         }
+        assert_eq!(guarded.guard_status().doubtful_count, 0, "nothing was sent");
         guarded.close().await.unwrap();
         let missing = CassandraStore::new(client, CassandraTable::new("crivo", "no such")).await;
         assert!(matches!(missing.unwrap_err(), CassandraStoreError::Prepare(_)));
@@ -320,6 +321,14 @@ fn killed_writers_hide_nothing() {
                 expected.insert(key, true);
             }
             stops_absent_keys(&guarded).await;
+            let fuse = GuardOptions::new(Kind::Fuse, 0.01).unwrap();
+            let snapshot =
+                AsyncGuarded::snapshot(store(&client, &table).await, &fuse).await.unwrap();
+            for key in 0..40 {
+                let holds = expected.get(&key).copied().unwrap_or(false);
+                assert_eq!(snapshot.contains(&[key]).await.unwrap(), holds, "round {round}: {key}");
+            }
+            stops_absent_keys(&snapshot).await;
             if round % 2 == 0 {
                 guarded.close().await.unwrap();
             }

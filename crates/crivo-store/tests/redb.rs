@@ -4,9 +4,12 @@
 mod journal;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use crivo::KeyHasher;
@@ -15,10 +18,11 @@ use crivo::hash::SecretKey;
 use crivo_core::Random;
 use crivo_store::redb::{RedbError, RedbStore};
 use crivo_store::{
-    Existed, GuardOptions, GuardSource, Guarded, GuardedError, OpenOptions, ScanReason, Snapshot,
-    Store,
+    Existed, GuardOptions, GuardSource, Guarded, GuardedError, Mode, OpenOptions, ScanReason,
+    Snapshot, Store,
 };
-use redb::{Database, TableDefinition};
+use redb::backends::InMemoryBackend;
+use redb::{Database, StorageBackend, TableDefinition};
 
 #[cfg(unix)]
 use journal::{Journal, Operation};
@@ -213,6 +217,14 @@ fn a_file_that_is_lost_damaged_or_of_other_options_is_not_used() {
     };
     let damaged = source_after(&damage, cuckoo());
     assert!(matches!(damaged, GuardSource::Scan(ScanReason::Unreadable(_))), "{damaged:?}");
+    for part in [0, 1, 2] {
+        let cut = || {
+            let bytes = fs::read(&guard).unwrap();
+            fs::write(&guard, &bytes[..bytes.len() * part / 3]).unwrap();
+        };
+        let cut = source_after(&cut, cuckoo());
+        assert!(matches!(cut, GuardSource::Scan(ScanReason::Unreadable(_))), "{cut:?}");
+    }
     let other = GuardSource::Scan(ScanReason::OtherGuard);
     assert_eq!(source_after(&|| {}, options(Kind::Quotient, directory)), other);
     let other_fpr = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.001).unwrap()).file(&guard);
@@ -290,6 +302,51 @@ fn a_second_owner_is_refused_or_fences_the_first_off() {
     assert_eq!(other.get_batch(&["ana", "rui"]).unwrap().iter().flatten().count(), 1);
 }
 
+/// Threads take over from each other while they write. Whoever could write before and after a look at all keys
+/// was the owner meanwhile, from whom nothing may be hidden.
+#[test]
+fn owners_who_take_over_from_each_other_hide_nothing() {
+    const KEYS: u64 = 60;
+    let database = Database::builder().create_with_backend(InMemoryBackend::new()).unwrap();
+    let database = Arc::new(database);
+    let own = |seed: u64| {
+        let mut random = Random::new(seed);
+        let mut looks = 0;
+        for _ in 0..40 {
+            let options = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.1).unwrap());
+            let store = RedbStore::new(database.clone(), TABLE);
+            let guarded = Guarded::open(store, options.take_over(true)).unwrap();
+            for _ in 0..1_000 {
+                let key = random.below(KEYS);
+                let written = match random.below(3) {
+                    0 => guarded.delete(key),
+                    _ => guarded.put(key, "x"),
+                };
+                match written {
+                    Ok(_) => {}
+                    Err(RedbError::LostClaim { .. }) => break,
+                    Err(error) => panic!("{error}"),
+                }
+                let hidden = (0..KEYS).find(|key| {
+                    // In this order: the key may come, but from the owner alone.
+                    let is_there = guarded.store().contains(key).unwrap();
+                    is_there && !guarded.contains(*key).unwrap()
+                });
+                if guarded.put(key, "y").is_ok() {
+                    looks += 1;
+                    assert_eq!(hidden, None);
+                }
+            }
+        }
+        looks
+    };
+    let looks: u64 = thread::scope(|scope| {
+        let owners: Vec<_> = (0..3).map(|seed| scope.spawn(move || own(seed))).collect();
+        owners.into_iter().map(|owner| owner.join().unwrap()).sum()
+    });
+    assert!(looks > 0, "nobody was the owner for long enough");
+}
+
 #[test]
 fn a_snapshot_has_the_keys_of_a_scan_or_of_a_file() {
     let directory = tempfile::tempdir().unwrap();
@@ -311,6 +368,128 @@ fn a_snapshot_has_the_keys_of_a_scan_or_of_a_file() {
         assert!((0..300).all(|key| loaded.contains(key).unwrap()), "{kind}");
         assert_eq!(loaded.counters().found, 300);
     }
+}
+
+/// A disk in memory that fails for good after some changes; the last one is done by half.
+#[derive(Debug, Clone, Default)]
+struct Disk(Arc<Mutex<DiskState>>);
+
+#[derive(Debug, Default)]
+struct DiskState {
+    bytes: Vec<u8>,
+    /// How many changes succeed; `None`: all.
+    lasts_for: Option<u64>,
+    changes: u64,
+}
+
+impl Disk {
+    fn change(&self, change: impl Fn(&mut Vec<u8>, bool)) -> io::Result<()> {
+        let state = &mut *self.0.lock().unwrap();
+        let left = state.lasts_for.map(|lasts_for| lasts_for.checked_sub(state.changes));
+        state.changes += 1;
+        match left {
+            None | Some(Some(1..)) => change(&mut state.bytes, true),
+            Some(Some(0)) => change(&mut state.bytes, false),
+            Some(None) => {}
+        }
+        if matches!(left, Some(None | Some(0))) { Err(io::Error::other("broken")) } else { Ok(()) }
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().bytes.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        out.copy_from_slice(&self.0.lock().unwrap().bytes[offset as usize..][..out.len()]);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.change(|bytes, is_whole| {
+            if is_whole {
+                bytes.resize(len as usize, 0);
+            }
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.change(|_, _| ())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.change(|bytes, is_whole| {
+            let part = if is_whole { data } else { &data[..data.len() / 2] };
+            bytes[offset as usize..][..part.len()].copy_from_slice(part);
+        })
+    }
+}
+
+/// Every write to the disk, and every sync, fails once, and with it all that follow: before, in and after the
+/// commit of every put and delete, when a store is opened and when it is closed.
+#[test]
+fn a_disk_that_fails_at_any_moment_hides_nothing() {
+    const KEYS: u64 = 8;
+    let mut lasts_for = 0;
+    loop {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = Disk::default();
+        let database = || {
+            let database = Database::builder().create_with_backend(disk.clone()).unwrap();
+            Arc::new(database)
+        };
+        let mut acknowledged: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut under_way = None;
+        let mut work = |database: Arc<Database>| -> Result<(), Box<dyn Error>> {
+            let mut random = Random::new(3);
+            for _ in 0..3 {
+                let store = RedbStore::new(database.clone(), TABLE);
+                let guarded = Guarded::open(store, options(Kind::Cuckoo, directory.path()))?;
+                for _ in 0..5 {
+                    let (key, is_put) = (random.below(KEYS), random.below(3) > 0);
+                    let done = match is_put {
+                        true => guarded.put(key, "x"),
+                        false => guarded.delete(key),
+                    };
+                    if let Err(error) = done {
+                        under_way = Some(key);
+                        // The database is broken, and says so, or answers from memory.
+                        for (&key, &is_there) in acknowledged.iter() {
+                            let found = guarded.contains(key);
+                            assert!(
+                                under_way == Some(key)
+                                    || found.map_or(true, |found| found == is_there)
+                            );
+                        }
+                        return Err(error.into());
+                    }
+                    acknowledged.insert(key, is_put);
+                }
+                guarded.close()?;
+            }
+            Ok(())
+        };
+        let broken = database();
+        let count = disk.0.lock().unwrap().changes;
+        disk.0.lock().unwrap().lasts_for = Some(count + lasts_for);
+        let is_done = work(broken).is_ok();
+
+        disk.0.lock().unwrap().lasts_for = None;
+        let store = RedbStore::new(database(), TABLE);
+        let guarded = Guarded::open(store, options(Kind::Cuckoo, directory.path())).unwrap();
+        for key in 0..KEYS {
+            let is_there = guarded.store().contains(&key).unwrap();
+            assert_eq!(guarded.contains(key).unwrap(), is_there, "{key} after {lasts_for}");
+            let expected = acknowledged.get(&key).copied().unwrap_or(false);
+            assert!(is_there == expected || under_way == Some(key), "{key} after {lasts_for}");
+        }
+        if is_done {
+            break;
+        }
+        lasts_for += 1;
+    }
+    assert!(lasts_for > 50, "the disk has seen {lasts_for} changes only");
 }
 
 /// Writes until it is killed, if the process was started for that.
@@ -369,17 +548,25 @@ fn kill_writers(rounds: u64, seed: u64) {
         assert_eq!(found, expected, "round {round}");
         let guard = GuardOptions::new(Kind::Cuckoo, 0.01).unwrap();
         if round % 2 == 0 {
-            let guarded = Guarded::snapshot(store(directory), &guard).unwrap();
-            assert!((0..40).all(|key| guarded.contains(key).unwrap() == found.contains_key(&key)));
+            check(&Guarded::snapshot(store(directory), &guard).unwrap(), &found);
         } else {
             let guarded = open(directory);
-            assert!((0..40).all(|key| guarded.contains(key).unwrap() == found.contains_key(&key)));
+            check(&guarded, &found);
             if round % 4 == 1 {
                 guarded.close().unwrap();
             }
         }
     }
     assert!(acknowledged > rounds, "the writers did next to nothing");
+}
+
+/// Nothing is hidden, and of 20,000 absent keys at least 1 − 2·FPR are stopped.
+#[cfg(unix)]
+fn check<M: Mode>(guarded: &Guarded<Table, M>, found: &BTreeMap<u64, String>) {
+    assert!((0..40).all(|key| guarded.contains(key).unwrap() == found.contains_key(&key)));
+    let before = guarded.counters().stopped;
+    assert!((1_000..21_000).all(|key| !guarded.contains(key).unwrap()));
+    assert!(guarded.counters().stopped - before >= 19_600, "{:?}", guarded.counters());
 }
 
 #[cfg(unix)]

@@ -92,10 +92,10 @@ impl<S: AsyncOwnedStore> AsyncGuarded<S, AsyncExclusive> {
         let digest = guard.hasher().digest(key);
         let _locked = self.mode.stripes.lock(&[digest]).await;
         let ticket = guard.begin_put(digest);
-        let existed = self.checked(self.store.put(&self.mode.claim, key, value).await)?;
-        ticket.stored(existed);
+        let answer = self.checked(self.store.put(&self.mode.claim, key, value).await);
+        ticket.answered(&answer, S::is_refusal);
         self.rebuild_if_needed();
-        Ok(existed)
+        answer
     }
 
     /// Writes several values, in their order, and tells for each whether its key was there before.
@@ -264,8 +264,8 @@ impl sealed::Sealed for AsyncExclusive {
     }
 
     #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.guard.prefetch(digest);
+    fn admits_later(&self, digest: Digest) -> impl FnOnce() -> bool {
+        self.guard.contains_later(digest)
     }
 
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {

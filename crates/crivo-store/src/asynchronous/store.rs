@@ -150,4 +150,12 @@ pub trait AsyncOwnedStore: AsyncStore {
 
     /// Whether this error says that the claim is no longer the current one.
     fn is_lost_claim(error: &Self::Error) -> bool;
+
+    /// Whether this error of [`put`](Self::put) says for certain that nothing was written, and never will be.
+    /// Otherwise, which is the default, the key stays in the guard. So do those of a batch, of which a part may
+    /// have been written.
+    fn is_refusal(error: &Self::Error) -> bool {
+        let _ = error;
+        false
+    }
 }

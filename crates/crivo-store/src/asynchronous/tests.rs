@@ -36,24 +36,29 @@ impl Inner {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("no answer in time")]
-struct TimedOut;
+enum Fault {
+    #[error("no answer in time")]
+    TimedOut,
+    #[error("refused")]
+    Refused,
+}
 
 impl Slow {
-    async fn write(&self, key: u64, value: Option<u64>) -> Result<Existed, TimedOut> {
+    async fn write(&self, key: u64, value: Option<u64>) -> Result<Existed, Fault> {
         tokio::task::yield_now().await;
         let existed = {
             let mut inner = self.inner.lock().unwrap();
             match inner.faults.as_mut().map_or(9, |random| random.below(10)) {
-                0 => return Err(TimedOut),
+                0 => return Err(Fault::TimedOut),
                 1 => {
                     inner.late.push((key, value));
-                    return Err(TimedOut);
+                    return Err(Fault::TimedOut);
                 }
                 2 => {
                     inner.apply(key, value);
-                    return Err(TimedOut);
+                    return Err(Fault::TimedOut);
                 }
+                3 => return Err(Fault::Refused),
                 _ => inner.apply(key, value),
             }
         };
@@ -77,13 +82,13 @@ impl Slow {
 impl AsyncStore for Slow {
     type Key = u64;
     type Value = u64;
-    type Error = TimedOut;
+    type Error = Fault;
 
-    async fn get(&self, key: &u64) -> Result<Option<u64>, TimedOut> {
+    async fn get(&self, key: &u64) -> Result<Option<u64>, Fault> {
         Ok(self.inner.lock().unwrap().values.get(key).copied())
     }
 
-    async fn scan(&self, mut visit: impl FnMut(&u64) + Send) -> Result<(), TimedOut> {
+    async fn scan(&self, mut visit: impl FnMut(&u64) + Send) -> Result<(), Fault> {
         let mut next = 0;
         loop {
             let part: Vec<u64> = {
@@ -103,24 +108,28 @@ impl AsyncOwnedStore for Slow {
 
     const LATE_WRITES: bool = true;
 
-    async fn claim(&self, owner: Owner, _: bool) -> Result<Claim, TimedOut> {
+    async fn claim(&self, owner: Owner, _: bool) -> Result<Claim, Fault> {
         Ok(Claim { session: Session { generation: 1, owner }, closed: None })
     }
 
-    async fn release(&self, _: &Claim) -> Result<(), TimedOut> {
+    async fn release(&self, _: &Claim) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn put(&self, _: &Claim, key: &u64, value: &u64) -> Result<Existed, TimedOut> {
+    async fn put(&self, _: &Claim, key: &u64, value: &u64) -> Result<Existed, Fault> {
         self.write(*key, Some(*value)).await
     }
 
-    async fn delete(&self, _: &Claim, key: &u64) -> Result<Existed, TimedOut> {
+    async fn delete(&self, _: &Claim, key: &u64) -> Result<Existed, Fault> {
         self.write(*key, None).await
     }
 
-    fn is_lost_claim(_: &TimedOut) -> bool {
+    fn is_lost_claim(_: &Fault) -> bool {
         false
+    }
+
+    fn is_refusal(error: &Fault) -> bool {
+        matches!(error, Fault::Refused)
     }
 }
 

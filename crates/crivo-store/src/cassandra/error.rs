@@ -14,6 +14,9 @@ pub enum CassandraStoreError {
     /// The cluster or the connection failed. A write may have been applied, or will be.
     #[error(transparent)]
     Server(Box<ExecutionError>),
+    /// The owner's record could not be read before a write. Nothing was written.
+    #[error("nothing was written, because the owner's record could not be read: {0}")]
+    Unchecked(Box<CassandraStoreError>),
     /// A statement could not be prepared: the table is not there, or has other columns.
     #[error(transparent)]
     Prepare(Box<PrepareError>),

@@ -479,7 +479,10 @@ impl AsyncOwnedStore for CassandraStore {
         key: &[u8],
         value: &[u8],
     ) -> Result<Existed, CassandraStoreError> {
-        self.check(claim).await?;
+        self.check(claim).await.map_err(|error| match error {
+            CassandraStoreError::LostClaim => error,
+            error => CassandraStoreError::Unchecked(Box::new(error)),
+        })?;
         self.put_at(key, value, self.next_timestamp()).await
     }
 
@@ -517,6 +520,10 @@ impl AsyncOwnedStore for CassandraStore {
 
     fn is_lost_claim(error: &CassandraStoreError) -> bool {
         matches!(error, CassandraStoreError::LostClaim)
+    }
+
+    fn is_refusal(error: &CassandraStoreError) -> bool {
+        matches!(error, CassandraStoreError::Unchecked(_) | CassandraStoreError::KeyLength { .. })
     }
 }
 

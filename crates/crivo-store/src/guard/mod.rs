@@ -7,7 +7,7 @@
 //!
 //! | | before the store is asked | when it has answered | if there is no answer |
 //! |---|---|---|---|
-//! | put | insert a copy | key was there: remove the copy again | keep it: the key is *doubtful* |
+//! | put | insert a copy | key was there, or the put was refused: remove the copy again | keep it: the key is *doubtful* |
 //! | delete | note the epoch | key was there: remove a copy | keep it |
 //!
 //! - **Only the store tells whether a key is new.** If the guard says *present*, that may be the
@@ -166,13 +166,16 @@ impl Guard {
         }
     }
 
-    /// Has the memory fetched that [`contains`](Self::contains) will read: for a caller with other work to
-    /// do before it asks.
+    /// Asks as [`contains`](Self::contains) does, when the answer is called. Its memory is fetched until
+    /// then, and the guard does not change: the caller has other work to do, but writes nothing.
     #[inline]
-    pub fn prefetch(&self, digest: Digest) {
-        if let Some(state) = self.read() {
+    pub(crate) fn contains_later(&self, digest: Digest) -> impl FnOnce() -> bool {
+        // Two locks would cost as much as all the rest.
+        let state = self.read();
+        if let Some(state) = &state {
             state.tables.prefetch(digest);
         }
+        move || state.is_none_or(|state| state.tables.contains(digest))
     }
 
     /// Answers for many keys at once: `hits[i]` for `digests[i]`.
@@ -189,7 +192,7 @@ impl Guard {
     /// To be called before a write is sent to the store. The key is in the guard when this returns.
     pub fn begin_put(&self, digest: Digest) -> PutTicket<'_> {
         let mut ticket =
-            PutTicket { guard: self, digest, copy: None, rebuild: None, answered: false };
+            PutTicket { guard: self, digest, copy: None, rebuild: None, is_settled: false };
         let Some(mut state) = self.write() else { return ticket };
         let state = &mut *state;
         state.in_flight.add(digest);
@@ -363,7 +366,7 @@ pub struct PutTicket<'g> {
     copy: Option<(Place, u64)>,
     /// In whose journal it is.
     rebuild: Option<u64>,
-    answered: bool,
+    is_settled: bool,
 }
 
 impl PutTicket<'_> {
@@ -371,14 +374,49 @@ impl PutTicket<'_> {
     ///
     /// [`Existed::Yes`] must be certain. A client that sends a write again after a lost answer may see
     /// its own first attempt: then it is [`Existed::Unknown`].
-    pub fn stored(mut self, existed: Existed) {
-        self.answered = true;
+    pub fn stored(self, existed: Existed) {
+        // A key that was there had its copy before: this one is a second.
+        self.settle(existed == Existed::Yes);
+    }
+
+    /// The store has refused the write, for certain: nothing was written, and never will be. If that is
+    /// not certain, drop the ticket.
+    ///
+    /// ```
+    /// use crivo::filter::Kind;
+    /// use crivo_store::{Guard, GuardOptions};
+    ///
+    /// let guard = Guard::build(GuardOptions::new(Kind::Cuckoo, 0.001)?, vec![])?;
+    /// let ana = guard.hasher().digest("ana");
+    /// guard.begin_put(ana).refused();
+    /// assert!(!guard.contains(ana));
+    /// # Ok::<(), crivo::filter::SpecError>(())
+    /// ```
+    pub fn refused(self) {
+        self.settle(true);
+    }
+
+    /// Tells the put what the store has answered. An error that is not a refusal leaves its key in doubt.
+    pub(crate) fn answered<E>(
+        self,
+        answer: &Result<Existed, E>,
+        is_refusal: impl FnOnce(&E) -> bool,
+    ) {
+        match answer {
+            Ok(existed) => self.stored(*existed),
+            Err(error) if is_refusal(error) => self.refused(),
+            Err(_) => {}
+        }
+    }
+
+    /// The fate of the write is known. A copy that no key needs is taken out where that is possible.
+    fn settle(mut self, has_spare_copy: bool) {
+        self.is_settled = true;
         let Some(mut state) = self.guard.write() else { return };
         state.in_flight.take(self.digest);
-        if existed != Existed::Yes {
+        if !has_spare_copy {
             return;
         }
-        // The key had its copy before: this one is a second.
         let removed = match self.copy {
             Some((Place::Main, epoch)) => {
                 epoch == state.epoch
@@ -389,7 +427,7 @@ impl PutTicket<'_> {
             None => true,
         };
         state.stale += u64::from(!removed);
-        // The key was there when the rebuild began, or an earlier entry of the journal has it.
+        // If the key is there, it was when the rebuild began, or an earlier entry of the journal has it.
         if let Some(journal) = self.rebuild.and_then(|rebuild| state.journal_of(rebuild)) {
             journal.puts.take(self.digest);
         }
@@ -398,7 +436,7 @@ impl PutTicket<'_> {
 
 impl Drop for PutTicket<'_> {
     fn drop(&mut self) {
-        if self.answered {
+        if self.is_settled {
             return;
         }
         let Some(mut state) = self.guard.write() else { return };

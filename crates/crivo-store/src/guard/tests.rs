@@ -139,6 +139,28 @@ fn without_late_writes_a_scan_settles_what_failed() {
 }
 
 #[test]
+fn a_put_that_is_refused_leaves_nothing() {
+    for kind in Kind::ALL {
+        let guard = guard(kind, &[1]);
+        for key in [1, 2] {
+            let before = guard.begin_put(spread(key));
+            guard.begin_rebuild().unwrap().finish(vec![spread(1)]).unwrap();
+            before.refused();
+            let rebuild = guard.begin_rebuild().unwrap();
+            guard.begin_put(spread(key)).refused();
+            rebuild.finish(vec![spread(1)]).unwrap();
+            guard.begin_put(spread(key)).refused();
+        }
+        assert!(guard.contains(spread(1)), "{kind}");
+        assert_eq!(guard.status().doubtful_count + guard.status().in_flight_count, 0, "{kind}");
+        let removed = !guard.contains(spread(2));
+        assert_eq!(removed, REMOVING.contains(&kind), "{kind}");
+        guard.begin_rebuild().unwrap().finish(vec![spread(1)]).unwrap();
+        assert!(!guard.contains(spread(2)) && guard.can_be_saved(), "{kind}");
+    }
+}
+
+#[test]
 fn one_rebuild_runs_at_a_time_and_may_be_given_up() {
     let guard = guard(Kind::Cuckoo, &[1]);
     let rebuild = guard.begin_rebuild().unwrap();
@@ -278,6 +300,10 @@ impl Model {
                                 Ticket::Delete(ticket) => ticket.deleted(existed),
                             }
                         }
+                        // Refused for certain.
+                        (None, Ticket::Put(ticket)) if self.random.below(3) == 0 => {
+                            ticket.refused();
+                        }
                         // Given up before the store has done it, which it will do later or never.
                         (None, ticket) => {
                             if self.late_writes && self.random.below(2) == 0 {
@@ -326,6 +352,7 @@ fn no_order_of_events_hides_a_key() {
         // With an FPR of 0.3 fingerprints have two bits, and collide as digests never do.
         for (keys, classes, fpr) in [(60, 7, 0.01), (60, 60, 0.3), (60, 25, 0.3), (700, 300, 0.3)] {
             for late_writes in [false, true] {
+                let mut rebuilds = 0;
                 for rebuild_one_in in [1, 1, 50, 50] {
                     let options = GuardOptions::new(kind, fpr).unwrap().late_writes(late_writes);
                     let guard = Guard::build(options, vec![]).unwrap();
@@ -340,9 +367,11 @@ fn no_order_of_events_hides_a_key() {
                         late: Vec::new(),
                     };
                     model.run(&guard, 4_000, keys / 60);
-                    assert!(guard.status().rebuild_count > 0, "{kind}");
+                    rebuilds += guard.status().rebuild_count;
                     assert!(!model.stored.is_empty(), "{kind}");
                 }
+                // A walk of few rebuilds may by chance have none.
+                assert!(rebuilds > 0, "{kind}");
             }
         }
     }

@@ -162,10 +162,10 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
         let digest = S::digest(&guard.hasher(), &key);
         let _locked = self.mode.stripes.lock([digest]);
         let ticket = guard.begin_put(digest);
-        let existed = self.checked(self.store.put(&self.mode.claim, &key, &value))?;
-        ticket.stored(existed);
+        let answer = self.checked(self.store.put(&self.mode.claim, &key, &value));
+        ticket.answered(&answer, S::is_refusal);
         self.rebuild_if_needed();
-        Ok(existed)
+        answer
     }
 
     /// Writes several values, in their order, and tells for each whether its key was there before.
@@ -380,8 +380,8 @@ impl sealed::Sealed for Exclusive {
     }
 
     #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.guard.prefetch(digest);
+    fn admits_later(&self, digest: Digest) -> impl FnOnce() -> bool {
+        self.guard.contains_later(digest)
     }
 
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {

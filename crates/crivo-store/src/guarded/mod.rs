@@ -48,8 +48,9 @@ pub(crate) mod sealed {
 
         fn admits(&self, digest: Digest) -> bool;
 
-        /// Has the memory fetched that [`admits`](Self::admits) will read.
-        fn prefetch(&self, digest: Digest);
+        /// Asks as [`admits`](Self::admits) does, when the answer is called. Its memory is fetched until
+        /// then.
+        fn admits_later(&self, digest: Digest) -> impl FnOnce() -> bool;
 
         fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]);
     }
@@ -120,21 +121,22 @@ impl<S: Store, M: Mode> Guarded<S, M> {
         &self,
         key: &S::Key<'_>,
         is_found: impl FnOnce(&T) -> bool,
-        ask_store: impl FnOnce(&S, &dyn Fn() -> bool) -> Result<Option<T>, S::Error>,
+        ask_store: impl FnOnce(&S, &mut dyn FnMut() -> bool) -> Result<Option<T>, S::Error>,
     ) -> Result<T, S::Error> {
         let digest = S::digest(&self.mode.hasher(), key);
-        let is_likely = self.tally.finds_keys();
-        if is_likely {
-            self.mode.prefetch(digest);
-        } else if !self.mode.admits(digest) {
-            self.tally.stopped(1);
-            return Ok(T::default());
-        }
-        let answer = ask_store(&self.store, &|| !is_likely || self.mode.admits(digest));
+        let tally = self.tally.of_this_thread();
+        let answer = if tally.finds_keys() {
+            let mut admits = Some(self.mode.admits_later(digest));
+            ask_store(&self.store, &mut || admits.take().is_none_or(|admits| admits()))
+        } else if self.mode.admits(digest) {
+            ask_store(&self.store, &mut || true)
+        } else {
+            Ok(None)
+        };
         match &answer {
-            Ok(Some(answer)) => self.tally.answered(is_found(answer)),
-            Ok(None) => self.tally.stopped(1),
-            Err(_) => self.tally.failed(1),
+            Ok(Some(answer)) => tally.answered(is_found(answer)),
+            Ok(None) => tally.stopped(1),
+            Err(_) => tally.failed(1),
         }
         answer.map(Option::unwrap_or_default)
     }

@@ -76,8 +76,9 @@ impl sealed::Sealed for Snapshot {
     }
 
     #[inline]
-    fn prefetch(&self, digest: Digest) {
+    fn admits_later(&self, digest: Digest) -> impl FnOnce() -> bool {
         self.filter.prefetch_digest(digest);
+        move || self.filter.contains_digest(digest)
     }
 
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {

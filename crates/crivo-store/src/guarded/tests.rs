@@ -28,8 +28,12 @@ struct Inner {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("no answer in time")]
-struct TimedOut;
+enum Fault {
+    #[error("no answer in time")]
+    TimedOut,
+    #[error("refused")]
+    Refused,
+}
 
 impl<const CLASSES: u64> Faulty<CLASSES> {
     fn new(has_faults: bool) -> Self {
@@ -43,20 +47,21 @@ impl<const CLASSES: u64> Faulty<CLASSES> {
         Self { inner: Mutex::new(inner) }
     }
 
-    fn write(&self, key: u64, value: Option<u64>) -> Result<Existed, TimedOut> {
+    fn write(&self, key: u64, value: Option<u64>) -> Result<Existed, Fault> {
         let mut inner = self.inner.lock().unwrap();
         let fault = if inner.has_faults { inner.random.below(10) } else { 9 };
         match fault {
-            0 => return Err(TimedOut),
+            0 => return Err(Fault::TimedOut),
             1 => {
                 inner.late.push((key, value));
-                return Err(TimedOut);
+                return Err(Fault::TimedOut);
             }
+            4 => return Err(Fault::Refused),
             _ => {}
         }
         let old = inner.apply(key, value);
         match fault {
-            2 => Err(TimedOut),
+            2 => Err(Fault::TimedOut),
             3 => Ok(Existed::Unknown),
             _ => Ok(if old.is_some() { Existed::Yes } else { Existed::No }),
         }
@@ -92,18 +97,18 @@ impl Inner {
 impl<const CLASSES: u64> Store for Faulty<CLASSES> {
     type Key<'k> = u64;
     type Value = u64;
-    type Error = TimedOut;
+    type Error = Fault;
 
     fn digest(hasher: &KeyHasher, key: &u64) -> Digest {
         hasher.digest(&(key % CLASSES))
     }
 
-    fn get(&self, key: &u64) -> Result<Option<u64>, TimedOut> {
+    fn get(&self, key: &u64) -> Result<Option<u64>, Fault> {
         Ok(self.inner.lock().unwrap().values.get(key).copied())
     }
 
     /// A few keys at a time: what comes and goes meanwhile is seen or not.
-    fn scan(&self, mut visit: impl FnMut(&u64)) -> Result<(), TimedOut> {
+    fn scan(&self, mut visit: impl FnMut(&u64)) -> Result<(), Fault> {
         let mut next = 0;
         loop {
             let part: Vec<u64> = {
@@ -123,27 +128,31 @@ impl<const CLASSES: u64> OwnedStore for Faulty<CLASSES> {
 
     const LATE_WRITES: bool = true;
 
-    fn claim(&self, owner: Owner, _: bool) -> Result<Claim, TimedOut> {
+    fn claim(&self, owner: Owner, _: bool) -> Result<Claim, Fault> {
         let session = Session { generation: 1, owner };
         self.inner.lock().unwrap().session = Some(session);
         Ok(Claim { session, closed: None })
     }
 
-    fn release(&self, _: &Claim) -> Result<(), TimedOut> {
+    fn release(&self, _: &Claim) -> Result<(), Fault> {
         self.inner.lock().unwrap().session = None;
         Ok(())
     }
 
-    fn put(&self, _: &Claim, key: &u64, value: &u64) -> Result<Existed, TimedOut> {
+    fn put(&self, _: &Claim, key: &u64, value: &u64) -> Result<Existed, Fault> {
         self.write(*key, Some(*value))
     }
 
-    fn delete(&self, _: &Claim, key: &u64) -> Result<Existed, TimedOut> {
+    fn delete(&self, _: &Claim, key: &u64) -> Result<Existed, Fault> {
         self.write(*key, None)
     }
 
-    fn is_lost_claim(_: &TimedOut) -> bool {
+    fn is_lost_claim(_: &Fault) -> bool {
         false
+    }
+
+    fn is_refusal(error: &Fault) -> bool {
+        matches!(error, Fault::Refused)
     }
 }
 
@@ -249,13 +258,13 @@ struct Prepared {
 impl Store for Prepared {
     type Key<'k> = u64;
     type Value = u64;
-    type Error = TimedOut;
+    type Error = Fault;
 
     fn digest(hasher: &KeyHasher, key: &u64) -> Digest {
         hasher.digest(key)
     }
 
-    fn get(&self, key: &u64) -> Result<Option<u64>, TimedOut> {
+    fn get(&self, key: &u64) -> Result<Option<u64>, Fault> {
         self.get_if(key, || true).map(Option::flatten)
     }
 
@@ -263,7 +272,7 @@ impl Store for Prepared {
         &self,
         key: &u64,
         admits: impl FnOnce() -> bool,
-    ) -> Result<Option<Option<u64>>, TimedOut> {
+    ) -> Result<Option<Option<u64>>, Fault> {
         self.prepared.fetch_add(1, Ordering::Relaxed);
         if !admits() {
             return Ok(None);
@@ -272,7 +281,7 @@ impl Store for Prepared {
         Ok(Some(self.values.get(key).copied()))
     }
 
-    fn scan(&self, visit: impl FnMut(&u64)) -> Result<(), TimedOut> {
+    fn scan(&self, visit: impl FnMut(&u64)) -> Result<(), Fault> {
         self.values.keys().for_each(visit);
         Ok(())
     }

@@ -65,7 +65,8 @@ if (redis.call('HGET', KEYS[1], 'owner') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'write', 0)
 return 1";
 
-/// Replaces the record of an earlier generation, and answers the generation that is there.
+/// Replaces the record of an earlier generation. Answers 0 if that was the one that is expected, -1 if it was
+/// another, or the generation that is there and stays.
 const FENCE: &str = "
 local old = redis.call('HGET', KEYS[1], 'owner')
 if old and old ~= ARGV[2] then
@@ -73,7 +74,7 @@ if old and old ~= ARGV[2] then
     if generation and generation >= tonumber(ARGV[1]) then return generation end
 end
 if old ~= ARGV[2] then redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'write', 0) end
-return 0";
+return old == ARGV[3] and 0 or -1";
 
 /// The keys with one prefix in a Redis or Valkey Cluster: bytes to bytes.
 ///
@@ -92,7 +93,7 @@ return 0";
 /// to the guard, which lets the questions for its keys through. But a master that comes back with *older*
 /// data, as after a failover to a replica that was behind, has keys again whose deletion it had
 /// acknowledged, and may have forgotten that an owner was replaced. Open the store again after such an
-/// event, or choose a kind of filter that removes nothing; with `appendfsync always` a master that is
+/// event, which scans unless all partitions were closed by the session that saved the guard, or choose a kind of filter that removes nothing; with `appendfsync always` a master that is
 /// started again has lost nothing.
 ///
 /// ```no_run
@@ -186,19 +187,20 @@ impl ClusterStore {
     }
 
     /// Puts a session into the records of all partitions but the first. The answer is the highest
-    /// generation of those that would not go, or 0.
-    async fn fence(&self, session: Session) -> RedisResult<u64> {
+    /// generation of those that would not go, or 0, and whether all others were closed by the session before.
+    async fn fence(&self, session: Session, closed: Option<Session>) -> RedisResult<(u64, bool)> {
         let generation = session.generation.to_string();
         let record = Record::new(session, State::Open).to_string();
-        let fences =
-            (1..PARTITIONS).map(|partition| {
-                let (generation, record) = (generation.as_bytes(), record.as_bytes());
-                let keys = [self.record_key(partition)];
-                async move {
-                    self.fence.run::<u64>(&self.connection, &keys, &[generation, record]).await
-                }
-            });
-        Ok(try_join_all(fences).await?.into_iter().max().unwrap_or(0))
+        let expected = closed.map(|closed| Record::new(closed, State::Closed).to_string());
+        let expected = expected.unwrap_or_default();
+        let arguments = [generation.as_bytes(), record.as_bytes(), expected.as_bytes()];
+        let fences = (1..PARTITIONS).map(|partition| {
+            let keys = [self.record_key(partition)];
+            async move { self.fence.run::<i64>(&self.connection, &keys, &arguments).await }
+        });
+        let answers = try_join_all(fences).await?;
+        let later = answers.iter().copied().max().unwrap_or(0).max(0);
+        Ok((later as u64, answers.iter().all(|answer| *answer == 0)))
     }
 
     /// Changes keys of one partition, given by their places in `entries`, under a current claim.
@@ -382,9 +384,10 @@ impl AsyncOwnedStore for ClusterStore {
                     session
                 }
             };
-            let later = self.fence(session).await?;
+            let (later, are_closed) = self.fence(session, closed).await?;
             if later == 0 {
-                return Ok(Claim { session, closed });
+                // A master that has come back with older data has older records too.
+                return Ok(Claim { session, closed: closed.filter(|_| are_closed) });
             }
             // Either another owner came later, whom the first record names, or the first record was lost.
             let (_, current) = self.record().await?;

@@ -99,7 +99,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
         key: &[u8],
         value: &[u8],
     ) -> Result<Existed, RedisStoreError> {
-        let existed = AsyncOwnedStore::put_batch(self, claim, &[(key, value)]).await?;
+        let existed = AsyncOwnedStore::put_batch(self, claim, &[(key, value)]).await;
+        let existed = existed.map_err(RedisStoreError::of_one_key)?;
         Ok(existed.first().copied().unwrap_or(Existed::Unknown))
     }
 
@@ -138,5 +139,9 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
 
     fn is_lost_claim(error: &RedisStoreError) -> bool {
         matches!(error, RedisStoreError::LostClaim)
+    }
+
+    fn is_refusal(error: &RedisStoreError) -> bool {
+        matches!(error, RedisStoreError::Refused(_) | RedisStoreError::ReservedKey { .. })
     }
 }

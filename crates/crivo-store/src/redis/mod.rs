@@ -11,6 +11,9 @@
 //!   guard that removes keys has forgotten it. Open the store again after such an event, or choose a
 //!   kind of filter that removes nothing. Those who [share](crate::Shared) the keys notice, and scan
 //!   them.
+//! - For one owner: a server that has lost the owner's record, as after `FLUSHALL` or a restart without
+//!   persistence. A second owner is not refused there, and the first one does not know of its keys until one of its
+//!   own writes is refused.
 //! - For those who share the keys: a server that was replaced by another, and still answers some of them.
 //! - A client that sends a command again when its answer was lost. The clients of the crate `redis` for
 //!   one server do not.
@@ -320,6 +323,10 @@ pub enum RedisStoreError {
     /// The server or the connection failed. A write may have been applied, or will be.
     #[error(transparent)]
     Server(#[from] redis::RedisError),
+    /// The server has refused to write a key, as when it has no memory left, or is a replica now. Nothing was
+    /// written.
+    #[error("the server has refused the write: {0}")]
+    Refused(redis::RedisError),
     /// The keys have an owner that has not closed the store.
     #[error("the keys are owned by {owner}, who has not closed the store; take over if it is gone")]
     Owned {
@@ -375,6 +382,32 @@ pub enum RedisStoreError {
     /// The system has no random numbers.
     #[error("no random numbers: {0}")]
     Random(getrandom::Error),
+}
+
+/// The codes of errors by which a server, and no proxy before it, says that it will not run a command. In a
+/// script they come from its first write.
+const REFUSALS: [&str; 9] = [
+    "BUSY",
+    "LOADING",
+    "MASTERDOWN",
+    "MISCONF",
+    "NOAUTH",
+    "NOPERM",
+    "NOREPLICAS",
+    "OOM",
+    "READONLY",
+];
+
+impl RedisStoreError {
+    /// What an error of a script means that writes one key. Of several it might have written some.
+    fn of_one_key(self) -> Self {
+        match self {
+            Self::Server(error) if error.code().is_some_and(|code| REFUSALS.contains(&code)) => {
+                Self::Refused(error)
+            }
+            other => other,
+        }
+    }
 }
 
 impl From<getrandom::Error> for RedisStoreError {

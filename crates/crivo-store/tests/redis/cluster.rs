@@ -8,9 +8,10 @@ use std::time::Duration;
 use crivo::filter::Kind;
 use crivo_core::Random;
 use crivo_store::redis::{ClusterStore, RedisStore, RedisStoreError};
-use crivo_store::{AsyncGuarded, AsyncStore};
+use crivo_store::{AsyncGuarded, AsyncStore, GuardSource, ScanReason};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
+use redis::cmd;
 
 use crate::servers::{OwnServers, PATIENCE, Servers, block_on, with};
 use crate::{exclusive, options, stops_absent_keys, wait_until};
@@ -54,6 +55,11 @@ fn a_saved_guard_is_valid_for_the_session_that_was_closed() {
 }
 
 #[test]
+fn owners_who_take_over_from_each_other_hide_nothing() {
+    exclusive::take_over_from_each_other::<Cluster>(5);
+}
+
+#[test]
 fn tasks_hide_no_key() {
     exclusive::hide_no_key::<Cluster>();
 }
@@ -81,6 +87,39 @@ fn a_store_of_one_server_refuses_a_cluster() {
         assert!(matches!(refused, RedisStoreError::Cluster), "{refused}");
         let braces = ClusterStore::new(servers.0, "a{b").unwrap_err();
         assert!(matches!(braces, RedisStoreError::Prefix { .. }), "{braces}");
+    });
+}
+
+/// One master has older data again, as after a failover to a replica that was behind. What the saved guard is
+/// for, all partitions must say.
+#[test]
+fn a_saved_guard_is_not_valid_for_older_data_of_a_partition() {
+    with(|servers: Cluster, prefix| async move {
+        let mut raw = servers.0.clone();
+        let directory = tempfile::tempdir().unwrap();
+        let open = async || {
+            let options = options(Kind::Cuckoo).file(directory.path().join("guard"));
+            AsyncGuarded::open(servers.store(&prefix), options).await.unwrap()
+        };
+        let (name, record) =
+            (format!("{{{prefix}68}}ana"), format!("crivo-store.owner:{{{prefix}68}}"));
+        let guarded = open().await;
+        guarded.put(b"ana", b"1").await.unwrap();
+        guarded.close().await.unwrap();
+        let old: String =
+            cmd("HGET").arg(&record).arg("owner").query_async(&mut raw).await.unwrap();
+        let guarded = open().await;
+        assert_eq!(guarded.guard_source(), &GuardSource::File);
+        guarded.delete(b"ana").await.unwrap();
+        guarded.close().await.unwrap();
+
+        let () = cmd("SET").arg(&name).arg("1").query_async(&mut raw).await.unwrap();
+        let () =
+            cmd("HSET").arg(&record).arg("owner").arg(old).query_async(&mut raw).await.unwrap();
+        let guarded = open().await;
+        assert_eq!(guarded.guard_source(), &GuardSource::Scan(ScanReason::NotClosed));
+        assert!(guarded.contains(b"ana").await.unwrap());
+        guarded.close().await.unwrap();
     });
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crivo::filter::Kind;
 use crivo_core::Random;
-use crivo_store::redis::RedisStoreError;
-use crivo_store::{AsyncGuarded, Existed, GuardSource, GuardedError, ScanReason};
+use crivo_store::redis::{RedisStore, RedisStoreError};
+use crivo_store::{AsyncGuarded, AsyncStore, Existed, GuardSource, GuardedError, ScanReason};
 use redis::cmd;
 
-use crate::servers::{Servers, Single, with};
+use crate::servers::{Connection, OwnServers, Servers, Single, block_on, with};
 use crate::{guard, options, stops_absent_keys, wait_until};
 
 #[test]
@@ -89,6 +89,64 @@ pub fn save_and_take_over<S: Servers>() {
     });
 }
 
+#[test]
+fn owners_who_take_over_from_each_other_hide_nothing() {
+    take_over_from_each_other::<Single>(20);
+}
+
+/// Tasks take over from each other while they write. Whoever could write before and after a look at all keys
+/// was the owner meanwhile, from whom nothing may be hidden.
+pub fn take_over_from_each_other<S: Servers>(rounds: u32) {
+    const KEYS: u8 = 20;
+    with(|servers: S, prefix| async move {
+        let own = |seed: u64, servers: S, prefix: String| async move {
+            let mut random = Random::new(seed);
+            let mut looks = 0;
+            for _ in 0..rounds {
+                let options = options(Kind::Cuckoo).take_over(true);
+                let guarded = match AsyncGuarded::open(servers.store(&prefix), options).await {
+                    Ok(guarded) => guarded,
+                    // Another one was faster.
+                    Err(GuardedError::Store(RedisStoreError::LostClaim)) => continue,
+                    Err(error) => panic!("{error}"),
+                };
+                for _ in 0..20 {
+                    let key = [random.below(KEYS.into()) as u8];
+                    let written = match random.below(3) {
+                        0 => guarded.delete(&key).await,
+                        _ => guarded.put(&key, b"x").await,
+                    };
+                    match written {
+                        Ok(_) => {}
+                        Err(RedisStoreError::LostClaim) => break,
+                        Err(error) => panic!("{error}"),
+                    }
+                    let mut hidden = Vec::new();
+                    for key in (0..KEYS).map(|key| [key]) {
+                        let is_there = guarded.store().contains(&key).await.unwrap();
+                        if is_there && !guarded.contains(&key).await.unwrap() {
+                            hidden.push(key);
+                        }
+                    }
+                    // In a cluster each key tells of its own partition.
+                    for key in &hidden {
+                        assert!(guarded.put(key, b"y").await.is_err(), "{key:?} is hidden");
+                    }
+                    looks += u32::from(guarded.put(&key, b"y").await.is_ok());
+                }
+            }
+            looks
+        };
+        let owners: Vec<_> =
+            (0..3).map(|seed| tokio::spawn(own(seed, servers.clone(), prefix.clone()))).collect();
+        let mut looks = 0;
+        for owner in owners {
+            looks += owner.await.unwrap();
+        }
+        assert!(looks > 0, "nobody was the owner for long enough");
+    });
+}
+
 /// No bytes, any bytes and many bytes are keys and values like others.
 #[test]
 fn odd_keys_and_values_are_kept() {
@@ -130,6 +188,7 @@ fn a_key_cannot_be_the_record() {
         for refused in [owner.put(key, b"mine").await, owner.delete(key).await] {
             assert!(matches!(refused, Err(RedisStoreError::ReservedKey { .. })), "{refused:?}");
         }
+        assert_eq!(owner.guard_status().doubtful_count, 0, "it was refused before it was sent");
         assert!(!owner.contains(key).await.unwrap());
         assert_eq!(owner.get_batch(&[key, b"ana"]).await.unwrap(), [None, None]);
         owner.put(b"ana", b"1").await.unwrap();
@@ -168,6 +227,45 @@ fn what_a_server_does_by_itself_hides_no_key() {
         assert!(matches!(guarded.put(b"eva", b"5").await, Err(RedisStoreError::LostClaim)));
         let () = cmd("SET").arg(name(b"leo")).arg("6").query_async(&mut raw).await.unwrap();
         assert!(guarded.contains(b"leo").await.unwrap());
+    });
+}
+
+/// A put that the server has refused for certain leaves nothing in the guard, which can be saved.
+#[test]
+fn what_a_server_refuses_is_not_in_doubt() {
+    let Some(own) = OwnServers::start(&[]) else { return };
+    block_on(async {
+        let connection = Connection::new(&own.addresses());
+        let mut raw = connection.clone();
+        let directory = tempfile::tempdir().unwrap();
+        let open = async || {
+            let options = options(Kind::Cuckoo).file(directory.path().join("guard"));
+            AsyncGuarded::open(RedisStore::new(connection.clone(), "t:"), options).await.unwrap()
+        };
+        let guarded = open().await;
+        guarded.put(b"ana", b"1").await.unwrap();
+        let set = |name: &str, value: &str| cmd("CONFIG").arg("SET").arg(name).arg(value).take();
+        let replica = |host: &str, port: &str| cmd("REPLICAOF").arg(host).arg(port).take();
+        for (begin, end) in [
+            (set("maxmemory", "1"), set("maxmemory", "0")),
+            (set("min-replicas-to-write", "1"), set("min-replicas-to-write", "0")),
+            (replica("127.0.0.1", "1"), replica("NO", "ONE")),
+        ] {
+            let () = begin.query_async(&mut raw).await.unwrap();
+            for key in [b"ana", b"rui"] {
+                let refused = guarded.put(key, b"2").await.unwrap_err();
+                assert!(matches!(refused, RedisStoreError::Refused(_)), "{refused}");
+            }
+            let () = end.query_async(&mut raw).await.unwrap();
+            let status = guarded.guard_status();
+            assert_eq!((status.key_count, status.doubtful_count), (1, 0));
+            assert_eq!(guarded.get(b"ana").await.unwrap().as_deref(), Some(b"1".as_slice()));
+        }
+        guarded.close().await.unwrap();
+        let guarded = open().await;
+        assert_eq!(guarded.guard_source(), &GuardSource::File);
+        assert!(guarded.contains(b"ana").await.unwrap());
+        guarded.close().await.unwrap();
     });
 }
 

@@ -72,8 +72,11 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
             let options = options(Kind::Cuckoo).take_over(true);
             let guarded = AsyncGuarded::open(servers.store(&prefix), options).await.unwrap();
             // The claim comes after the killed writer's last command or refuses it.
+            let snapshot =
+                AsyncGuarded::snapshot(servers.store(&prefix), &guard(Kind::Fuse)).await.unwrap();
             for key in 0..KEYS {
                 let holds = raw.contains(&[key]).await.unwrap();
+                assert_eq!(snapshot.contains(&[key]).await.unwrap(), holds, "round {round}: {key}");
                 assert_eq!(guarded.contains(&[key]).await.unwrap(), holds, "round {round}: {key}");
                 if under_way != Some(key) {
                     let expected = expected.get(&key).copied().unwrap_or(false);
@@ -83,6 +86,7 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
             }
             if round == 0 {
                 stops_absent_keys(&guarded).await;
+                stops_absent_keys(&snapshot).await;
             }
             if round % 2 == 0 {
                 guarded.close().await.unwrap();

@@ -285,8 +285,9 @@ impl sealed::Sealed for Shared {
     }
 
     #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.guard.prefetch(digest);
+    fn admits_later(&self, digest: Digest) -> impl FnOnce() -> bool {
+        let contains = self.guard.contains_later(digest);
+        move || !self.news.is_current() || contains()
     }
 
     fn admits_batch(&self, digests: &[Digest], hits: &mut [bool]) {
