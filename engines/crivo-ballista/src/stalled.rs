@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ballista_core::JobId;
+use ballista_core::extension::SessionConfigExt;
 use ballista_core::serde::protobuf::job_status::Status;
 use ballista_scheduler::cluster::JobState;
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::execution_graph::ExecutionGraph;
+use ballista_scheduler::state::execution_stage::ExecutionStage;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 
@@ -34,9 +36,9 @@ const REASON: &str = "the query cannot end: an executor was lost, or a side of a
 /// scheduler runs.
 ///
 /// These are queries that have no task that runs and none that could, so that nothing will tell their end,
-/// and those that are planned again without end. Ballista 55 brings queries into these states if an
-/// executor is lost while its adaptive planner waits for the sizes of rows, or if a side of an outer join
-/// turns out to be empty. A query that only waits for executors has tasks that could run.
+/// those that are planned again without end, and those of the adaptive planner of which a stage that had
+/// ended runs again. Ballista 55 brings queries into these states if an executor is lost, or if a side of
+/// an outer join turns out to be empty. A query that only waits for executors has tasks that could run.
 pub async fn end_stalled_queries(
     scheduler: SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
     jobs: Arc<dyn JobState>,
@@ -55,7 +57,7 @@ pub async fn end_stalled_queries(
                 idle.insert(job.clone(), start);
             }
             let is_stalled = idle.get(job).is_some_and(|start| start.elapsed() >= PATIENCE);
-            if is_stalled || is_endless(graph.as_ref()) {
+            if is_stalled || is_endless(graph.as_ref()) || is_beyond_repair(graph.as_ref()) {
                 log::error!("{job}: {REASON}");
                 graph.fail_job(REASON.to_owned());
                 // The other queries of the scheduler go on, whatever happens to this one.
@@ -78,6 +80,23 @@ fn is_endless(graph: &dyn ExecutionGraph) -> bool {
         1 + plan.children().into_iter().map(operator_count).sum::<usize>()
     }
     graph.stages().len() > max_stages(operator_count(&graph.physical_plan()))
+}
+
+/// Whether the adaptive planner has lost rows of a stage that had ended. It forgets a stage's output when the
+/// stage ends, so that what the second attempt tells is an error in the scheduler's log and nothing else: the
+/// stages that wait for it never start, and executors get no further tasks.
+fn is_beyond_repair(graph: &dyn ExecutionGraph) -> bool {
+    let is_repeated = |stage: &ExecutionStage| match stage {
+        ExecutionStage::UnResolved(_) => true,
+        ExecutionStage::Resolved(it) => it.stage_attempt_num > 0,
+        ExecutionStage::Running(it) => it.stage_attempt_num > 0,
+        ExecutionStage::Successful(it) => it.stage_attempt_num > 0,
+        ExecutionStage::Failed(_) => false,
+    };
+    // A physical plan that a client has made is never planned again, whatever the session's options say.
+    let is_adaptive = graph.logical_plan().is_some()
+        && graph.session_config().ballista_adaptive_query_planner_enabled();
+    is_adaptive && graph.stages().values().any(is_repeated)
 }
 
 /// Removes what is left of a query, when its client has seen why it failed.
