@@ -5,10 +5,14 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 
 /// Numbers that are the same in every run (splitmix64).
-struct Numbers(u64);
+pub struct Numbers(u64);
 
 impl Numbers {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,7 +20,7 @@ impl Numbers {
         (bits ^ (bits >> 31)) % end
     }
 
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len() as u64) as usize]
     }
 }
@@ -79,7 +83,7 @@ fn side(table: &str, types: [&str; 2], prefix: &str) -> String {
 
 /// A case, always the same for the same number.
 pub fn case(number: u64) -> JoinCase {
-    let mut numbers = Numbers(number);
+    let mut numbers = Numbers::new(number);
     let first = TYPES[(number % TYPES.len() as u64) as usize];
     let second = numbers.pick(&TYPES);
     let tables = ["left", "right"].map(|side| (format!("{side}_{number}"), rows(&mut numbers)));

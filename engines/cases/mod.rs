@@ -1,6 +1,7 @@
-//! Queries for tests of several crates: TPC-H, random joins, and results that can be compared.
+//! Queries for tests of several crates: TPC-H, random joins and queries, and results that can be compared.
 
 pub mod joins;
+pub mod random;
 pub mod tpch;
 
 use datafusion::arrow::array::RecordBatch;

@@ -1,5 +1,6 @@
 //! A scheduler of Ballista that knows crivo's functions.
 
+use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crivo_ballista::{
     MAX_MESSAGE_BYTES, cli, end_stalled_queries, scheduler_session, session_config,
 };
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 /// Plans queries and gives their tasks to executors (crivo-executor)
 ///
@@ -44,8 +45,23 @@ async fn main() -> ExitCode {
     cli::finish("crivo-scheduler", run(args).await)
 }
 
+/// A listener whose connections send every message at once. Ballista does not ask for that, and each query
+/// would wait 40 ms for an acknowledgement.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // Connections inherit this from the listener.
+    socket.set_nodelay(true)?;
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(1024)
+}
+
 async fn run(args: Args) -> Result<()> {
-    let listener = TcpListener::bind(args.listen).await?;
+    let listener = listen(args.listen)?;
     let address = listener.local_addr()?;
     let config = SchedulerConfig {
         external_host: args.external_host.unwrap_or_else(|| address.ip().to_string()),

@@ -65,6 +65,7 @@ fn predicted() -> CrivoOptions {
     let mut options = CrivoOptions::default();
     options.runtime_filters = true;
     options.min_probe_rows = 1000;
+    options.key_query_milliseconds = 0;
     options
 }
 
@@ -188,6 +189,40 @@ async fn random_joins_have_the_same_result() {
         }
     }
     assert!(filters > 10, "{filters} filters");
+    cluster.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_queries_have_the_same_result() {
+    const CASES: u64 = 20;
+    let (directory, exchange) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let local = SessionContext::new();
+    for (name, sql) in cases::random::TABLES {
+        local.sql(sql).await.unwrap().collect().await.unwrap();
+        let path = directory.path().join(format!("{name}.parquet"));
+        let copy = format!("COPY {name} TO '{}' STORED AS PARQUET", path.display());
+        local.sql(&copy).await.unwrap().collect().await.unwrap();
+    }
+    let cluster = Cluster::start(exchange.path());
+    let plain = session(&cluster, plain(), false, directory.path()).await;
+    let forced = session(&cluster, forced(0.01), false, directory.path()).await;
+    let (mut filters, mut failed) = (0, 0);
+    for case in 0..CASES {
+        let sql = cases::random::query(case);
+        // What Ballista cannot run is none of the filters' business.
+        let (Ok((expected, _)), Ok(_)) = (run(&local, &sql).await, run(&plain, &sql).await) else {
+            failed += 1;
+            continue;
+        };
+        match run(&forced, &sql).await {
+            Ok((rows, count)) => {
+                assert_eq!(rows, expected, "case {case}: {sql}");
+                filters += count;
+            }
+            Err(error) => panic!("case {case}: {error}: {sql}"),
+        }
+    }
+    assert!(filters > 10 && failed < CASES / 2, "{filters} filters, {failed} failed");
     cluster.stop();
 }
 

@@ -3,7 +3,21 @@
 use datafusion::catalog::Session;
 use datafusion::common::JoinType;
 
+use super::options::CrivoOptions;
 use super::safety::Side;
+
+/// What exchanging and joining a byte costs where joins hash their rows, and where they sort them.
+const HASHED_COST: f64 = 1.5;
+const SORTED_COST: f64 = 6.0;
+
+/// What the steps of a query cost in time; reading a byte of a table costs 1, about a nanosecond.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Costs {
+    /// Sorting a byte of a row into a partition, writing, sending and reading it, and joining it.
+    pub(super) exchange: f64,
+    /// Planning and starting the query for the keys of a filter, however few they are.
+    pub(super) job: f64,
+}
 
 /// The engine of a session: DataFusion in this process, or a cluster of Ballista.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +31,7 @@ pub(super) struct Engine {
     pub(super) is_adaptive: bool,
     /// The size up to which it sends a side of a join to every partition of the other one.
     broadcast_bytes: usize,
+    pub(super) costs: Costs,
 }
 
 impl Engine {
@@ -29,7 +44,9 @@ impl Engine {
         // All options together are hundreds, and each would be written out.
         let extension = options.extensions.iter().find(|(prefix, _)| *prefix == CLUSTER);
         let Some((_, extension)) = extension else {
-            return Self { is_cluster: false, is_adaptive: false, broadcast_bytes: own_threshold };
+            let costs = Costs { exchange: HASHED_COST, job: 0.0 };
+            let broadcast_bytes = own_threshold;
+            return Self { is_cluster: false, is_adaptive: false, broadcast_bytes, costs };
         };
         let entries = extension.entries();
         let value = |key: &str| entries.iter().find(|it| it.key == key)?.value.as_deref();
@@ -41,7 +58,12 @@ impl Engine {
             () if options.optimizer.prefer_hash_join => own_threshold.min(threshold),
             () => 0,
         };
-        Self { is_cluster: true, is_adaptive, broadcast_bytes }
+        let own = options.extensions.get::<CrivoOptions>();
+        let milliseconds = own.map_or(0, |it| it.key_query_milliseconds) as f64;
+        let sorts = !is_adaptive && !options.optimizer.prefer_hash_join;
+        let exchange = if sorts { SORTED_COST } else { HASHED_COST };
+        let costs = Costs { exchange, job: 1e6 * milliseconds };
+        Self { is_cluster: true, is_adaptive, broadcast_bytes, costs }
     }
 
     /// The size up to which this side of a join of this type is sent to every partition of the other one.

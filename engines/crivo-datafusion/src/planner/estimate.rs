@@ -4,13 +4,14 @@
 //! domain   the rows of the largest table of the build side: how many keys there could be
 //! pass     the rows of the build side, or its distinct keys once they are counted, / domain
 //! saved    exchanged: bytes of the probe side · (1 - pass)
-//! cost     read: the columns of the tables of the build side that its keys need
-//!          exchanged: its rows, for joins and groups of its own; and the digests of its keys
+//! cost     the query for the keys, however few
+//!          read: the columns of the tables of the build side that its keys need
+//!          exchanged: its rows, for joins and groups of its own
+//!          for each key, and for each row of the probe side, which is asked for
 //! ```
 //!
-//! A byte that is exchanged is sorted into a partition, written, sent and read: it costs
-//! [`EXCHANGE_COST`] times as much as one that is read from a table. A join against a whole table passes
-//! everything, and is left alone.
+//! What each of these takes is in [`Costs`]. A join against a whole table passes everything, and is left
+//! alone.
 //!
 //! The false-positive rate follows from the same sizes: halving it makes the filter larger by 1.44 bits
 //! for each key, wherever it is sent, and halves the false positives among the rows.
@@ -18,7 +19,6 @@
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use crivo::Digest;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::logical_expr::LogicalPlan;
@@ -29,14 +29,18 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, StatisticsArgs, StatisticsContext};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 
+use super::engine::Costs;
 use super::options::CrivoOptions;
 use super::unoptimized::Unoptimized;
 
-/// What exchanging a byte costs, where reading it from a table costs 1.
-const EXCHANGE_COST: f64 = 4.0;
+/// What asking a filter for a row costs, where reading a byte from a table costs 1.
+const ASK_COST: f64 = 4.0;
+
+/// What collecting a key costs, for its digest, which is sorted and exchanged, and for the filter.
+const KEY_COST: f64 = 150.0;
 
 /// The gain is clear if this many times the cost is saved.
-const CLEAR_GAIN: f64 = 1.5;
+pub(super) const CLEAR_GAIN: f64 = 1.5;
 
 /// A lower false-positive rate is not chosen: the size of the filter would grow for next to no rows.
 const MIN_FPR: f64 = 1e-4;
@@ -211,10 +215,10 @@ pub(super) fn objection_to_build(
 }
 
 /// Whether the gain is clear, if what is known of the cost of the keys decides that.
-pub(super) fn is_clear_gain(build: &Estimate, probe: &Estimate) -> Option<bool> {
+pub(super) fn is_clear_gain(build: &Estimate, probe: &Estimate, costs: &Costs) -> Option<bool> {
     match (build.keys.least, build.keys.most) {
-        (Some(least), _) if objection_to_cost(build, probe, &least).is_some() => Some(false),
-        (_, Some(most)) if objection_to_cost(build, probe, &most).is_none() => Some(true),
+        (Some(least), _) if objection_to_cost(build, probe, &least, costs).is_some() => Some(false),
+        (_, Some(most)) if objection_to_cost(build, probe, &most, costs).is_none() => Some(true),
         _ => None,
     }
 }
@@ -224,15 +228,20 @@ pub(super) fn objection_to_cost(
     build: &Estimate,
     probe: &Estimate,
     keys: &KeyCost,
+    costs: &Costs,
 ) -> Option<&'static str> {
-    let (Some(build_rows), Some(probe_bytes)) = (build.rows, probe.bytes) else {
+    let (Some(build_rows), Some(probe_bytes), Some(probe_rows)) =
+        (build.rows, probe.bytes, probe.rows)
+    else {
         return Some("there are no statistics");
     };
-    let digest_bytes = build_rows.saturating_mul(size_of::<Digest>());
-    let exchanged = keys.exchanged_bytes.saturating_add(digest_bytes);
     let pass = build.pass_share(build_rows).unwrap_or(1.0);
-    let saved = EXCHANGE_COST * probe_bytes as f64 * (1.0 - pass);
-    let cost = keys.table_bytes as f64 + EXCHANGE_COST * exchanged as f64;
+    let saved = costs.exchange * probe_bytes as f64 * (1.0 - pass);
+    let cost = costs.job
+        + keys.table_bytes as f64
+        + costs.exchange * keys.exchanged_bytes as f64
+        + KEY_COST * build_rows as f64
+        + ASK_COST * probe_rows as f64;
     (saved < CLEAR_GAIN * cost)
         .then_some("evaluating the keys of the other side costs more than it saves")
 }
@@ -310,14 +319,14 @@ fn result_bytes(statistics: &Statistics, schema: &Schema) -> Option<usize> {
 }
 
 /// What the statistics of a table say about the widths of its columns.
-struct TableWidths<'a> {
+pub(super) struct TableWidths<'a> {
     schema: &'a Schema,
     statistics: &'a Statistics,
     rows: Option<usize>,
 }
 
 impl<'a> TableWidths<'a> {
-    fn new(schema: &'a Schema, statistics: &'a Statistics) -> Self {
+    pub(super) fn new(schema: &'a Schema, statistics: &'a Statistics) -> Self {
         Self { schema, statistics, rows: statistics.num_rows.get_value().copied() }
     }
 
@@ -337,7 +346,7 @@ impl<'a> TableWidths<'a> {
     }
 
     /// The bytes of the narrowest column; none if there is no column.
-    fn narrowest_bytes(&self) -> Option<usize> {
+    pub(super) fn narrowest_bytes(&self) -> Option<usize> {
         self.columns().min().unwrap_or(Some(0))
     }
 
@@ -352,7 +361,7 @@ impl<'a> TableWidths<'a> {
 /// The bytes of a value of a column, whose rows come from these tables. The width of text is what the tables
 /// know about columns of this name, but no less than the guess: a table counts what a dictionary encodes
 /// once, and rows that are exchanged repeat it.
-fn width_in(field: &Field, tables: &[TableWidths<'_>]) -> usize {
+pub(super) fn width_in(field: &Field, tables: &[TableWidths<'_>]) -> usize {
     let width = column_width(field.data_type());
     match field.data_type().primitive_width() {
         Some(_) => width,
@@ -424,7 +433,8 @@ mod tests {
             ..Estimate::with(Some(1000), Some(8000))
         };
         let probe = Estimate::with(Some(1_000_000), Some(8_000_000));
-        // 32 million units would be saved.
+        // 32 million units would be saved, and 4 million are for the rows that are asked for.
+        let costs = Costs { exchange: 4.0, job: 0.0 };
         for (least, most, expected) in [
             (cost(1_000_000), cost(2_000_000), Some(true)),
             (cost(40_000_000), cost(80_000_000), Some(false)),
@@ -432,7 +442,10 @@ mod tests {
             (cost(1_000_000), None, None),
             (None, None, None),
         ] {
-            assert_eq!(is_clear_gain(&build(least, most), &probe), expected);
+            assert_eq!(is_clear_gain(&build(least, most), &probe, &costs), expected);
         }
+        // A query of its own for these keys takes longer than the join without them.
+        let costs = Costs { job: 50e6, ..costs };
+        assert_eq!(is_clear_gain(&build(cost(0), cost(0)), &probe, &costs), Some(false));
     }
 }

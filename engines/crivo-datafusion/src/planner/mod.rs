@@ -17,6 +17,7 @@
 //! [`CrivoOptions`] has the others. `EXPLAIN` evaluates the keys, too, and shows the plan with its
 //! filters.
 
+mod bounds;
 mod engine;
 mod estimate;
 mod exec;

@@ -31,6 +31,10 @@ extensions_options! {
 
         /// A side with fewer rows gets no filter.
         pub min_probe_rows: usize, default = 100_000
+
+        /// The milliseconds that a cluster takes to plan and start the query for the keys of a filter,
+        /// however few they are: a filter is predicted to save more.
+        pub key_query_milliseconds: usize, default = 10
     }
 }
 

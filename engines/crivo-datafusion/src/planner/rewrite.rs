@@ -25,6 +25,7 @@ use datafusion::physical_plan::{ExecutionPlanProperties, collect};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::bounds::{Bounds, Tables};
 use super::engine::Engine;
 use super::estimate::{
     Estimate, KeyCost, best_fpr, is_clear_gain, objection_to_build, objection_to_cost,
@@ -61,6 +62,7 @@ pub(super) struct Rewriter<'a> {
     engine: Engine,
     /// For plans that are not executed.
     estimating: Unoptimized<'a>,
+    tables: Tables,
     pub(super) filters: Vec<RuntimeFilter>,
     /// How many of them are of an earlier walk.
     earlier: usize,
@@ -91,6 +93,7 @@ impl<'a> Rewriter<'a> {
             options,
             engine: Engine::of(session),
             estimating: Unoptimized::new(session),
+            tables: Tables::default(),
             filters: Vec::new(),
             earlier: 0,
             rejected: HashSet::new(),
@@ -173,9 +176,10 @@ impl<'a> Rewriter<'a> {
             }
             return Ok(filtered);
         }
+        let bounds = [self.bounds(&join.left).await, self.bounds(&join.right).await];
         let mut candidates = Vec::new();
         for side in sides {
-            if self.may_filter(join, *side, &keys)? {
+            if !self.is_hopeless(join, *side, bounds) && self.may_filter(join, *side, &keys)? {
                 candidates.push(*side);
             }
         }
@@ -214,10 +218,12 @@ impl<'a> Rewriter<'a> {
                 Side::Left => (left, right),
                 Side::Right => (right, left),
             };
-            let is_clear_gain = match is_clear_gain(&build, &probe) {
+            let is_clear_gain = match is_clear_gain(&build, &probe, &self.engine.costs) {
                 Some(known) => known,
                 None => match self.key_cost(join, side, &keys).await {
-                    Ok(Some(cost)) => objection_to_cost(&build, &probe, &cost).is_none(),
+                    Ok(Some(cost)) => {
+                        objection_to_cost(&build, &probe, &cost, &self.engine.costs).is_none()
+                    }
                     Ok(None) | Err(_) => false,
                 },
             };
@@ -233,6 +239,23 @@ impl<'a> Rewriter<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// How large a side can be, if that is known.
+    async fn bounds(&mut self, side: &LogicalPlan) -> Option<Bounds> {
+        self.tables.bounds(side, &self.estimating).await.ok().flatten()
+    }
+
+    /// Whether no filter of `side` can pay, by the bounds of the left and of the right side.
+    fn is_hopeless(&self, join: &Join, side: Side, bounds: [Option<Bounds>; 2]) -> bool {
+        let (probe, build) = match (side, bounds) {
+            (Side::Left, [Some(left), Some(right)]) => (left, right),
+            (Side::Right, [Some(left), Some(right)]) => (right, left),
+            _ => return false,
+        };
+        let broadcast_bytes = self.engine.broadcast_bytes(join.join_type, side.opposite());
+        let min_probe_rows = self.options.min_probe_rows;
+        build.is_hopeless_for(&probe, min_probe_rows, broadcast_bytes, &self.engine.costs)
     }
 
     /// What statistics say about a side. What cannot be planned by itself has no estimate, and gets no
