@@ -7,6 +7,7 @@
 //! The last column is what two threads gain: 2 is the most that two cores give. Processor time, on all
 //! threads together, tells what two threads cost, also where other programs take the cores.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use crivo::filter::{AnyFilter, AtomicBlocked, AtomicBloom, Kind, Spec};
@@ -23,13 +24,19 @@ struct Times {
     processor: Vec<f64>,
 }
 
-/// One thread and two, in turn.
-fn compare(name: String, mut work: impl FnMut(usize), rows: &mut Vec<Vec<String>>) {
+/// One thread and two, in turn. What `prepare` does before each is not measured.
+fn compare(
+    name: String,
+    mut prepare: impl FnMut(),
+    mut work: impl FnMut(usize),
+    rows: &mut Vec<Vec<String>>,
+) {
     let mut times = [Times::default(), Times::default()];
     for round in 0..=ROUNDS {
         let mut order = [1, 2];
         order.rotate_left(round % 2);
         for threads in order {
+            prepare();
             let (start, processor) = (Instant::now(), processor_time());
             work(threads);
             let elapsed = (start.elapsed(), processor_time().saturating_sub(processor));
@@ -82,7 +89,7 @@ fn build<K: crivo::Key + Sync>(what: &str, keys: &[K], rows: &mut Vec<Vec<String
             assert!(last.as_ref().is_none_or(|last| last.key_count() == filter.key_count()));
             last = Some(filter);
         };
-        compare(format!("build {kind}, {what}"), &mut work, rows);
+        compare(format!("build {kind}, {what}"), || (), &mut work, rows);
         let filter = last.expect("it was built");
         assert!(
             keys.iter().step_by(997).all(|key| filter.contains(key)),
@@ -93,25 +100,28 @@ fn build<K: crivo::Key + Sync>(what: &str, keys: &[K], rows: &mut Vec<Vec<String
 
 macro_rules! shared {
     ($atomic:ident, $digests:ident, $absent:ident, $rows:ident) => {
-        let filter = $atomic::new($digests.len() as u64, FPR).expect("memory");
         let name = stringify!($atomic);
+        let filter = $atomic::new($digests.len() as u64, FPR).expect("memory");
+        let filter = RefCell::new(filter);
         let insert = |threads| {
+            let filter = &*filter.borrow();
             share($digests, threads, |digests| filter.insert_batch(digests));
         };
-        compare(format!("{name}: insert"), insert, $rows);
+        compare(format!("{name}: insert"), || filter.borrow_mut().clear(), insert, $rows);
+        let filter = filter.into_inner();
         let ask = |threads| {
             share($digests, threads, |digests| {
                 assert!(digests.iter().all(|&digest| filter.contains_digest(digest)));
             });
         };
-        compare(format!("{name}: hits"), ask, $rows);
+        compare(format!("{name}: hits"), || (), ask, $rows);
         let ask = |threads| {
             share($absent, threads, |digests| {
                 let found = digests.iter().filter(|&&digest| filter.contains_digest(digest));
                 assert!(std::hint::black_box(found.count()) < digests.len() / 20);
             });
         };
-        compare(format!("{name}: misses"), ask, $rows);
+        compare(format!("{name}: misses"), || (), ask, $rows);
     };
 }
 

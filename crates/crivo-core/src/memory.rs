@@ -152,3 +152,36 @@ pub fn prefetch<T>(address: *const T) {
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = address;
 }
+
+/// [`prefetch`] for memory that is about to be changed while other threads change it, too: the line is taken
+/// away from their caches at once, not when it is changed.
+///
+/// ```
+/// let table = [0_u64; 1000];
+/// crivo_core::memory::prefetch_for_change(&table[123]);
+/// ```
+#[inline(always)]
+pub fn prefetch_for_change<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: x86-64 processors that do not know the instruction skip it. It may name any address, and changes
+    // nothing but what lies in the caches. The compiler's own function would read instead on processors as
+    // old as those that the program is compiled for.
+    unsafe {
+        std::arch::asm!(
+            "prefetchw [{address}]",
+            address = in(reg) address.cast::<u8>(),
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a prefetch may name any address, and changes nothing but what lies in the caches.
+    unsafe {
+        std::arch::asm!(
+            "prfm pstl1keep, [{address}]",
+            address = in(reg) address.cast::<u8>(),
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = address;
+}

@@ -44,6 +44,9 @@ const MAX_RANGE_BITS: u32 = 26;
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 const MAX_BYTES: usize = 1 << 27;
 
+/// How many marks are put in their ranges before somebody looks for room.
+const MARKS_PER_STEP: usize = 256;
+
 /// A filter whose keys mark places of its table.
 pub(super) trait Marked {
     type Marking: Marking;
@@ -75,18 +78,24 @@ pub(super) trait Marking: Copy + Sync {
 struct Sorted<M> {
     /// For each range as much room as for any other; nothing before the first mark.
     marks: Vec<M>,
-    counts: Vec<usize>,
+    /// Where the next mark of each range is put.
+    ends: Vec<usize>,
     room: usize,
+    /// How many items are looked at between two questions for room.
+    step: usize,
 }
 
 impl<M: Copy + Default> Sorted<M> {
-    fn new(ranges: usize, room: usize) -> Option<Self> {
+    /// Room for at least `room` marks of each range, of items that make at most `most_marks` each.
+    fn new(ranges: usize, room: usize, most_marks: usize) -> Option<Self> {
+        let step = (MARKS_PER_STEP / most_marks).max(1);
+        let room = room.checked_add(step * most_marks)?;
         let marks = memory::reserved(ranges.checked_mul(room)?)?;
-        Some(Self { marks, counts: memory::zeroed(ranges).ok()?, room })
+        Some(Self { marks, ends: memory::zeroed(ranges).ok()?, room, step })
     }
 
-    /// Sorts the marks of the first items, until there may be no room for those of another one; returns
-    /// the items that are left.
+    /// Sorts the marks of the first items, until there may be no room for those of others; returns the
+    /// items that are left.
     fn fill<'a, T>(
         &mut self,
         items: &'a [T],
@@ -95,27 +104,32 @@ impl<M: Copy + Default> Sorted<M> {
         range_bits: u32,
     ) -> &'a [T] {
         // There is room: it was reserved. The thread that will write there touches it first.
-        self.marks.resize(self.counts.len() * self.room, M::default());
-        let (marks, counts, room) = (&mut self.marks[..], &mut self.counts[..], self.room);
-        counts.fill(0);
-        let enough = room - marking.most_marks();
-        let mut is_full = false;
-        for (i, item) in items.iter().enumerate() {
-            if is_full {
-                return &items[i..];
-            }
-            marking.marks(digest_of(item), range_bits, |range, mark| {
-                let count = &mut counts[range];
-                marks[range * room + *count] = mark;
-                *count += 1;
-                is_full |= *count > enough;
-            });
+        self.marks.resize(self.ends.len() * self.room, M::default());
+        let (marks, ends) = (&mut self.marks[..], &mut self.ends[..]);
+        for (range, end) in ends.iter_mut().enumerate() {
+            *end = range * self.room;
         }
-        &[]
+        let enough = self.room - self.step * marking.most_marks();
+        let mut done = 0;
+        for items in items.chunks(self.step) {
+            for item in items {
+                marking.marks(digest_of(item), range_bits, |range, mark| {
+                    let end = ends[range];
+                    marks[end] = mark;
+                    ends[range] = end + 1;
+                });
+            }
+            done += items.len();
+            let is_full = |(range, end): (usize, &usize)| end - range * self.room > enough;
+            if ends.iter().enumerate().any(is_full) {
+                break;
+            }
+        }
+        &items[done..]
     }
 
     fn of_range(&self, range: usize) -> &[M] {
-        &self.marks[range * self.room..][..self.counts[range]]
+        &self.marks[range * self.room..self.ends[range]]
     }
 }
 
@@ -131,11 +145,11 @@ pub(super) fn mark<T: Sync, M: Marking>(
     let range_bits = range_bits(words.len(), threads)?;
     let ranges = words.len().div_ceil(1 << range_bits);
     let bytes = size_of_val(words).clamp(MIN_BYTES, MAX_BYTES);
-    let room = bytes / (threads * ranges * size_of::<M::Mark>()) + marking.most_marks();
+    let room = bytes / (threads * ranges * size_of::<M::Mark>());
     let mut shares = items.chunks(items.len().div_ceil(threads).max(1));
     let mut sorted = memory::reserved(threads)?;
     for _ in 0..threads {
-        sorted.push(RwLock::new((Sorted::new(ranges, room)?, shares.next().unwrap_or_default())));
+        sorted.push(RwLock::new((Sorted::new(ranges, room, marking.most_marks())?, shares.next().unwrap_or_default())));
     }
     let parts = words.chunks_mut(1 << range_bits).map(Mutex::new);
     let parts = memory::collected(parts).ok()?;

@@ -19,7 +19,7 @@ use super::{Blocked, Bloom, DynamicFilter, Filter, FilterSpec, Full, Incompatibl
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, Key, KeyHasher};
-use crivo_core::memory::prefetch;
+use crivo_core::memory::{prefetch, prefetch_for_change};
 pub(super) use shareable::Shape;
 use table::AtomicWords;
 
@@ -348,7 +348,8 @@ impl<F: Shareable> AtomicFilter<F> {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn insert_batch(&self, keys: &[Digest]) {
-        self.each_fetched(keys, |_, key| {
+        let fetch = |key| self.each_line(key, prefetch_for_change);
+        each_ahead(keys, fetch, |_, key| {
             self.set(key);
         });
         self.key_count.0.fetch_add(keys.len() as u64, Ordering::Relaxed);
@@ -401,21 +402,28 @@ impl<F: Shareable> AtomicFilter<F> {
         probe::set::<F>(self.words.as_slice(), self.probes, key)
     }
 
-    /// Visits every key and its index, while the words of later keys are under way.
-    fn each_fetched(&self, keys: &[Digest], mut visit: impl FnMut(usize, Digest)) {
-        keys.iter().take(KEYS_AHEAD).for_each(|key| self.fetch(*key));
-        for (index, &key) in keys.iter().enumerate() {
-            keys.get(index + KEYS_AHEAD).into_iter().for_each(|key| self.fetch(*key));
-            visit(index, key);
-        }
-    }
-
     #[inline(always)]
     fn fetch(&self, key: Digest) {
+        self.each_line(key, prefetch);
+    }
+
+    /// Visits a word of each cache line that the bits of a key are in.
+    #[inline(always)]
+    fn each_line(&self, key: Digest, visit: impl Fn(*const AtomicU64)) {
         let words = self.words.as_slice();
         F::each_line(key, self.probes, words.len(), |word| {
-            prefetch(words.as_ptr().wrapping_add(word));
+            visit(words.as_ptr().wrapping_add(word))
         });
+    }
+}
+
+/// Visits every key and its index, while what later keys need is under way.
+#[inline(always)]
+fn each_ahead(keys: &[Digest], fetch: impl Fn(Digest), mut visit: impl FnMut(usize, Digest)) {
+    keys.iter().take(KEYS_AHEAD).for_each(|key| fetch(*key));
+    for (index, &key) in keys.iter().enumerate() {
+        keys.get(index + KEYS_AHEAD).into_iter().for_each(|key| fetch(*key));
+        visit(index, key);
     }
 }
 
@@ -465,7 +473,8 @@ impl<F: Shareable> Filter for AtomicFilter<F> {
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        self.each_fetched(keys, |index, key| hits[index] = self.contains_digest(key));
+        let fetch = |key| self.fetch(key);
+        each_ahead(keys, fetch, |index, key| hits[index] = self.contains_digest(key));
     }
 
     #[inline]
