@@ -25,7 +25,7 @@ pub const TABLES: [&str; 4] = [
 ];
 
 /// The queries. None depends on the order of rows.
-pub const QUERIES: [&str; 69] = [
+pub const QUERIES: [&str; 73] = [
     // NaN, -0.0, scales, units and time zones.
     "SELECT r, q FROM n JOIN m ON f = e",
     "SELECT r, q FROM n JOIN m ON f = y",
@@ -106,4 +106,13 @@ pub const QUERIES: [&str; 69] = [
     // What is evaluated for rows that a condition drops would fail.
     "SELECT r, q FROM (SELECT CAST(s AS BIGINT) AS i, r FROM n WHERE s <> 'no number') JOIN m ON i = y",
     "SELECT r, q FROM (SELECT 100 / x AS i, r FROM n WHERE x <> 0) JOIN m ON i = y",
+    // The optimiser copies conditions of a key to the other side of joins.
+    "SELECT r, q FROM (SELECT * FROM n WHERE x IN (SELECT CAST(s AS BIGINT) FROM n WHERE s <> 'no number')) \
+       JOIN m ON x = y",
+    "SELECT r, q FROM (SELECT * FROM n WHERE x NOT IN (SELECT 100 / y FROM m WHERE y <> 0)) JOIN m ON x = y",
+    "SELECT t.r, q FROM (SELECT a.r, b.y FROM \
+       (SELECT CAST(s AS BIGINT) AS i, r FROM n WHERE s <> 'no number') AS a LEFT JOIN m AS b ON i = b.y) AS t \
+       JOIN small ON t.y = small.y",
+    "SELECT t.q, r FROM (SELECT b.q, a.y FROM m AS a RIGHT JOIN \
+       (SELECT 100 / y AS i, q FROM m WHERE y <> 0) AS b ON a.y = b.i) AS t JOIN n ON t.y = n.x",
 ];

@@ -503,3 +503,23 @@ async fn a_table_in_memory_that_changes_between_the_phases_ends_the_query_with_a
     let error = frame.create_physical_plan().await.unwrap_err();
     assert!(error.to_string().contains("changed while the query was planned"), "{error}");
 }
+
+#[tokio::test]
+async fn keys_of_files_that_are_coerced_get_filters() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f.parquet");
+    let context = context(forced(0.01));
+    context.register_table("d", integers(0..50, "k")).unwrap();
+    let copy = format!(
+        "COPY (SELECT CAST(value AS INT) AS k, value AS v FROM range(0, 1000)) TO '{}' STORED AS PARQUET",
+        path.display()
+    );
+    context.sql(&copy).await.unwrap().collect().await.unwrap();
+    context.register_parquet("f", path.to_str().unwrap(), Default::default()).await.unwrap();
+    let sql = "SELECT count(*) FROM f JOIN d ON f.k = d.k WHERE f.v > 10 AND d.p % 3 = 0";
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+    let filters = plan.downcast_ref::<RuntimeFilterExec>().unwrap().filters();
+    assert!(filters.iter().any(|it| it.probe.contains("f.k")), "{filters:?}");
+    let rows = run(&context, sql).await.0;
+    assert_eq!(cases::sorted_rows(&rows), ["|13|"]);
+}

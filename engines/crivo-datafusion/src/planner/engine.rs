@@ -22,7 +22,8 @@ pub(super) struct Costs {
 /// The engine of a session: DataFusion in this process, or a cluster of Ballista.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Engine {
-    is_cluster: bool,
+    /// Whether a scheduler optimises plans again.
+    pub(super) is_cluster: bool,
     /// Whether it plans again while the query runs.
     ///
     /// In Ballista 55 an outer join whose other side turns out to be empty never ends then. A filter can

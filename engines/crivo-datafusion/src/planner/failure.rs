@@ -16,44 +16,138 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{
     BinaryExpr, Distinct, Expr, ExprSchemable, Filter, LogicalPlan, Operator, ScalarUDF, lit,
 };
+use datafusion::optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
-use datafusion::optimizer::{Optimizer, OptimizerContext};
+use datafusion::optimizer::{Optimizer, OptimizerContext, OptimizerRule};
 
-/// Whether a filter of these keys could fail where the plan does not.
+use super::safety::outer_side_count;
+
+/// Whether a filter of these keys could fail where the plan does not. `is_optimized_again` says whether the
+/// plan with its filters meets all rules of the optimiser, as it does on the scheduler of a cluster.
 pub(super) fn may_fail(
     plan: &Arc<LogicalPlan>,
     keys: &[Expr],
     function: &ScalarUDF,
+    is_optimized_again: bool,
 ) -> Result<bool> {
     if keeps_all_rows(plan)? {
         return Ok(false);
     }
     // Where the keys end is found out with a filter that is none.
-    let none = lit(ScalarValue::Binary(None));
-    let predicate = function.call([vec![none.clone()], keys.to_vec()].concat());
-    let filtered = LogicalPlan::Filter(Filter::try_new(predicate, Arc::clone(plan))?);
-    let optimizer = Optimizer::with_rules(vec![Arc::new(PushDownFilter::new())]);
-    let filtered = optimizer.optimize(filtered, &OptimizerContext::new(), |_, _| {})?;
-    let mut may_fail = false;
-    filtered.apply(|node| {
-        let schemas: Vec<&DFSchema> = match node {
-            LogicalPlan::TableScan(_) => vec![],
-            _ => node.inputs().into_iter().map(|input| input.schema().as_ref()).collect(),
+    let marker = Marker::new(plan, keys, function)?;
+    let filtered = LogicalPlan::Filter(Filter::try_new(marker.predicate(), Arc::clone(plan))?);
+    let filtered = optimize(filtered, vec![Arc::new(PushDownFilter::new())])?;
+    if marker.may_fail_in(&filtered)? {
+        return Ok(true);
+    }
+    if !is_optimized_again {
+        return Ok(false);
+    }
+    let outer_sides = outer_side_count(plan)?;
+    if outer_sides == 0 {
+        return Ok(false);
+    }
+    // An outer join above which no key is NULL is an inner one, and lets conditions pass: those of the filter,
+    // and the query's own.
+    let rules: Vec<Rule> =
+        vec![Arc::new(EliminateOuterJoin::new()), Arc::new(PushDownFilter::new())];
+    let filtered = optimize(filtered, rules)?;
+    let frees_conditions = outer_side_count(&filtered)? < outer_sides;
+    Ok(marker.may_fail_in(&filtered)? || frees_conditions && conditions_may_fail(plan)?)
+}
+
+type Rule = Arc<dyn OptimizerRule + Send + Sync>;
+
+fn optimize(plan: LogicalPlan, rules: Vec<Rule>) -> Result<LogicalPlan> {
+    Optimizer::with_rules(rules).optimize(plan, &OptimizerContext::new(), |_, _| {})
+}
+
+/// Conditions that go where those of a filter go, and can be told from all others.
+struct Marker<'a> {
+    keys: &'a [Expr],
+    function: &'a ScalarUDF,
+    no_filter: Expr,
+    /// What a single key is compared with. A filter has its least and its greatest key beside it, or is a
+    /// list. Such conditions go further than functions do: the optimiser knows that they reject NULL, and
+    /// copies them to the other side of semi, anti and outer joins.
+    no_value: Option<Expr>,
+}
+
+impl<'a> Marker<'a> {
+    fn new(plan: &LogicalPlan, keys: &'a [Expr], function: &'a ScalarUDF) -> Result<Self> {
+        let no_filter = lit(ScalarValue::Binary(None));
+        let no_value = match keys {
+            [key] => Some(lit(ScalarValue::try_new_null(&key.get_type(plan.schema())?)?)),
+            _ => None,
         };
-        node.apply_expressions(|expression| {
-            expression.apply(|it| {
-                if let Expr::ScalarFunction(call) = it
-                    && call.name() == function.name()
-                    && let [filter, keys @ ..] = call.args.as_slice()
-                    && *filter == none
-                {
-                    may_fail |= !keys.iter().all(|key| always_succeeds(key, &schemas));
-                }
-                Ok(TreeNodeRecursion::Continue)
+        Ok(Self { keys, function, no_filter, no_value })
+    }
+
+    fn predicate(&self) -> Expr {
+        let mut predicate =
+            self.function.call([vec![self.no_filter.clone()], self.keys.to_vec()].concat());
+        if let ([key], Some(value)) = (self.keys, &self.no_value) {
+            // The optimiser merges other comparisons of a column.
+            predicate = predicate.and(key.clone().not_eq(value.clone()));
+        }
+        predicate
+    }
+
+    fn may_fail_in(&self, plan: &LogicalPlan) -> Result<bool> {
+        let mut may_fail = false;
+        plan.apply(|node| {
+            let schemas = schemas_of(node)?;
+            let schemas: Vec<&DFSchema> = schemas.iter().map(AsRef::as_ref).collect();
+            node.apply_expressions(|expression| {
+                expression.apply(|it| {
+                    match it {
+                        Expr::ScalarFunction(call) if call.name() == self.function.name() => {
+                            if let [filter, keys @ ..] = call.args.as_slice()
+                                && *filter == self.no_filter
+                            {
+                                may_fail |= !keys.iter().all(|key| always_succeeds(key, &schemas));
+                            }
+                        }
+                        Expr::BinaryExpr(BinaryExpr { left, op: Operator::NotEq, right })
+                            if Some(right.as_ref()) == self.no_value.as_ref() =>
+                        {
+                            may_fail |= !always_succeeds(left, &schemas);
+                        }
+                        _ => {}
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
             })
-        })
-    })?;
-    Ok(may_fail)
+        })?;
+        Ok(may_fail)
+    }
+}
+
+/// Whether a condition of an outer join, or above one, may fail.
+fn conditions_may_fail(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| {
+        let conditions: &[Expr] = match node {
+            _ if outer_side_count(node)? == 0 => &[],
+            LogicalPlan::Filter(filter) => std::slice::from_ref(&filter.predicate),
+            LogicalPlan::Join(join) => join.filter.as_slice(),
+            _ => &[],
+        };
+        let schemas = schemas_of(node)?;
+        let schemas: Vec<&DFSchema> = schemas.iter().map(AsRef::as_ref).collect();
+        Ok(!conditions.iter().all(|it| always_succeeds(it, &schemas)))
+    })
+}
+
+/// The columns that the expressions of a node can name.
+fn schemas_of(node: &LogicalPlan) -> Result<Vec<Arc<DFSchema>>> {
+    Ok(match node {
+        // Conditions may name columns that the scan does not return.
+        LogicalPlan::TableScan(scan) => {
+            let schema = scan.source.schema();
+            vec![Arc::new(DFSchema::try_from_qualified_schema(scan.table_name.clone(), &schema)?)]
+        }
+        _ => node.inputs().into_iter().map(|input| Arc::clone(input.schema())).collect(),
+    })
 }
 
 /// Whether no node drops a row that it reads.
@@ -83,6 +177,13 @@ fn always_succeeds(expression: &Expr, schemas: &[&DFSchema]) -> bool {
         Expr::Alias(alias) => always_succeeds(&alias.expr, schemas),
         Expr::Not(it) | Expr::IsNull(it) | Expr::IsNotNull(it) => always_succeeds(it, schemas),
         Expr::TryCast(cast) => always_succeeds(&cast.expr, schemas),
+        Expr::InList(it) => {
+            always_succeeds(&it.expr, schemas)
+                && it.list.iter().all(|it| always_succeeds(it, schemas))
+        }
+        Expr::Between(it) => {
+            [&it.expr, &it.low, &it.high].into_iter().all(|it| always_succeeds(it, schemas))
+        }
         Expr::Cast(cast) => {
             always_succeeds(&cast.expr, schemas)
                 && type_of(&cast.expr).is_some_and(|from| is_wider(&from, cast.field.data_type()))
@@ -170,7 +271,64 @@ fn is_wider(from: &DataType, to: &DataType) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::prelude::SessionContext;
+
     use super::*;
+    use crate::functions::bloom_contains;
+
+    /// Whether a filter of the column `key` of a query could fail, in one process and on a cluster.
+    async fn may_fail_in(sql: &str) -> [bool; 2] {
+        let context = SessionContext::new();
+        for table in [
+            "CREATE TABLE texts AS SELECT '1' AS s, 1 AS n",
+            "CREATE TABLE numbers AS SELECT 1 AS i, 2 AS m",
+        ] {
+            context.sql(table).await.unwrap().collect().await.unwrap();
+        }
+        let plan = context.sql(sql).await.unwrap().into_optimized_plan().unwrap();
+        let keys: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+        let key = keys.into_iter().find(|it| matches!(it, Expr::Column(it) if it.name == "key"));
+        let (plan, keys) = (Arc::new(plan), [key.unwrap()]);
+        [false, true].map(|again| may_fail(&plan, &keys, &bloom_contains(), again).unwrap())
+    }
+
+    #[tokio::test]
+    async fn conditions_that_may_fail_are_found_wherever_they_go() {
+        const TEXTS: &str = "(SELECT CAST(s AS BIGINT) AS i, n FROM texts WHERE s <> 'x')";
+        for (sql, expected) in [
+            ("SELECT i AS key FROM numbers WHERE m > 1", [false, false]),
+            (&format!("SELECT i AS key FROM {TEXTS}"), [true, true]),
+            ("SELECT CAST(s AS BIGINT) AS key FROM texts", [false, false]),
+            // Conditions of a key are copied to the other side.
+            (
+                &format!("SELECT a.i AS key FROM numbers a LEFT SEMI JOIN {TEXTS} b ON a.i = b.i"),
+                [true, true],
+            ),
+            (
+                &format!("SELECT a.i AS key FROM numbers a LEFT ANTI JOIN {TEXTS} b ON a.i = b.i"),
+                [true, true],
+            ),
+            (
+                &format!("SELECT a.i AS key FROM {TEXTS} b LEFT JOIN numbers a ON a.i = b.i"),
+                [true, true],
+            ),
+            (
+                &format!("SELECT a.m AS key FROM {TEXTS} b LEFT JOIN numbers a ON a.i = b.i"),
+                [false, false],
+            ),
+            // A scheduler makes an inner join of it, and evaluates the condition before.
+            (
+                "SELECT a.m AS key FROM texts b LEFT JOIN numbers a ON a.i = b.n AND CAST(b.s AS BIGINT) > 0",
+                [false, true],
+            ),
+            (
+                "SELECT a.m AS key FROM texts b LEFT JOIN numbers a ON a.i = b.n AND b.n > 0",
+                [false, false],
+            ),
+        ] {
+            assert_eq!(may_fail_in(sql).await, expected, "{sql}");
+        }
+    }
 
     #[test]
     fn wider_types_hold_every_value() {

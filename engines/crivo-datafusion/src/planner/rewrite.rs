@@ -34,7 +34,7 @@ use super::estimate::{
 use super::failure::may_fail;
 use super::files::FileVersions;
 use super::options::CrivoOptions;
-use super::safety::{Side, filter_keys, has_outer_join, is_outer, is_repeatable, safe_probe_sides};
+use super::safety::{Side, filter_keys, is_outer, is_repeatable, outer_side_count, safe_probe_sides};
 use super::unoptimized::Unoptimized;
 use crate::functions::{bloom_agg, bloom_contains, few_distinct, filter_literal};
 
@@ -304,7 +304,7 @@ impl<'a> Rewriter<'a> {
             return Ok(false);
         }
         // The filter may end below any join of the probe side.
-        let may_empty_outer_join = self.engine.is_adaptive && has_outer_join(probe)?;
+        let may_empty_outer_join = self.engine.is_adaptive && outer_side_count(probe)? > 0;
         Ok(!may_empty_outer_join && is_repeatable(build)?)
     }
 
@@ -331,7 +331,8 @@ impl<'a> Rewriter<'a> {
             return Ok(None);
         }
         let function = self.contains_function();
-        if may_fail(probe, &probe_keys, &function)? {
+        // What cannot be found out is not risked.
+        if may_fail(probe, &probe_keys, &function, self.engine.is_cluster).unwrap_or(true) {
             self.rejected.insert(attempt);
             return Ok(None);
         }

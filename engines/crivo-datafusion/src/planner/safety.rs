@@ -61,9 +61,20 @@ pub(super) fn is_outer(join: &Join) -> bool {
     matches!(join.join_type, JoinType::Left | JoinType::Right | JoinType::Full)
 }
 
-/// Whether there is an outer join anywhere in a plan.
-pub(super) fn has_outer_join(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(join) if is_outer(join))))
+/// How many sides of joins in a plan are filled with nulls.
+pub(super) fn outer_side_count(plan: &LogicalPlan) -> Result<usize> {
+    let mut count = 0;
+    plan.apply(|node| {
+        if let LogicalPlan::Join(join) = node {
+            count += match join.join_type {
+                JoinType::Left | JoinType::Right => 1,
+                JoinType::Full => 2,
+                _ => 0,
+            };
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(count)
 }
 
 /// The pairs of keys that a filter can have: of one canonical form on both sides. A filter of some of
