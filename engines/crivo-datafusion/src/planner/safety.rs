@@ -78,7 +78,8 @@ pub(super) fn outer_side_count(plan: &LogicalPlan) -> Result<usize> {
 }
 
 /// The pairs of keys that a filter can have: of one canonical form on both sides. A filter of some of
-/// the keys is as safe as one of all.
+/// the keys is as safe as one of all. A key with a query of its own is not known to be the same when it is
+/// evaluated again.
 pub(super) fn filter_keys(join: &Join) -> Result<Vec<(Expr, Expr)>> {
     let mut keys = Vec::new();
     for (left, right) in &join.on {
@@ -88,8 +89,7 @@ pub(super) fn filter_keys(join: &Join) -> Result<Vec<(Expr, Expr)>> {
         );
         if let (Some(of_left), Some(of_right)) = encodings
             && of_left == of_right
-            && !left.is_volatile()
-            && !right.is_volatile()
+            && ![left, right].into_iter().any(|key| key.is_volatile() || has_subquery(key))
         {
             keys.push((left.clone(), right.clone()));
         }
@@ -97,12 +97,26 @@ pub(super) fn filter_keys(join: &Join) -> Result<Vec<(Expr, Expr)>> {
     Ok(keys)
 }
 
+fn has_subquery(expression: &Expr) -> bool {
+    let is_subquery = |it: &Expr| {
+        matches!(
+            it,
+            Expr::ScalarSubquery(_)
+                | Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::SetComparison(_)
+        )
+    };
+    // The walk itself cannot fail.
+    expression.exists(|it| Ok(is_subquery(it))).unwrap_or(true)
+}
+
 /// Whether a plan has the same rows whenever it is evaluated, as far as keys can tell.
 ///
 /// Only plans are accepted that are known to: no volatile function, no limit (which of equal rows it
 /// takes is open) unless the rows are sorted by all columns, no window function (row numbers of equal
 /// rows are open), no aggregate whose result depends on the order of rows, as sums of floating-point
-/// numbers do, and no table that may change unnoticed.
+/// numbers do, and their least and greatest where there is NaN, and no table that may change unnoticed.
 pub(super) fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     let mut repeatable = true;
     plan.apply_with_subqueries(|node| {
@@ -165,13 +179,25 @@ fn has_repeatable_values(aggregate: &Aggregate) -> Result<bool> {
     Ok(repeatable)
 }
 
+fn may_be_nan(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, value) => may_be_nan(value),
+        _ => data_type.is_floating() || data_type.is_nested(),
+    }
+}
+
 fn has_repeatable_value(function: &AggregateFunction, input: &LogicalPlan) -> Result<bool> {
     let is_exact = |expression: &Expr| -> Result<bool> {
         let data_type = expression.get_type(input.schema())?;
         Ok(data_type.is_integer() || matches!(data_type, DataType::Decimal128(..)))
     };
     Ok(match function.func.name() {
-        "count" | "min" | "max" | "bool_and" | "bool_or" | "bloom_agg" | "few_distinct" => true,
+        "count" | "bool_and" | "bool_or" | "bloom_agg" => true,
+        "min" | "max" => function
+            .params
+            .args
+            .iter()
+            .all(|it| it.get_type(input.schema()).is_ok_and(|it| !may_be_nan(&it))),
         "sum" => function.params.args.iter().map(is_exact).all(|it| matches!(it, Ok(true))),
         "avg" => function.params.args.iter().all(|it| {
             it.get_type(input.schema()).is_ok_and(|it| matches!(it, DataType::Decimal128(..)))
