@@ -533,3 +533,23 @@ async fn keys_of_files_that_are_coerced_get_filters() {
     let rows = run(&context, sql).await.0;
     assert_eq!(cases::sorted_rows(&rows), ["|13|"]);
 }
+
+#[tokio::test]
+async fn files_that_are_not_of_the_table_may_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(path("u")).unwrap();
+    std::fs::write(path("u/first.csv"), "y\n3\n4\n").unwrap();
+    let context = context(forced(0.01));
+    context.register_csv("u", path("u/"), Default::default()).await.unwrap();
+    let sql = "SELECT y FROM (VALUES (1), (3)) AS t(x) JOIN u ON x = y";
+    for (file, is_of_table) in
+        [("u/_SUCCESS", false), ("u/next.csv.tmp", false), ("u/next.csv", true)]
+    {
+        let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+        assert!(plan.downcast_ref::<RuntimeFilterExec>().is_some());
+        std::fs::write(path(file), "y\n1\n").unwrap();
+        let result = collect(plan, context.task_ctx()).await;
+        assert_eq!(result.is_err(), is_of_table, "{file}: {result:?}");
+    }
+}

@@ -24,11 +24,20 @@ type Version = (i64, u64, Option<String>);
 /// The batches of a table in memory.
 type Partitions = Vec<Vec<RecordBatch>>;
 
+/// Files of a table: those at a place whose names end so. Others there are none of its business.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Listing {
+    url: ListingTableUrl,
+    ending: String,
+}
+
 /// The tables of a plan that are files, and the versions of these.
 #[derive(Debug, Clone)]
 pub(super) struct FileVersions {
     runtime: Arc<RuntimeEnv>,
-    tables: BTreeMap<String, (ListingTableUrl, BTreeMap<String, Version>)>,
+    /// Whether tables are only the files directly in their directories.
+    ignores_subdirectories: bool,
+    listings: Vec<(Listing, BTreeMap<String, Version>)>,
     /// Tables in memory, and their batches.
     in_memory: Vec<(Arc<dyn TableProvider>, Partitions)>,
 }
@@ -37,7 +46,11 @@ impl FileVersions {
     pub(super) fn new(session: &dyn Session) -> Self {
         Self {
             runtime: Arc::clone(session.runtime_env()),
-            tables: BTreeMap::new(),
+            ignores_subdirectories: session
+                .config_options()
+                .execution
+                .listing_table_ignore_subdirectory,
+            listings: Vec::new(),
             in_memory: Vec::new(),
         }
     }
@@ -45,23 +58,30 @@ impl FileVersions {
     /// Remembers the files of the tables in `plan`, as they are now. Those that are known keep their
     /// version: the first filter decides.
     pub(super) async fn add(&mut self, plan: &LogicalPlan) -> Result<()> {
-        let (mut urls, mut providers) = (Vec::new(), Vec::new());
+        let (mut listings, mut providers) = (Vec::new(), Vec::new());
         plan.apply_with_subqueries(|node| {
             if let LogicalPlan::TableScan(scan) = node
                 && let Ok(provider) = source_as_provider(&scan.source)
             {
                 match provider.downcast_ref::<ListingTable>() {
-                    Some(table) => urls.extend(table.table_paths().iter().cloned()),
+                    Some(table) => {
+                        let ending = &table.options().file_extension;
+                        listings.extend(
+                            table
+                                .table_paths()
+                                .iter()
+                                .map(|url| Listing { url: url.clone(), ending: ending.clone() }),
+                        );
+                    }
                     None => providers.push(provider),
                 }
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
-        for url in urls {
-            let name = url.as_str().to_owned();
-            if !self.tables.contains_key(&name) {
-                let versions = versions(&self.runtime, &url).await?;
-                self.tables.insert(name, (url, versions));
+        for listing in listings {
+            if !self.listings.iter().any(|(known, _)| *known == listing) {
+                let versions = self.versions(&listing).await?;
+                self.listings.push((listing, versions));
             }
         }
         for provider in providers {
@@ -92,7 +112,8 @@ impl FileVersions {
         })?;
         let is_in = |a: &ListingTableUrl, b: &ListingTableUrl| a.as_str().starts_with(b.as_str());
         Ok(targets.iter().any(|target| {
-            self.tables.values().any(|(table, _)| is_in(target, table) || is_in(table, target))
+            let mut urls = self.listings.iter().map(|(listing, _)| &listing.url);
+            urls.any(|table| is_in(target, table) || is_in(table, target))
         }))
     }
 
@@ -119,15 +140,34 @@ impl FileVersions {
 
     /// Fails if a file is not what it was.
     pub(super) async fn verify(&self) -> Result<()> {
-        for (name, (url, before)) in &self.tables {
-            if versions(&self.runtime, url).await? != *before {
+        for (listing, before) in &self.listings {
+            if self.versions(listing).await? != *before {
                 return exec_err!(
-                    "files of {name} changed while the query read them; its result may lack rows: \
-                     run it again"
+                    "files of {} changed while the query read them; its result may lack rows: \
+                     run it again",
+                    listing.url
                 );
             }
         }
         Ok(())
+    }
+
+    async fn versions(&self, listing: &Listing) -> Result<BTreeMap<String, Version>> {
+        let Listing { url, ending } = listing;
+        let store = self.runtime.object_store(url.object_store())?;
+        let mut metas = match url.is_collection() {
+            true => store.list(Some(url.prefix())).try_collect::<Vec<_>>().await?,
+            false => vec![store.head(url.prefix()).await?],
+        };
+        metas.retain(|meta| {
+            meta.location.as_ref().ends_with(ending)
+                && url.contains(&meta.location, self.ignores_subdirectories)
+        });
+        let version = |meta: ObjectMeta| {
+            let changed = meta.last_modified.timestamp_nanos_opt().unwrap_or_default();
+            (meta.location.to_string(), (changed, meta.size, meta.e_tag))
+        };
+        Ok(metas.into_iter().map(version).collect())
     }
 }
 
@@ -138,20 +178,4 @@ async fn batches(provider: &dyn TableProvider) -> Partitions {
         partitions.push(partition.read().await.clone());
     }
     partitions
-}
-
-async fn versions(
-    runtime: &RuntimeEnv,
-    url: &ListingTableUrl,
-) -> Result<BTreeMap<String, Version>> {
-    let store = runtime.object_store(url.object_store())?;
-    let metas = match url.is_collection() {
-        true => store.list(Some(url.prefix())).try_collect::<Vec<_>>().await?,
-        false => vec![store.head(url.prefix()).await?],
-    };
-    let version = |meta: ObjectMeta| {
-        let changed = meta.last_modified.timestamp_nanos_opt().unwrap_or_default();
-        (meta.location.to_string(), (changed, meta.size, meta.e_tag))
-    };
-    Ok(metas.into_iter().map(version).collect())
 }
