@@ -18,7 +18,7 @@ use datafusion::datasource::MemTable;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
@@ -63,6 +63,18 @@ fn table(batches: &[RecordBatch]) -> Arc<MemTable> {
     Arc::new(MemTable::try_new(schema, partitions.collect()).unwrap())
 }
 
+/// The cost model, with small tables as if they were large.
+fn predicted() -> CrivoOptions {
+    let mut options = CrivoOptions::default();
+    options.runtime_filters = true;
+    options.min_probe_rows = 1000;
+    options
+}
+
+/// How many filters each query of TPC-H gets by the cost model.
+const PREDICTED_COUNTS: [usize; 22] =
+    [0, 1, 2, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 1, 0, 0];
+
 /// How many filters each query of TPC-H gets if they are forced.
 const FILTER_COUNTS: [usize; 22] =
     [0, 16, 4, 2, 10, 0, 10, 14, 10, 6, 4, 2, 1, 2, 2, 3, 4, 6, 2, 8, 9, 1];
@@ -72,7 +84,7 @@ const FILTER_COUNTS: [usize; 22] =
 const NOTHING_COUNTED: [usize; 6] = [1, 6, 11, 13, 15, 17];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_queries_of_tpch_have_the_same_result_with_forced_filters() {
+async fn all_queries_of_tpch_have_the_same_result() {
     let tables: Vec<(&str, Vec<RecordBatch>)> = cases::tpch::tables(0.01)
         .into_iter()
         .map(|(name, batches)| (name, batches.collect()))
@@ -85,12 +97,17 @@ async fn all_queries_of_tpch_have_the_same_result_with_forced_filters() {
         context
     };
     let plain = session(CrivoOptions::default());
+    let predicted = session(predicted());
     let filtered = [forced(0.01), forced(0.5)].map(session);
+    let mut predicted_counts = Vec::new();
     for ((number, sql), filter_count) in cases::tpch::queries().into_iter().zip(FILTER_COUNTS) {
         let (expected, none, _) = run(&plain, sql).await;
         assert_eq!(none, 0);
         let expected = cases::sorted_rows(&expected);
         assert!(!expected.is_empty(), "query {number}");
+        let (rows, filters, _) = run(&predicted, sql).await;
+        assert_eq!(cases::sorted_rows(&rows), expected, "query {number}");
+        predicted_counts.push(filters);
         for context in &filtered {
             let (rows, filters, dropped) = run(context, sql).await;
             assert_eq!(cases::sorted_rows(&rows), expected, "query {number}");
@@ -98,6 +115,7 @@ async fn all_queries_of_tpch_have_the_same_result_with_forced_filters() {
             assert_eq!(dropped > 0, !NOTHING_COUNTED.contains(&number), "query {number}");
         }
     }
+    assert_eq!(predicted_counts, PREDICTED_COUNTS);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -368,6 +386,85 @@ async fn what_may_differ_between_the_phases_gets_no_filter() {
 }
 
 #[tokio::test]
+async fn copies_of_filters_do_not_make_plans_too_large() {
+    let mut options = forced(0.01);
+    options.max_filter_bytes = 8192;
+    let context = context(options);
+    context.register_table("keys", integers(0..4000, "k")).unwrap();
+    context.register_table("numbers", integers(2000..2010, "n")).unwrap();
+    let sql = |branches: usize| {
+        let all = vec!["SELECT n FROM numbers WHERE p > 0"; branches].join(" UNION ALL ");
+        format!("SELECT count(*) FROM ({all}) LEFT SEMI JOIN keys ON n = k")
+    };
+    for (branches, expected) in [(5, true), (40, false)] {
+        let sql = sql(branches);
+        let plan = context.sql(&sql).await.unwrap().create_physical_plan().await.unwrap();
+        let filters = plan.downcast_ref::<RuntimeFilterExec>().map_or(&[][..], |it| it.filters());
+        assert_eq!(filters.iter().any(|it| it.build == "keys.k"), expected, "{filters:?}");
+        let rows = run(&context, &sql).await.0;
+        assert_eq!(cases::sorted_rows(&rows), [format!("|{}|", 10 * branches)]);
+    }
+}
+
+#[tokio::test]
+async fn long_texts_are_no_part_of_a_plan() {
+    for max_in_list in [0, 20] {
+        let mut options = forced(0.01);
+        options.max_in_list = max_in_list;
+        let context = context(options);
+        for (name, sql) in [
+            ("t", "SELECT repeat('x', 3000) || value AS x FROM range(0, 10)"),
+            ("u", "SELECT repeat('x', 3000) || value AS y FROM range(5, 8)"),
+        ] {
+            let sql = format!("CREATE TABLE {name} AS {sql}");
+            context.sql(&sql).await.unwrap().collect().await.unwrap();
+        }
+        let sql = "SELECT count(*) FROM t LEFT SEMI JOIN u ON x = y";
+        let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+        let root = plan.downcast_ref::<RuntimeFilterExec>().unwrap();
+        assert!(root.filters().iter().all(|it| !it.is_list));
+        let text = displayable(plan.as_ref()).indent(false).to_string();
+        assert!(text.contains("bloom_contains(") && !text.contains("xxxxxxxx"), "{text}");
+        let rows = run(&context, sql).await.0;
+        assert_eq!(cases::sorted_rows(&rows), ["|3|"]);
+    }
+}
+
+#[tokio::test]
+async fn keys_of_files_that_are_coerced_get_filters() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("f.parquet");
+    let context = context(forced(0.01));
+    context.register_table("d", integers(0..50, "k")).unwrap();
+    let copy = format!(
+        "COPY (SELECT CAST(value AS INT) AS k, value AS v FROM range(0, 1000)) TO '{}' STORED AS PARQUET",
+        path.display()
+    );
+    context.sql(&copy).await.unwrap().collect().await.unwrap();
+    context.register_parquet("f", path.to_str().unwrap(), Default::default()).await.unwrap();
+    let sql = "SELECT count(*) FROM f JOIN d ON f.k = d.k WHERE f.v > 10 AND d.p % 3 = 0";
+    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+    let filters = plan.downcast_ref::<RuntimeFilterExec>().unwrap().filters();
+    assert!(filters.iter().any(|it| it.probe.contains("f.k")), "{filters:?}");
+    let rows = run(&context, sql).await.0;
+    assert_eq!(cases::sorted_rows(&rows), ["|13|"]);
+}
+
+#[tokio::test]
+async fn a_plan_tells_whether_its_filters_share_operators_with_conditions() {
+    let context = context(forced(0.01));
+    context.register_table("facts", integers(0..1000, "f")).unwrap();
+    context.register_table("dimension", integers(0..100, "d")).unwrap();
+    for (condition, shared) in [("true", false), ("facts.p <> 7", true)] {
+        let sql =
+            format!("SELECT * FROM facts LEFT SEMI JOIN dimension ON f = d WHERE {condition}");
+        let plan = context.sql(&sql).await.unwrap().create_physical_plan().await.unwrap();
+        let root = plan.downcast_ref::<RuntimeFilterExec>().unwrap();
+        assert_eq!(root.share_operators(), shared, "{sql}");
+    }
+}
+
+#[tokio::test]
 async fn parameters_of_prepared_queries_are_those_of_each_execution() {
     let context = context(forced(0.01));
     context.register_table("t", integers(0..1000, "x")).unwrap();
@@ -401,6 +498,26 @@ async fn a_file_that_changes_between_the_phases_ends_the_query_with_an_error() {
     std::fs::write(path("u.csv"), "y\n3\n2\n").unwrap();
     let error = collect(plan, context.task_ctx()).await.unwrap_err();
     assert!(error.to_string().contains("changed while the query read them"), "{error}");
+}
+
+#[tokio::test]
+async fn files_that_are_not_of_the_table_may_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    std::fs::create_dir(path("u")).unwrap();
+    std::fs::write(path("u/first.csv"), "y\n3\n4\n").unwrap();
+    let context = context(forced(0.01));
+    context.register_csv("u", path("u/"), Default::default()).await.unwrap();
+    let sql = "SELECT y FROM (VALUES (1), (3)) AS t(x) JOIN u ON x = y";
+    for (file, is_of_table) in
+        [("u/_SUCCESS", false), ("u/next.csv.tmp", false), ("u/next.csv", true)]
+    {
+        let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
+        assert!(plan.downcast_ref::<RuntimeFilterExec>().is_some());
+        std::fs::write(path(file), "y\n1\n").unwrap();
+        let result = collect(plan, context.task_ctx()).await;
+        assert_eq!(result.is_err(), is_of_table, "{file}: {result:?}");
+    }
 }
 
 #[tokio::test]
@@ -512,44 +629,4 @@ async fn a_table_in_memory_that_changes_between_the_phases_ends_the_query_with_a
     let frame = context.sql("SELECT * FROM facts JOIN dimension ON f = d").await.unwrap();
     let error = frame.create_physical_plan().await.unwrap_err();
     assert!(error.to_string().contains("changed while the query was planned"), "{error}");
-}
-
-#[tokio::test]
-async fn keys_of_files_that_are_coerced_get_filters() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("f.parquet");
-    let context = context(forced(0.01));
-    context.register_table("d", integers(0..50, "k")).unwrap();
-    let copy = format!(
-        "COPY (SELECT CAST(value AS INT) AS k, value AS v FROM range(0, 1000)) TO '{}' STORED AS PARQUET",
-        path.display()
-    );
-    context.sql(&copy).await.unwrap().collect().await.unwrap();
-    context.register_parquet("f", path.to_str().unwrap(), Default::default()).await.unwrap();
-    let sql = "SELECT count(*) FROM f JOIN d ON f.k = d.k WHERE f.v > 10 AND d.p % 3 = 0";
-    let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
-    let filters = plan.downcast_ref::<RuntimeFilterExec>().unwrap().filters();
-    assert!(filters.iter().any(|it| it.probe.contains("f.k")), "{filters:?}");
-    let rows = run(&context, sql).await.0;
-    assert_eq!(cases::sorted_rows(&rows), ["|13|"]);
-}
-
-#[tokio::test]
-async fn files_that_are_not_of_the_table_may_change() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    std::fs::create_dir(path("u")).unwrap();
-    std::fs::write(path("u/first.csv"), "y\n3\n4\n").unwrap();
-    let context = context(forced(0.01));
-    context.register_csv("u", path("u/"), Default::default()).await.unwrap();
-    let sql = "SELECT y FROM (VALUES (1), (3)) AS t(x) JOIN u ON x = y";
-    for (file, is_of_table) in
-        [("u/_SUCCESS", false), ("u/next.csv.tmp", false), ("u/next.csv", true)]
-    {
-        let plan = context.sql(sql).await.unwrap().create_physical_plan().await.unwrap();
-        assert!(plan.downcast_ref::<RuntimeFilterExec>().is_some());
-        std::fs::write(path(file), "y\n1\n").unwrap();
-        let result = collect(plan, context.task_ctx()).await;
-        assert_eq!(result.is_err(), is_of_table, "{file}: {result:?}");
-    }
 }

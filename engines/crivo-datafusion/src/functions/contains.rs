@@ -180,6 +180,17 @@ pub(crate) fn filter_literal(filter: Vec<u8>) -> ScalarValue {
     ScalarValue::Union(Some((ID, bytes)), fields, UnionMode::Sparse)
 }
 
+/// The bytes of a filter that [`filter_literal`] made.
+pub(crate) fn literal_filter(literal: &ScalarValue) -> Option<&[u8]> {
+    match literal {
+        ScalarValue::Union(Some((_, filter)), ..) => match filter.as_ref() {
+            ScalarValue::Binary(Some(bytes)) => Some(bytes),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn checksums(filter: &[u8]) -> Result<(u64, u64)> {
     let header = Header::from_bytes(filter)
         .map_err(|error| exec_datafusion_err!("bloom_contains: no filter: {error}"))?;

@@ -21,8 +21,8 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 pub use aggregate::{BloomAgg, DEFAULT_FPR, MAX_KEYS};
-pub(crate) use contains::filter_literal;
 pub use contains::{BloomContains, FilterCounts};
+pub(crate) use contains::{filter_literal, literal_filter};
 pub use few::{FewDistinct, MAX_FEW};
 
 /// The aggregate `bloom_agg`.

@@ -26,6 +26,7 @@ use crate::functions::{BloomContains, FilterCounts};
 pub struct RuntimeFilterExec {
     input: Arc<dyn ExecutionPlan>,
     filters: Vec<RuntimeFilter>,
+    share_operators: bool,
     /// What each filter was asked before this plan, by queries that had the same filter.
     before: Vec<FilterCounts>,
     function: Option<Arc<ScalarUDF>>,
@@ -36,11 +37,12 @@ impl RuntimeFilterExec {
     pub(super) fn new(
         input: Arc<dyn ExecutionPlan>,
         filters: Vec<RuntimeFilter>,
+        share_operators: bool,
         function: Option<Arc<ScalarUDF>>,
         files: FileVersions,
     ) -> Self {
         let before = counts(function.as_ref(), &filters);
-        Self { input, filters, before, function, files }
+        Self { input, filters, share_operators, before, function, files }
     }
 
     /// The filters.
@@ -48,8 +50,15 @@ impl RuntimeFilterExec {
         &self.filters
     }
 
+    /// Whether an operator that applies a filter also applies conditions of the query itself. What such an
+    /// operator drops is the work of both; [`counts`](Self::counts) are those of the filters alone.
+    pub fn share_operators(&self) -> bool {
+        self.share_operators
+    }
+
     /// The rows that the filters were asked for, and how many passed, since the query was planned. Rows
-    /// below the least key or above the greatest are dropped before that, and are not counted.
+    /// below the least key or above the greatest are dropped before that, and are not counted; nor are those
+    /// that a list of keys drops.
     /// Filters with the same keys are one.
     pub fn counts(&self) -> FilterCounts {
         let mut total = FilterCounts::default();
@@ -144,6 +153,7 @@ impl ExecutionPlan for RuntimeFilterExec {
         Ok(Arc::new(Self {
             input,
             filters: self.filters.clone(),
+            share_operators: self.share_operators,
             before: self.before.clone(),
             function: self.function.clone(),
             files: self.files.clone(),

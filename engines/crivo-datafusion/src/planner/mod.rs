@@ -80,7 +80,7 @@ impl QueryPlanner for RuntimeFilterPlanner {
         let Some(rewritten) = rewriter.rewrite(plan).await? else {
             return self.planner.create_physical_plan(plan, session).await;
         };
-        let Rewriter { filters, files, .. } = rewriter;
+        let Rewriter { filters, files, share_operators, .. } = rewriter;
         // That they change is what the query is for, and says nothing about its filters.
         if files.are_written_by(plan)? {
             return self.planner.create_physical_plan(plan, session).await;
@@ -93,7 +93,7 @@ impl QueryPlanner for RuntimeFilterPlanner {
         // Tables in memory are read when they are planned.
         files.verify_memory().await?;
         let function = session.scalar_functions().get("bloom_contains").cloned();
-        Ok(Arc::new(RuntimeFilterExec::new(input, filters, function, files)))
+        Ok(Arc::new(RuntimeFilterExec::new(input, filters, share_operators, function, files)))
     }
 }
 

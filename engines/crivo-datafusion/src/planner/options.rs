@@ -23,7 +23,8 @@ extensions_options! {
         pub max_in_list: usize, default = MAX_FEW
 
         /// A larger filter is not used. All filters of a query together have at most four times this
-        /// size: they are part of the plan, which is one message to each executor.
+        /// size, and their copies in its plan at most sixteen times: the plan is one message to each
+        /// executor.
         pub max_filter_bytes: usize, default = 2 * 1024 * 1024
 
         /// A filter is used only if at most this share of the rows is predicted to pass.
@@ -46,5 +47,10 @@ impl CrivoOptions {
     /// The size of all filters of a query together.
     pub(super) fn max_total_bytes(&self) -> usize {
         self.max_filter_bytes.saturating_mul(4)
+    }
+
+    /// The size of all their copies in a plan, by default half of the largest message of a cluster.
+    pub(super) fn max_plan_bytes(&self) -> usize {
+        self.max_filter_bytes.saturating_mul(16)
     }
 }

@@ -14,9 +14,10 @@ use datafusion::common::{
 };
 use datafusion::execution::context::QueryPlanner;
 use datafusion::functions_aggregate::min_max::{max, min};
-use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction};
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, ScalarUDF, WriteOp, lit,
+    BinaryExpr, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, Operator,
+    ScalarUDF, WriteOp, lit,
 };
 use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -34,9 +35,11 @@ use super::estimate::{
 use super::failure::may_fail;
 use super::files::FileVersions;
 use super::options::CrivoOptions;
-use super::safety::{Side, filter_keys, is_outer, is_repeatable, outer_side_count, safe_probe_sides};
+use super::safety::{
+    Side, filter_keys, is_outer, is_repeatable, outer_side_count, safe_probe_sides,
+};
 use super::unoptimized::Unoptimized;
-use crate::functions::{bloom_agg, bloom_contains, few_distinct, filter_literal};
+use crate::functions::{bloom_agg, bloom_contains, few_distinct, filter_literal, literal_filter};
 
 /// A filter that a query has.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +55,8 @@ pub struct RuntimeFilter {
     pub bytes: Arc<[u8]>,
     /// The bytes of a row that it may remove, by the types of the columns that the join reads.
     pub row_bytes: usize,
+    /// Whether it is a list of the keys, which counts no rows.
+    pub is_list: bool,
 }
 
 /// Puts filters into a plan.
@@ -69,6 +74,8 @@ pub(super) struct Rewriter<'a> {
     /// Keys that did not pay: of which columns, for which, and the rows that were predicted.
     rejected: HashSet<(String, String, Option<usize>)>,
     pub(super) files: FileVersions,
+    /// Whether an operator with a filter has conditions of the query, too.
+    pub(super) share_operators: bool,
 }
 
 /// What the first phase found out about a build side.
@@ -98,6 +105,7 @@ impl<'a> Rewriter<'a> {
             earlier: 0,
             rejected: HashSet::new(),
             files,
+            share_operators: false,
         }
     }
 
@@ -110,11 +118,24 @@ impl<'a> Rewriter<'a> {
         for _ in 0..MAX_WALKS {
             self.earlier = self.filters.len();
             let Some(next) = self.walk(rewritten.as_ref().unwrap_or(plan)).await? else { break };
-            rewritten = Some(optimizer.optimize(next, &OptimizerContext::new(), |_, _| {})?);
+            let next = optimizer.optimize(next, &OptimizerContext::new(), |_, _| {});
+            match next {
+                Ok(next) if copied_bytes(&next)? <= self.options.max_plan_bytes() => {
+                    rewritten = Some(next);
+                }
+                // The query can do without the filters of this walk.
+                _ => {
+                    self.filters.truncate(self.earlier);
+                    break;
+                }
+            }
             // With force, every side already has one.
             if self.options.force {
                 break;
             }
+        }
+        if let Some(rewritten) = &rewritten {
+            self.share_operators = share_operators(rewritten)?;
         }
         Ok(rewritten)
     }
@@ -370,6 +391,12 @@ impl<'a> Rewriter<'a> {
         {
             (found.range, found.list) = (None, None);
         }
+        if found.range.as_ref().is_some_and(|(least, greatest)| is_long([least, greatest])) {
+            found.range = None;
+        }
+        if found.list.as_ref().is_some_and(is_long) {
+            found.list = None;
+        }
         let total: usize = self.filters.iter().map(|filter| filter.bytes.len()).sum();
         if found.filter.len() > self.options.max_filter_bytes
             || total + found.filter.len() > self.options.max_total_bytes()
@@ -378,14 +405,19 @@ impl<'a> Rewriter<'a> {
             return Ok(None);
         }
         let (build_names, probe_names, _) = attempt;
+        let is_list = found
+            .list
+            .as_ref()
+            .is_some_and(|list| (1..=self.options.max_in_list).contains(&list.len()));
         self.filters.push(RuntimeFilter {
             probe: probe_names,
             build: build_names,
             keys: found.key_count,
             bytes: found.filter.clone().into(),
             row_bytes: row_width(probe.schema().as_arrow()),
+            is_list,
         });
-        let predicate = self.predicate(probe_keys, found, &function)?;
+        let predicate = predicate(probe_keys, found, is_list, &function)?;
         let probe = Arc::new(LogicalPlan::Filter(Filter::try_new(predicate, Arc::clone(probe))?));
         let mut join = join.clone();
         match side {
@@ -456,26 +488,85 @@ impl<'a> Rewriter<'a> {
             None => bloom_contains(),
         }
     }
+}
 
-    fn predicate(&self, keys: Vec<Expr>, found: BuildKeys, function: &ScalarUDF) -> Result<Expr> {
-        if let ([key], Some(list)) = (keys.as_slice(), found.list)
-            && (1..=self.options.max_in_list).contains(&list.len())
-        {
-            let list = list.into_iter().map(lit).collect();
-            return Ok(key.clone().in_list(list, false));
-        }
-        let mut predicates = Vec::new();
-        if let ([key], Some((least, greatest))) = (keys.as_slice(), found.range)
-            && !least.is_null()
-        {
-            // The statistics of files can exclude rows without reading them.
-            predicates.push(key.clone().gt_eq(lit(least)));
-            predicates.push(key.clone().lt_eq(lit(greatest)));
-        }
-        let filter = lit(filter_literal(found.filter));
-        predicates.push(function.call([vec![filter], keys].concat()));
-        conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
+/// What the rows of the probe side have to satisfy.
+fn predicate(
+    keys: Vec<Expr>,
+    found: BuildKeys,
+    is_list: bool,
+    function: &ScalarUDF,
+) -> Result<Expr> {
+    if let ([key], Some(list)) = (keys.as_slice(), &found.list)
+        && is_list
+    {
+        return Ok(key.clone().in_list(list.iter().cloned().map(lit).collect(), false));
     }
+    let mut predicates = Vec::new();
+    if let ([key], Some((least, greatest))) = (keys.as_slice(), found.range)
+        && !least.is_null()
+    {
+        // The statistics of files can exclude rows without reading them.
+        predicates.push(key.clone().gt_eq(lit(least)));
+        predicates.push(key.clone().lt_eq(lit(greatest)));
+    }
+    let filter = lit(filter_literal(found.filter));
+    predicates.push(function.call([vec![filter], keys].concat()));
+    conjunction(predicates).ok_or_else(|| plan_datafusion_err!("a filter without predicate"))
+}
+
+/// Whether values are better not part of a plan. Text may be of any length.
+fn is_long<'a>(values: impl IntoIterator<Item = &'a ScalarValue>) -> bool {
+    const MAX_BYTES: usize = 4096;
+    values.into_iter().map(ScalarValue::size).sum::<usize>() > MAX_BYTES
+}
+
+/// The bytes of all copies of all filters in a plan. A filter that goes through a union or into a table has
+/// several.
+fn copied_bytes(plan: &LogicalPlan) -> Result<usize> {
+    let mut bytes = 0;
+    plan.apply(|node| {
+        node.apply_expressions(|expression| {
+            expression.apply(|it| {
+                bytes += filter_of(it).map_or(0, <[u8]>::len);
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(bytes)
+}
+
+/// The filter that an expression is.
+fn filter_of(expression: &Expr) -> Option<&[u8]> {
+    match expression {
+        Expr::Literal(value, _) => literal_filter(value),
+        _ => None,
+    }
+}
+
+/// Whether a condition of a plan with filters has parts that are none of theirs.
+fn share_operators(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| {
+        let LogicalPlan::Filter(filter) = node else { return Ok(false) };
+        let conditions = split_conjunction(&filter.predicate);
+        let calls: Vec<&[Expr]> = conditions
+            .iter()
+            .filter_map(|it| match it {
+                Expr::ScalarFunction(call) => Some(call.args.as_slice()),
+                _ => None,
+            })
+            .filter(|arguments| arguments.first().and_then(filter_of).is_some())
+            .collect();
+        let is_of_filter = |condition: &Expr| match condition {
+            Expr::ScalarFunction(call) => calls.contains(&call.args.as_slice()),
+            // The least and the greatest key.
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::GtEq | Operator::LtEq, .. }) => {
+                calls.iter().any(|arguments| arguments[1..] == [left.as_ref().clone()])
+            }
+            _ => false,
+        };
+        Ok(!calls.is_empty() && !conditions.into_iter().all(is_of_filter))
+    })
 }
 
 /// The keys of one side.
@@ -504,8 +595,12 @@ fn table_count(plan: &LogicalPlan) -> Result<usize> {
 
 /// Whether a function of the first phase is unknown where it should be evaluated.
 fn is_unknown_function(error: &DataFusionError) -> bool {
-    // What comes from other processes is text.
+    // What comes from other processes is text. An executor says no more than this; its log has the rest.
+    const REJECTED: &str = "task could not be prepared or was rejected by executor";
     let text = error.to_string();
+    if text.contains(REJECTED) {
+        return true;
+    }
     ["no UDAF named", "not provided for aggregate function"].iter().any(|it| text.contains(it))
         && ["bloom_agg", "few_distinct"].iter().any(|name| text.contains(name))
 }
