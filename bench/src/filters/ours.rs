@@ -2,8 +2,8 @@
 
 use crivo::filter::{
     Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
-    FilterExt, FilterSpec, Fuse, FuseSpec, KeyCollector, Quotient, QuotientSpec, ShardedFuse,
-    ShardedFuseSpec, SplitBlock,
+    FilterExt, FilterSpec, Fuse, FuseOptions, FuseSpec, KeyCollector, Quotient, QuotientSpec,
+    ShardedFuse, ShardedFuseSpec, SplitBlock,
 };
 use crivo::theory::fuse::Arity;
 use crivo::{Digest, KeyHasher, ParameterError};
@@ -103,17 +103,22 @@ pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
     subjects
 }
 
+/// Rivals build on one thread; `threads` measures what two gain.
+fn one_thread(spec: FuseSpec) -> FuseOptions {
+    FuseOptions { threads: Some(1), ..spec.options(KeyHasher::default()) }
+}
+
 pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
     let with = |arity| {
         move |keys: &[K]| -> Fuse {
             let spec = FuseSpec::for_fpr(keys.len() as u64, rate).expect("an FPR");
             let spec = spec.with_arity(arity).expect("not too many keys");
-            spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
+            one_thread(spec).build(keys.iter()).expect("a filter")
         }
     };
     let bytes = |keys: &[K]| -> Fuse {
         let spec = FuseSpec::with_width(keys.len() as u64, 8).expect("a width");
-        spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
+        one_thread(spec).build(keys.iter()).expect("a filter")
     };
     let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));
     subjects.extend(both_ways("crivo Fuse, 4-wise", with(Arity::Four)));
@@ -124,7 +129,8 @@ pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
             let spec = spec(keys.len() as u64, rate).expect("an FPR");
             let spec = spec.with_shards(spec.shards().max(2)).expect("a power of two");
             let spec = spec.with_arity(Arity::Three).expect("not too many keys");
-            let mut collector = KeyCollector::new(KeyHasher::default());
+            let collector = KeyCollector::new(KeyHasher::default());
+            let mut collector = collector.with_threads(1).expect("a thread");
             collector.extend(keys.iter()).expect("memory");
             spec.build_from_keys(collector.finish().expect("memory")).expect("a filter")
         }

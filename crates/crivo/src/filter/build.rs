@@ -1,7 +1,7 @@
 //! Filters from all their keys: one by one, or on several threads.
 //!
-//! Keys that mark bits or counters of a table are sorted by [ranges](super::ranges) of it. A quotient filter, whose
-//! fingerprints make room for each other, is built in shares:
+//! Keys that mark bits or counters of a table are sorted by [ranges](super::ranges) of it. Small tables of bits, and
+//! quotient filters, whose fingerprints make room for each other, are built in shares:
 //!
 //! ```text
 //!   keys      [ a  b  c  d | e  f  g  h | i  j  k  l ]      a share for each thread
@@ -19,7 +19,7 @@
 //! one for all of them; where that is too much, or anything else goes wrong, one thread does it all.
 //!
 //! Where a key lies in a cuckoo filter depends on the keys before it, and two of them have no place
-//! for the keys of both; a growing filter fills one stage after the other. They are built in order.
+//! for the keys of both. It is built in order. So are the stages of a growing filter, each on all threads.
 
 use std::sync::Mutex;
 
@@ -77,11 +77,15 @@ pub(super) fn in_ranges<S, T>(
     hasher: KeyHasher,
 ) -> Result<S::Filter, SpecError>
 where
-    S: FilterSpec<Filter: Operations + Marked>,
+    S: FilterSpec<Filter: Operations + Marked + Send> + Sync,
     T: Sync,
 {
     const { assert!(S::CAPABILITIES.insert && S::CAPABILITIES.merge) };
     let threads = threads::count_for(threads, items.len())?;
+    let bytes = (spec.size_in_bits() / 8).saturating_mul(threads as u64);
+    if threads > 1 && bytes <= S::Filter::SHARED_BYTES as u64 {
+        return in_shares(spec, items, digest_of, Some(threads), hasher);
+    }
     let mut filter = spec.build(hasher)?;
     if threads > 1 {
         let (marking, words) = filter.marking();

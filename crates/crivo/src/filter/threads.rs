@@ -7,6 +7,7 @@
 //! the process. So one is started only where there is a reserve of memory, and nothing here takes of
 //! that reserve before the thread is under way.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
@@ -93,10 +94,18 @@ pub(super) fn together(most: usize, work: impl Fn(&Meeting) + Sync) {
         let others: Vec<_> = (1..most).map_while(|_| start(scope, other)).collect();
         meeting.members.store(1 + others.len(), Ordering::Relaxed);
         drop(closed);
-        run();
-        others.into_iter().for_each(joined);
+        let own = std::panic::catch_unwind(AssertUnwindSafe(run));
+        let ends = others.into_iter().map(ScopedJoinHandle::join);
+        // The panic of a key is for the caller, not that of those who waited for its thread.
+        let panics: Vec<_> = std::iter::once(own).chain(ends).filter_map(Result::err).collect();
+        if let Some(panic) = panics.into_iter().min_by_key(|panic| panic.is::<LeftAlone>()) {
+            std::panic::resume_unwind(panic);
+        }
     });
 }
+
+/// Why a thread gave up: another one has panicked.
+struct LeftAlone;
 
 /// Where threads wait for each other.
 #[derive(Default)]
@@ -126,7 +135,7 @@ impl Meeting {
     /// it for milliseconds. So nobody sleeps.
     ///
     /// # Panics
-    /// If another thread has panicked.
+    /// If another thread has panicked; without a word, for that one has said it.
     pub(super) fn wait(&self) -> bool {
         let step = self.steps.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.members.load(Ordering::Relaxed) {
@@ -136,7 +145,9 @@ impl Meeting {
         }
         let mut turns = 0;
         while self.steps.load(Ordering::Acquire) == step {
-            assert!(!self.is_broken.load(Ordering::Acquire), "another thread has panicked");
+            if self.is_broken.load(Ordering::Acquire) {
+                std::panic::resume_unwind(Box::new(LeftAlone));
+            }
             if turns < SPINS {
                 std::hint::spin_loop();
                 turns += 1;

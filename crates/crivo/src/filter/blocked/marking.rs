@@ -3,7 +3,7 @@
 use super::line::{LINE_WORDS, Line, line_of};
 use super::{Blocked, dispatch};
 use crate::Digest;
-use crate::filter::ranges::{Marked, Marking};
+use crate::filter::ranges::{BYTES_IN_CACHE, Marked, Marking};
 use crate::simd::Level;
 
 #[derive(Clone, Copy)]
@@ -15,6 +15,7 @@ pub(in crate::filter) struct LineMarking {
 
 impl Marked for Blocked {
     type Marking = LineMarking;
+    const SHARED_BYTES: usize = BYTES_IN_CACHE;
 
     fn marking(&mut self) -> (LineMarking, &mut [u64]) {
         let Self { probes, level, .. } = *self;

@@ -18,6 +18,8 @@ pub(in crate::filter) struct CounterBlockMarking {
 
 impl Marked for BlockedCounting {
     type Marking = CounterBlockMarking;
+    // Counters are united one by one.
+    const SHARED_BYTES: usize = 0;
 
     fn marking(&mut self) -> (CounterBlockMarking, &mut [u64]) {
         let Self { probes, width, level, .. } = *self;

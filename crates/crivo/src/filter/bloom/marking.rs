@@ -2,7 +2,7 @@
 
 use super::{Bloom, Probes};
 use crate::Digest;
-use crate::filter::ranges::{Marked, Marking};
+use crate::filter::ranges::{BYTES_IN_CACHE, Marked, Marking};
 
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct BitMarking {
@@ -12,6 +12,7 @@ pub(in crate::filter) struct BitMarking {
 
 impl Marked for Bloom {
     type Marking = BitMarking;
+    const SHARED_BYTES: usize = BYTES_IN_CACHE;
 
     fn marking(&mut self) -> (BitMarking, &mut [u64]) {
         let probes = self.probes;

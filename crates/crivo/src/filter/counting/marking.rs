@@ -15,6 +15,8 @@ pub(in crate::filter) struct CounterMarking {
 
 impl Marked for CountingBloom {
     type Marking = CounterMarking;
+    // Counters are united one by one.
+    const SHARED_BYTES: usize = 0;
 
     fn marking(&mut self) -> (CounterMarking, &mut [u64]) {
         let (count, probes, width) = (self.counter_count(), self.probes(), self.width());

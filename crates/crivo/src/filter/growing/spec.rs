@@ -67,7 +67,12 @@ pub(super) fn stage_fpr(fpr: f64, index: usize) -> f64 {
     fpr * (1.0 - TIGHTENING) * TIGHTENING.powi(index as i32)
 }
 
-impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
+/// The first items, as many as that at most, and those behind them.
+fn first_items<T>(items: &[T], count: u64) -> (&[T], &[T]) {
+    items.split_at(items.len().min(usize::try_from(count).unwrap_or(usize::MAX)))
+}
+
+impl<S: FilterSpec<Filter: Stage<Spec = S>> + Sync> FilterSpec for GrowingSpec<S> {
     type Filter = GrowingChain<S::Filter>;
 
     const KIND: Kind = <S::Filter as Stage>::CHAIN;
@@ -149,6 +154,29 @@ impl<S: FilterSpec<Filter: Stage<Spec = S>>> FilterSpec for GrowingSpec<S> {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<GrowingChain<S::Filter>, SpecError> {
-        build::in_order(self, items, digest_of, threads, hasher)
+        // A stage takes the keys that come while it is the newest, as many as it is made for.
+        let stage = |spec: S, items| build::in_ranges(&spec, items, &digest_of, threads, hasher);
+        let (now, mut later) = first_items(items, self.first.capacity());
+        let mut chain = GrowingChain {
+            stages: vec![stage(self.first, now)?],
+            first_capacity: self.first.capacity(),
+            fpr: self.fpr,
+            metadata: Metadata::new(),
+        };
+        while !later.is_empty() && chain.stages.len() < MAX_STAGES {
+            let Ok(next) = self.stage(chain.stages.len()) else { break };
+            let now;
+            (now, later) = first_items(later, next.capacity());
+            match stage(next, now) {
+                Ok(stage) => chain.stages.push(stage),
+                // Without memory for another stage, the last one takes all, as it would one by one.
+                Err(_) => {
+                    chain.put_all(now.iter().map(&digest_of));
+                    break;
+                }
+            }
+        }
+        chain.put_all(later.iter().map(&digest_of));
+        Ok(chain)
     }
 }

@@ -1,6 +1,8 @@
 //! What a chain can be made of.
 
 use crate::Digest;
+use crate::filter::any::Operations;
+use crate::filter::ranges::Marked;
 use crate::filter::{Blocked, BlockedSpec, Bloom, BloomSpec, DynamicFilter, FilterSpec, Kind};
 use crate::persist::Persist;
 
@@ -24,7 +26,7 @@ use crate::persist::Persist;
 #[expect(private_bounds, reason = "what is private here keeps others from implementing it")]
 pub trait Stage: DynamicFilter + Sealed + Persist<Layout = Self::Spec> {
     /// The specification of a stage. Its file says the same of it.
-    type Spec: FilterSpec<Filter = Self>;
+    type Spec: FilterSpec<Filter = Self> + Sync;
 
     /// The kind of the chain.
     const CHAIN: Kind;
@@ -57,7 +59,7 @@ impl Stage for Blocked {
 }
 
 /// What the chain must know of its stages.
-pub(super) trait Sealed: Sized + PartialEq {
+pub(super) trait Sealed: Sized + PartialEq + Send + Operations + Marked {
     /// The unit of a table: it has whole ones.
     const WORDS_PER_UNIT: u64;
 

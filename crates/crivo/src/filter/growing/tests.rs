@@ -312,3 +312,25 @@ fn an_fpr_that_no_stage_keeps_is_refused() {
         }
     }
 }
+
+/// Stages that threads fill are those that one thread fills, to the byte, also where the last key fills one.
+#[test]
+#[cfg_attr(miri, ignore = "takes long there")]
+fn threads_fill_the_stages_of_one() {
+    fn check<F: Stage + std::fmt::Debug>() {
+        let hasher = KeyHasher::default();
+        let spec = GrowingSpec::<F::Spec>::for_fpr(70_000, 0.01).unwrap();
+        for count in [0, 1, 70_000, 70_001, 210_000, 400_000u64] {
+            let keys: Vec<u64> = (0..count).collect();
+            let mut alone = spec.build(hasher).unwrap();
+            alone.extend(keys.iter());
+            for threads in [1, 2, 3] {
+                let filter = spec.build_on_threads(&keys, Some(threads), hasher).unwrap();
+                assert!(filter == alone, "{count} keys, {threads} threads");
+            }
+        }
+        assert!(spec.build_on_threads(&[0u64; 0], Some(0), hasher).is_err());
+    }
+    check::<Bloom>();
+    check::<Blocked>();
+}

@@ -3,7 +3,7 @@
 use super::block::{BLOCK_WORDS, Block, block_of};
 use super::{SplitBlock, dispatch};
 use crate::Digest;
-use crate::filter::ranges::{Marked, Marking};
+use crate::filter::ranges::{BYTES_IN_CACHE, Marked, Marking};
 use crate::simd::Level;
 
 #[derive(Clone, Copy)]
@@ -14,6 +14,7 @@ pub(in crate::filter) struct BlockMarking {
 
 impl Marked for SplitBlock {
     type Marking = BlockMarking;
+    const SHARED_BYTES: usize = BYTES_IN_CACHE;
 
     fn marking(&mut self) -> (BlockMarking, &mut [u64]) {
         (BlockMarking { blocks: self.table().len(), level: self.level }, self.words.to_mut())
