@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 
 /// Logs to standard error what `RUST_LOG` asks for; by default warnings.
@@ -47,6 +47,14 @@ pub fn host_and_port(text: &str) -> io::Result<(String, u16)> {
     }
 }
 
+/// An address as it is written before `:PORT`.
+pub fn host(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
 /// Waits until the process is asked to end.
 ///
 /// # Errors
@@ -63,4 +71,21 @@ pub async fn termination() -> io::Result<()> {
     }
     #[cfg(not(unix))]
     tokio::signal::ctrl_c().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_ports_make_addresses() {
+        for text in ["127.0.0.1:50050", "[::1]:50050", "[::]:0"] {
+            let address: SocketAddr = text.parse().unwrap();
+            assert_eq!(format!("{}:{}", host(address.ip()), address.port()), text);
+            assert_eq!(host_and_port(text).unwrap(), (host(address.ip()), address.port()));
+        }
+        for text in ["localhost", ":50050", "localhost:x"] {
+            assert!(host_and_port(text).is_err(), "{text}");
+        }
+    }
 }

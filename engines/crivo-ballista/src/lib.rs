@@ -96,22 +96,28 @@ pub fn executor_functions() -> BallistaFunctionRegistry {
 /// If nobody listens there, now and for three seconds: a scheduler that was just started is waited for.
 pub async fn connect(address: &str) -> Result<SessionContext> {
     // The first query would tell so, too, but less clearly.
-    wait_for(address)
+    wait_for_scheduler(address, Duration::from_secs(3))
         .await
-        .map_err(|error| exec_datafusion_err!("scheduler {address}: {error}"))?;
+        .map_err(|error| exec_datafusion_err!("{error}"))?;
     let url = format!("df://{address}");
     let context = SessionContext::remote_with_state(&url, client_state()).await?;
     Ok(planner::enable(&context))
 }
 
-async fn wait_for(address: &str) -> io::Result<()> {
-    const PATIENCE: Duration = Duration::from_secs(3);
+/// Waits until somebody listens at `address` (`HOST:PORT`), as a scheduler does that was just started.
+///
+/// # Errors
+/// If nobody does for as long as `patience`, or the address cannot be reached at all.
+pub async fn wait_for_scheduler(address: &str, patience: Duration) -> io::Result<()> {
     let start = Instant::now();
     loop {
         match TcpStream::connect(address).await {
             Ok(_) => return Ok(()),
-            Err(error) if error.kind() != ErrorKind::ConnectionRefused => return Err(error),
-            Err(error) if start.elapsed() >= PATIENCE => return Err(error),
+            Err(error)
+                if error.kind() != ErrorKind::ConnectionRefused || start.elapsed() >= patience =>
+            {
+                return Err(io::Error::new(error.kind(), format!("scheduler {address}: {error}")));
+            }
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }

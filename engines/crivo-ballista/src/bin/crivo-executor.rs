@@ -10,11 +10,17 @@ use ballista_core::error::{BallistaError, Result};
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_executor::health::ExecutorHealth;
 use clap::Parser;
-use crivo_ballista::{MAX_MESSAGE_BYTES, cli, executor_functions, session_config};
+use crivo_ballista::{
+    MAX_MESSAGE_BYTES, cli, executor_functions, session_config, wait_for_scheduler,
+};
+
+/// How long a scheduler is waited for. Ballista itself tries once, or for ever.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Executes the tasks that a scheduler (crivo-scheduler) gives it
 ///
-/// SIGTERM and Ctrl-C end it after its tasks have ended. RUST_LOG=info logs what it does.
+/// SIGTERM and Ctrl-C end it after its tasks have ended. RUST_LOG=info logs what it does. A scheduler that is
+/// not there yet is waited for, up to 30 seconds.
 ///
 /// There is no authentication and no encryption: everybody who reaches its ports can run tasks and read
 /// every file that this process can. It listens on loopback unless an address is given.
@@ -41,7 +47,8 @@ struct Args {
     #[arg(long, value_name = "N")]
     tasks: Option<usize>,
 
-    /// The directory for rows between stages [default: a temporary one, removed at the end]
+    /// The directory for rows between stages [default: a temporary one, removed at the end, unless the
+    /// process is killed]
     #[arg(long, value_name = "DIRECTORY")]
     work_dir: Option<PathBuf>,
 
@@ -59,19 +66,26 @@ async fn main() -> ExitCode {
 
 async fn run(args: Args) -> Result<()> {
     let (scheduler_host, scheduler_port) = cli::host_and_port(&args.scheduler)?;
+    // Before ports are chosen, which others could take meanwhile.
+    wait_for_scheduler(&args.scheduler, PATIENCE).await?;
     let tasks = cli::free_port(args.listen)?;
     let rows = cli::free_port(SocketAddr::new(tasks.ip(), args.rows_port))?;
-    let temporary = tempfile::Builder::new().prefix("crivo-executor-").tempdir()?;
-    let work_dir = args.work_dir.unwrap_or_else(|| temporary.path().to_owned());
-    let work_dir = work_dir
+    let temporary = match &args.work_dir {
+        Some(_) => None,
+        None => Some(tempfile::Builder::new().prefix("crivo-executor-").tempdir()?),
+    };
+    let work_dir = args
+        .work_dir
+        .or_else(|| temporary.as_ref().map(|it| it.path().to_owned()))
+        .unwrap_or_default()
         .into_os_string()
         .into_string()
         .map_err(|path| BallistaError::Configuration(format!("{path:?} is not UTF-8")))?;
     let default = ExecutorProcessConfig::default();
     let health = default.health.clone();
     let config = ExecutorProcessConfig {
-        bind_host: tasks.ip().to_string(),
-        external_host: Some(args.external_host.unwrap_or_else(|| tasks.ip().to_string())),
+        bind_host: cli::host(tasks.ip()),
+        external_host: Some(args.external_host.unwrap_or_else(|| cli::host(tasks.ip()))),
         port: rows.port(),
         grpc_port: tasks.port(),
         scheduler_host,

@@ -64,8 +64,8 @@ async fn run(args: Args) -> Result<()> {
     let listener = listen(args.listen)?;
     let address = listener.local_addr()?;
     let config = SchedulerConfig {
-        external_host: args.external_host.unwrap_or_else(|| address.ip().to_string()),
-        bind_host: address.ip().to_string(),
+        external_host: args.external_host.unwrap_or_else(|| cli::host(address.ip())),
+        bind_host: cli::host(address.ip()),
         bind_port: address.port(),
         executor_timeout_seconds: args.executor_timeout,
         expire_dead_executor_interval_seconds: (args.executor_timeout / 4).max(1),

@@ -52,14 +52,27 @@ pub struct Cluster {
 impl Cluster {
     /// The executors exchange rows through directories in this one.
     pub fn start(directory: &Path) -> Self {
-        let program = env!("CARGO_BIN_EXE_crivo-scheduler");
-        let arguments = ["--listen", "127.0.0.1:0", "--executor-timeout", "30"];
-        let (scheduler, address) = Process::start(program, &arguments).unwrap();
-        let executors = (0..2).map(|_| Self::executor(&address, directory)).collect();
-        Self { executors, scheduler, address, directory: directory.to_owned() }
+        let mut cluster = Self::without_executors(directory);
+        cluster.add_executor();
+        cluster.add_executor();
+        cluster
     }
 
-    fn executor(scheduler: &str, directory: &Path) -> Process {
+    /// A scheduler alone.
+    pub fn without_executors(directory: &Path) -> Self {
+        Self::start_at("127.0.0.1:0", directory)
+    }
+
+    /// A scheduler alone that listens at this address.
+    pub fn start_at(address: &str, directory: &Path) -> Self {
+        let program = env!("CARGO_BIN_EXE_crivo-scheduler");
+        let arguments = ["--listen", address, "--executor-timeout", "30"];
+        let (scheduler, address) = Process::start(program, &arguments).unwrap();
+        Self { executors: Vec::new(), scheduler, address, directory: directory.to_owned() }
+    }
+
+    /// An executor of the scheduler at this address, when the scheduler knows it.
+    pub fn executor(scheduler: &str, directory: &Path) -> Process {
         let program = env!("CARGO_BIN_EXE_crivo-executor");
         let rows = tempfile::tempdir_in(directory).unwrap().keep();
         let rows = rows.to_str().unwrap();
