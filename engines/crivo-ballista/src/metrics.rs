@@ -18,7 +18,8 @@ use crate::MAX_MESSAGE_BYTES;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct JobMetrics {
-    /// The rows that reached an operator with a filter.
+    /// The rows that reached an operator with a filter, which may also have conditions of the query itself
+    /// (see [`RuntimeFilterExec::share_operators`]). Lists of keys are not counted.
     pub filter_input_rows: u64,
     /// How many of them passed.
     pub filter_output_rows: u64,

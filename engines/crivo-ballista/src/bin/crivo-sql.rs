@@ -244,22 +244,42 @@ async fn savings(root: &RuntimeFilterExec, cluster: Option<&str>) -> String {
     let bytes: usize = filters.iter().map(|filter| filter.bytes.len()).sum();
     let plural = if filters.len() == 1 { "" } else { "s" };
     let made = format!("{} runtime filter{plural} ({keys} keys, {bytes} bytes)", filters.len());
+    let lists = filters.iter().filter(|filter| filter.is_list).count();
+    let is_counted = lists < filters.len();
+    let not_counted = match lists {
+        0 => "",
+        _ if is_counted => "; what lists of keys dropped is not counted",
+        _ => ", lists of keys: what they dropped is not counted",
+    };
     match cluster {
+        None if !is_counted => format!("{made}{not_counted}"),
         None => {
             let FilterCounts { rows, passed } = root.counts();
             let saved = root.dropped_bytes();
-            format!("{made} dropped {} of {rows} rows, about {saved} bytes", rows - passed)
+            let dropped = rows - passed;
+            format!("{made} dropped {dropped} of {rows} rows, about {saved} bytes{not_counted}")
         }
         // The executors have counted.
         Some(address) => match job_metrics(address, root).await {
             Ok(counts) => {
-                let dropped = counts.filter_input_rows.saturating_sub(counts.filter_output_rows);
+                let exchanged = format!("{} bytes were exchanged", counts.shuffled_bytes);
+                if !is_counted {
+                    return format!("{made}{not_counted}; {exchanged}");
+                }
+                let rows = counts.filter_input_rows;
+                let dropped = rows.saturating_sub(counts.filter_output_rows);
                 // Which of the filters dropped a row is unknown.
-                let widths: usize = filters.iter().map(|filter| filter.row_bytes).sum();
-                let saved = dropped * widths as u64 / filters.len().max(1) as u64;
+                let counted = filters.iter().filter(|filter| !filter.is_list);
+                let widths: usize = counted.map(|filter| filter.row_bytes).sum();
+                let saved = dropped * widths as u64 / (filters.len() - lists).max(1) as u64;
+                // Nor is it known what dropped a row: an operator counts for all its conditions.
+                let together = match root.share_operators() {
+                    true => " with the query's own conditions",
+                    false => "",
+                };
                 format!(
-                    "{made} dropped {dropped} of {} rows, about {saved} bytes; {} bytes were exchanged",
-                    counts.filter_input_rows, counts.shuffled_bytes
+                    "{made}{together} dropped {dropped} of {rows} rows, about {saved} bytes\
+                     {not_counted}; {exchanged}"
                 )
             }
             Err(error) => format!("{made}; what they dropped is unknown: {error}"),
