@@ -29,7 +29,9 @@ pub const MAX_KEYS: usize = 1 << 20;
 
 /// The aggregate `bloom_agg(column, … [, fpr])`.
 ///
-/// The last of several arguments is the false-positive rate if it is a literal of a type with a point.
+/// The last of several arguments is the false-positive rate if it is a literal of a type with a point. That is
+/// decided after the optimiser: a last column of such a type that it finds to be constant is taken for the rate,
+/// unless the rate is given after it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct BloomAgg {
     signature: Signature,
