@@ -103,34 +103,33 @@ pub fn quotient<K: BenchKey>(rate: f64) -> Subjects<K> {
     subjects
 }
 
-/// Rivals build on one thread; `threads` measures what two gain.
-fn one_thread(spec: FuseSpec) -> FuseOptions {
-    FuseOptions { threads: Some(1), ..spec.options(KeyHasher::default()) }
-}
-
 pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
     let with = |arity| {
         move |keys: &[K]| -> Fuse {
             let spec = FuseSpec::for_fpr(keys.len() as u64, rate).expect("an FPR");
             let spec = spec.with_arity(arity).expect("not too many keys");
-            one_thread(spec).build(keys.iter()).expect("a filter")
+            spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
         }
     };
-    let bytes = |keys: &[K]| -> Fuse {
-        let spec = FuseSpec::with_width(keys.len() as u64, 8).expect("a width");
-        one_thread(spec).build(keys.iter()).expect("a filter")
+    let bytes = |threads: Option<usize>| {
+        move |keys: &[K]| -> Fuse {
+            let spec = FuseSpec::with_width(keys.len() as u64, 8).expect("a width");
+            let options = FuseOptions { threads, ..spec.options(KeyHasher::default()) };
+            options.build(keys.iter()).expect("a filter")
+        }
     };
     let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));
     subjects.extend(both_ways("crivo Fuse, 4-wise", with(Arity::Four)));
-    subjects.extend(both_ways("crivo Fuse, 8 bits", bytes));
+    subjects.extend(both_ways("crivo Fuse, 8 bits", bytes(None)));
+    // Most rivals build on one thread; ours on all, unless it is told not to.
+    subjects.extend(both_ways("crivo Fuse, 8 bits, built on one thread", bytes(Some(1))));
     // In shards: as many as so many keys need, and two at least.
     let sharded = |spec: fn(u64, f64) -> Result<ShardedFuseSpec, ParameterError>| {
         move |keys: &[K]| -> ShardedFuse {
             let spec = spec(keys.len() as u64, rate).expect("an FPR");
             let spec = spec.with_shards(spec.shards().max(2)).expect("a power of two");
             let spec = spec.with_arity(Arity::Three).expect("not too many keys");
-            let collector = KeyCollector::new(KeyHasher::default());
-            let mut collector = collector.with_threads(1).expect("a thread");
+            let mut collector = KeyCollector::new(KeyHasher::default());
             collector.extend(keys.iter()).expect("memory");
             spec.build_from_keys(collector.finish().expect("memory")).expect("a filter")
         }
