@@ -266,6 +266,7 @@ fn what_a_server_refuses_is_not_in_doubt() {
         let directory = tempfile::tempdir().unwrap();
         let open = async || {
             let options = options(Kind::Cuckoo).file(directory.path().join("guard"));
+            let options = options.rebuild_in_background(false);
             AsyncGuarded::open(RedisStore::new(connection.clone(), "t:"), options).await.unwrap()
         };
         let guarded = open().await;
@@ -288,6 +289,8 @@ fn what_a_server_refuses_is_not_in_doubt() {
             let refused = guarded.put_batch(&entries).await.unwrap_err();
             assert!(matches!(refused, RedisStoreError::Refused(_)), "{refused}");
             let () = end.query_async(&mut raw).await.unwrap();
+            // The guard was small, and has put many of them into its second filter.
+            guarded.rebuild().await.unwrap();
             let status = guarded.guard_status();
             assert_eq!((status.key_count, status.doubtful_count), (1, 0));
             assert_eq!(guarded.get(b"ana").await.unwrap().as_deref(), Some(b"1".as_slice()));
