@@ -220,7 +220,7 @@ mod tests {
                         for _ in 0..100 {
                             TALLY.stopped(thread);
                             TALLY.answered(true);
-                            TALLY.answered(thread % 2 == 0);
+                            TALLY.answered(thread.is_multiple_of(2));
                             TALLY.failed(2);
                         }
                     })
