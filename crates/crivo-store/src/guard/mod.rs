@@ -18,7 +18,8 @@
 //!   key's copy.
 //! - **A doubtful key stays for good**, in one copy that is never removed: its write may arrive at any
 //!   time. The first 65,536 are listed, for rebuilds. More are in a filter of a fixed size beside the tables:
-//!   with millions of them ever more questions pass, but the memory does not grow.
+//!   with millions of them ever more questions pass, but the memory does not grow. (A copy that the tables
+//!   could not take out is a few bits, until the next rebuild.)
 //! - **A rebuild misses nothing.** Writes that are under way when it begins, doubtful keys, and keys
 //!   that are put while the store is scanned (the *journal*) are added to what the scan finds.
 //!
