@@ -213,18 +213,21 @@ mod tests {
         }
         for _ in 0..ROUNDS {
             thread::scope(|scope| {
-                for thread in 0..THREADS {
+                let count = |thread: u64| {
                     scope.spawn(move || {
                         // What is used first is dropped last.
                         AT_THE_END.with(|_| ());
                         for _ in 0..100 {
                             TALLY.stopped(thread);
                             TALLY.answered(true);
-                            TALLY.answered(thread % 2 == 0);
+                            TALLY.answered(thread.is_multiple_of(2));
                             TALLY.failed(2);
                         }
-                    });
-                }
+                    })
+                };
+                let threads: Vec<_> = (0..THREADS).map(count).collect();
+                // A scope by itself does not wait for what threads drop at their end.
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
             });
         }
         let counters = TALLY.counters();

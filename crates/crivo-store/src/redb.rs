@@ -232,13 +232,15 @@ impl<K: Key + 'static, V: Value + 'static> OwnedStore for RedbStore<K, V> {
         // So that nobody writes meanwhile: nothing is written here.
         let _transaction = self.database.begin_write()?;
         let last = self.record()?;
+        let generation = last.map_or(0, |(last, _)| last.generation).checked_add(1);
+        let damaged = || RedbError::DamagedRecord { table: self.table.clone() };
+        let generation = generation.ok_or_else(damaged)?;
         let mut live = live();
         if live.contains_key(&self.live_key()) && !take_over {
             return Err(RedbError::Owned { table: self.table.clone() });
         }
         live.insert(self.live_key(), owner);
         *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(owner);
-        let generation = last.map_or(0, |(last, _)| last.generation) + 1;
         Ok(Claim {
             session: Session { generation, owner },
             closed: last.and_then(|(last, is_open)| (!is_open).then_some(last)),
@@ -383,6 +385,15 @@ pub enum RedbError {
     /// Another owner has taken the table over. Nothing was written.
     #[error("another owner has taken over the table {table:?}; open it again to write to it")]
     LostClaim {
+        /// The name of the table.
+        table: String,
+    },
+    /// The owner's record is not one that this crate writes.
+    #[error(
+        "the owner's record of the table {table:?} is damaged: it has the last generation that there is; \
+         remove its entry from the table crivo-store.owners, and open the store again"
+    )]
+    DamagedRecord {
         /// The name of the table.
         table: String,
     },

@@ -25,6 +25,9 @@ pub trait Store: Send + Sync + 'static {
     type Error: Error + Send + Sync + 'static;
 
     /// The digest of a key: of bytes that are the same whenever the store takes two keys for one.
+    ///
+    /// It must not change while a saved guard may be read: a guard of other digests would hide every key. If it has
+    /// to, delete the guards' files, or name others.
     fn digest(hasher: &KeyHasher, key: &Self::Key<'_>) -> Digest;
 
     /// The value of a key.
@@ -180,9 +183,15 @@ pub trait OwnedStore: Store {
     fn is_lost_claim(error: &Self::Error) -> bool;
 
     /// Whether this error of [`put`](Self::put) says for certain that nothing was written, and never will be.
-    /// Otherwise, which is the default, the key stays in the guard. So do those of a batch, of which a part may
-    /// have been written.
+    /// Otherwise, which is the default, the key stays in the guard.
     fn is_refusal(error: &Self::Error) -> bool {
+        let _ = error;
+        false
+    }
+
+    /// Whether this error of [`put_batch`](Self::put_batch) says for certain that nothing of the batch was
+    /// written, and never will be. Otherwise, which is the default, its keys stay in the guard.
+    fn is_batch_refusal(error: &Self::Error) -> bool {
         let _ = error;
         false
     }

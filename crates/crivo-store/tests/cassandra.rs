@@ -7,10 +7,12 @@
 mod journal;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use crivo::filter::Kind;
@@ -62,12 +64,18 @@ fn table(keyspace: &str) -> CassandraTable {
     CassandraTable::new(keyspace, "Keys").takeover_wait(Duration::from_millis(200))
 }
 
+/// Says that a test was skipped: not by a macro, whose output is shown for tests that fail alone.
+fn skipped(reason: &str) {
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let _ = std::io::stderr().write_all(format!("skipped {name}: {reason}\n").as_bytes());
+}
+
 /// Runs a test with a client and a table of its own, if there is a server.
 fn with_server<F: Future<Output = ()>>(
     test: impl FnOnce(Arc<Session>, CassandraTable, String) -> F,
 ) {
     let Ok(address) = std::env::var("CRIVO_TEST_CASSANDRA") else {
-        eprintln!("skipped: CRIVO_TEST_CASSANDRA names no server");
+        skipped("CRIVO_TEST_CASSANDRA names no server");
         return;
     };
     block_on(async {
@@ -147,8 +155,11 @@ fn keys_that_cassandra_cannot_hold_are_absent() {
             assert_eq!(raw.get(&key).await.unwrap(), None);
             let refused = guarded.put(&key, b"x").await.unwrap_err();
             assert!(matches!(refused, CassandraStoreError::KeyLength { .. }), "{refused}");
+            let refused = guarded.put_batch(&[(b"ana", b"x"), (&key, b"x")]).await.unwrap_err();
+            assert!(matches!(refused, CassandraStoreError::KeyLength { .. }), "{refused}");
             assert!(!guarded.contains(&key).await.unwrap());
         }
+        assert_eq!(raw.get(b"ana").await.unwrap(), None);
         assert_eq!(guarded.guard_status().doubtful_count, 0, "nothing was sent");
         guarded.close().await.unwrap();
         let missing = CassandraStore::new(client, CassandraTable::new("crivo", "no such")).await;
@@ -192,6 +203,27 @@ fn a_saved_guard_is_valid_for_the_session_that_was_closed() {
         assert!(!guarded.guard_status().is_trusted && guarded.contains(b"eva").await.unwrap());
         assert!(guarded.close().await.is_err());
         second.close().await.unwrap();
+    });
+}
+
+/// Somebody has written into the record what this crate never would.
+#[test]
+fn a_damaged_record_is_named() {
+    with_server(|client, table, keyspace| async move {
+        for (generation, owner) in [(i64::MAX, "abc"), (-1, "abc"), (1, "me")] {
+            let record = format!(
+                "INSERT INTO {keyspace}.crivo_store_owners (table_name, generation, owner, is_open) \
+                 VALUES ('Keys', {generation}, '{owner}', false)"
+            );
+            client.query_unpaged(record, ()).await.unwrap();
+            let opened = AsyncGuarded::open(store(&client, &table).await, options(Kind::Blocked));
+            let error = opened.await.unwrap_err();
+            assert!(
+                matches!(&error, GuardedError::Store(CassandraStoreError::DamagedRecord { .. })),
+                "{error}"
+            );
+            assert!(error.to_string().contains("delete the row of \"Keys\""), "{error}");
+        }
     });
 }
 
@@ -258,17 +290,18 @@ fn tasks_hide_no_key() {
 #[cfg(unix)]
 #[test]
 fn writer() {
-    let (Ok(keyspace), Ok(address)) =
+    let (Ok(place), Ok(address)) =
         (std::env::var(journal::CHILD), std::env::var("CRIVO_TEST_CASSANDRA"))
     else {
         return;
     };
+    let (keyspace, file) = place.split_once(' ').unwrap();
     block_on(async {
         let client = connect(&address).await;
-        let table = table(&keyspace);
+        let table = table(keyspace);
         let mut random = Random::new(Owner::random().unwrap().0 as u64);
         loop {
-            let options = options(Kind::Blocked).take_over(true);
+            let options = options(Kind::Blocked).take_over(true).file(file);
             let guarded = AsyncGuarded::open(store(&client, &table).await, options).await.unwrap();
             for _ in 0..random.below(60) {
                 let key = random.below(40);
@@ -298,16 +331,21 @@ fn killed_writers_hide_nothing() {
         let raw = store(&client, &table).await;
         let mut random = Random::new(5);
         let mut expected: BTreeMap<u8, bool> = BTreeMap::new();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("guard");
+        let place = format!("{keyspace} {}", file.display());
         for round in 0..6 {
             let event_count = 15 + random.below(150);
-            let journal = Journal::of_killed("writer", &keyspace, event_count, Duration::ZERO);
+            // Some die later, while they close the store: between the guard's file and the record, too.
+            let pause = Duration::from_millis(random.below(2) * random.below(60));
+            let journal = Journal::of_killed("writer", &place, event_count, pause);
             assert!(!journal.acknowledged.is_empty(), "the writer did nothing");
             for operation in journal.acknowledged {
                 expected.insert(operation.key as u8, operation.value.is_some());
             }
             let under_way = journal.under_way.map(|operation| operation.key as u8);
 
-            let options = options(Kind::Blocked).take_over(true);
+            let options = options(Kind::Blocked).take_over(true).file(&file);
             let guarded = AsyncGuarded::open(store(&client, &table).await, options).await.unwrap();
             for key in (0..40).filter(|key| under_way != Some(*key)) {
                 let holds = expected.get(&key).copied().unwrap_or(false);
@@ -346,7 +384,7 @@ impl Cluster {
     /// Three nodes, if they may be started and can be installed here.
     fn start() -> Option<Self> {
         if std::env::var_os("CRIVO_TEST_SERVICES").is_none() {
-            eprintln!("skipped: CRIVO_TEST_SERVICES is not set");
+            skipped("CRIVO_TEST_SERVICES is not set");
             return None;
         }
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/services");
@@ -354,7 +392,7 @@ impl Cluster {
         match cluster.call("start", &["--nodes", "3"]) {
             Some(0) => Some(cluster),
             Some(3) => {
-                eprintln!("skipped: Cassandra cannot be installed");
+                skipped("Cassandra cannot be installed");
                 None
             }
             status => panic!("the cluster did not start: {status:?}"),

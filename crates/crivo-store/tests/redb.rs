@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use crivo::KeyHasher;
+use crivo::codec::Metadata;
 use crivo::filter::{AnyFilter, Kind};
 use crivo::hash::SecretKey;
 use crivo_core::Random;
@@ -232,6 +233,46 @@ fn a_file_that_is_lost_damaged_or_of_other_options_is_not_used() {
     assert_eq!(source_after(&|| {}, cuckoo()), GuardSource::File);
     let no_file = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.01).unwrap());
     assert_eq!(source_after(&|| {}, no_file), GuardSource::Scan(ScanReason::NoFile));
+}
+
+/// Somebody has added to the file of a guard, as much as a file takes.
+#[test]
+fn entries_of_others_in_the_file_leave_room_for_the_guards_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let (directory, file) = (directory.path(), directory.path().join("guard"));
+    let guarded = open(directory);
+    guarded.put(1, "x").unwrap();
+    guarded.close().unwrap();
+    let mut filter = AnyFilter::load(&file).unwrap();
+    // The next entry is longer than this one by some digits of the generation.
+    let room = Metadata::MAX_BYTES - filter.metadata().size_in_bytes() - "note".len() - 8;
+    let room = (0..=room)
+        .rev()
+        .find(|length| filter.metadata_mut().set("note", &"x".repeat(*length)).is_ok());
+    assert!(room.is_some());
+    filter.save(&file).unwrap();
+    for key in 2..20 {
+        let guarded = open(directory);
+        assert_eq!(guarded.guard_source(), &GuardSource::File);
+        guarded.put(key, "x").unwrap();
+        guarded.close().unwrap();
+    }
+    let filter = AnyFilter::load(&file).unwrap();
+    assert_eq!(filter.metadata().get("note"), None);
+}
+
+/// Somebody has written into the record what this crate never would.
+#[test]
+fn a_record_of_the_last_generation_is_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path());
+    let owners: TableDefinition<'_, &str, (u64, u128, bool)> =
+        TableDefinition::new("crivo-store.owners");
+    let transaction = store.database().begin_write().unwrap();
+    transaction.open_table(owners).unwrap().insert("data", (u64::MAX, 7, false)).unwrap();
+    transaction.commit().unwrap();
+    let error = Guarded::open(store, options(Kind::Cuckoo, directory.path())).unwrap_err();
+    assert!(matches!(error, GuardedError::Store(RedbError::DamagedRecord { .. })), "{error}");
 }
 
 #[test]

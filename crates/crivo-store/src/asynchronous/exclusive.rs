@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::{AsyncGuarded, AsyncOwnedStore, compute, rebuild, scan};
 use crate::counters::Tally;
-use crate::guard::{Guard, GuardOptions, GuardStatus};
+use crate::guard::{Guard, GuardOptions, GuardStatus, PutTicket};
 use crate::guarded::{Mode, load, sealed, stamp};
 use crate::{Claim, Existed, GuardSource, GuardedError, OpenOptions, Owner, Session};
 
@@ -111,12 +111,10 @@ impl<S: AsyncOwnedStore> AsyncGuarded<S, AsyncExclusive> {
         let digests: Vec<_> = entries.iter().map(|(key, _)| hasher.digest(*key)).collect();
         let _locked = self.mode.stripes.lock(&digests).await;
         let tickets: Vec<_> = digests.iter().map(|&digest| guard.begin_put(digest)).collect();
-        let existed = self.checked(self.store.put_batch(&self.mode.claim, entries).await)?;
-        for (ticket, &existed) in tickets.into_iter().zip(&existed) {
-            ticket.stored(existed);
-        }
+        let answer = self.checked(self.store.put_batch(&self.mode.claim, entries).await);
+        PutTicket::answered_all(tickets, &answer, S::is_batch_refusal);
         self.rebuild_if_needed();
-        Ok(existed)
+        answer
     }
 
     /// Deletes a key, and tells whether it was there before.
@@ -171,6 +169,9 @@ impl<S: AsyncOwnedStore> AsyncGuarded<S, AsyncExclusive> {
     /// Without this the guard is rebuilt from a scan at the next start, and the store keeps its owner: the
     /// next one must take over.
     ///
+    /// A guard with [doubtful keys](GuardStatus::doubtful_count), whose writes got no answer, is not saved: a
+    /// `tracing` event says so, and the next start scans.
+    ///
     /// # Errors
     /// If the store cannot be written, or this owner no longer has it. If only the guard's file cannot
     /// be written, the store is closed all the same.
@@ -184,7 +185,14 @@ impl<S: AsyncOwnedStore> AsyncGuarded<S, AsyncExclusive> {
         let mut saved = Ok(());
         if let Some(file) = mode.file {
             // A guard of two filters becomes one; if that fails, it is not saved.
-            if !mode.guard.can_be_saved()
+            if mode.guard.has_doubts() {
+                let doubtful = mode.guard.status().doubtful_count;
+                tracing::warn!(
+                    doubtful,
+                    "the guard is not saved, because writes without an answer may still arrive; \
+                     the next start scans the store"
+                );
+            } else if !mode.guard.can_be_saved()
                 && let Err(error) = rebuild(&*store, &mode.guard).await
             {
                 tracing::warn!(%error, "the guard could not be rebuilt, and is not saved");

@@ -15,6 +15,7 @@ pub use store::{AsyncOwnedStore, AsyncStore};
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crivo::filter::AnyFilter;
 use crivo::{Digest, KeyHasher};
@@ -143,6 +144,11 @@ impl<S: AsyncStore> AsyncGuarded<S, Snapshot> {
     /// The filter, for instance to save it for the next start.
     pub fn filter(&self) -> &AnyFilter {
         self.mode.filter()
+    }
+
+    /// The time since the filter was put in front of the store: built from a scan, or given.
+    pub fn guard_age(&self) -> Duration {
+        self.mode.age()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{Claim, Existed, Owner};
 
 /// A store that can be asked, with calls that are futures: the twin of [`Store`](crate::Store).
 pub trait AsyncStore: Send + Sync + 'static {
-    /// A key. Its digest is that of its bytes.
+    /// A key. Its digest is that of its bytes, which must not change while a saved guard may be read.
     type Key: Key + Sync + ?Sized;
     /// A value, as the store returns it.
     type Value: Send;
@@ -84,7 +84,8 @@ pub trait AsyncOwnedStore: AsyncStore {
     ) -> impl Future<Output = Result<Claim, Self::Error>> + Send;
 
     /// Records that the owner has closed the store. Nothing is written under this claim afterwards,
-    /// also not by writes that were given up.
+    /// also not by writes that were given up. A store that cannot promise this must say so, as that of
+    /// Cassandra does: there a write that was given up may arrive later, and be hidden from the next owner.
     ///
     /// # Errors
     /// If the claim is no longer the current one, or the store cannot be written.
@@ -152,9 +153,15 @@ pub trait AsyncOwnedStore: AsyncStore {
     fn is_lost_claim(error: &Self::Error) -> bool;
 
     /// Whether this error of [`put`](Self::put) says for certain that nothing was written, and never will be.
-    /// Otherwise, which is the default, the key stays in the guard. So do those of a batch, of which a part may
-    /// have been written.
+    /// Otherwise, which is the default, the key stays in the guard.
     fn is_refusal(error: &Self::Error) -> bool {
+        let _ = error;
+        false
+    }
+
+    /// Whether this error of [`put_batch`](Self::put_batch) says for certain that nothing of the batch was
+    /// written, and never will be. Otherwise, which is the default, its keys stay in the guard.
+    fn is_batch_refusal(error: &Self::Error) -> bool {
         let _ = error;
         false
     }

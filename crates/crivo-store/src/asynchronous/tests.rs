@@ -14,7 +14,7 @@ use crate::{Claim, Existed, OpenOptions, Owner, Session};
 /// A store in memory that takes its time and loses answers.
 #[derive(Default)]
 struct Slow {
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
 }
 
 #[derive(Default)]
@@ -23,6 +23,7 @@ struct Inner {
     faults: Option<Random>,
     /// Writes that were given up and will still arrive; `None` is a delete.
     late: Vec<(u64, Option<u64>)>,
+    scans: u64,
 }
 
 impl Inner {
@@ -41,6 +42,8 @@ enum Fault {
     TimedOut,
     #[error("refused")]
     Refused,
+    #[error("there is no such key")]
+    NoSuchKey,
 }
 
 impl Slow {
@@ -89,6 +92,7 @@ impl AsyncStore for Slow {
     }
 
     async fn scan(&self, mut visit: impl FnMut(&u64) + Send) -> Result<(), Fault> {
+        self.inner.lock().unwrap().scans += 1;
         let mut next = 0;
         loop {
             let part: Vec<u64> = {
@@ -120,6 +124,22 @@ impl AsyncOwnedStore for Slow {
         self.write(*key, Some(*value)).await
     }
 
+    async fn put_batch(
+        &self,
+        claim: &Claim,
+        entries: &[(&u64, &u64)],
+    ) -> Result<Vec<Existed>, Fault> {
+        // This key is refused before anything is written.
+        if entries.iter().any(|(key, _)| **key == u64::MAX) {
+            return Err(Fault::NoSuchKey);
+        }
+        let mut existed = Vec::new();
+        for (key, value) in entries {
+            existed.push(self.put(claim, key, value).await?);
+        }
+        Ok(existed)
+    }
+
     async fn delete(&self, _: &Claim, key: &u64) -> Result<Existed, Fault> {
         self.write(*key, None).await
     }
@@ -131,6 +151,10 @@ impl AsyncOwnedStore for Slow {
     fn is_refusal(error: &Fault) -> bool {
         matches!(error, Fault::Refused)
     }
+
+    fn is_batch_refusal(error: &Fault) -> bool {
+        matches!(error, Fault::NoSuchKey)
+    }
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -139,6 +163,39 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 async fn open(kind: Kind, store: Slow) -> AsyncGuarded<Slow> {
     AsyncGuarded::open(store, GuardOptions::new(kind, 0.1).unwrap()).await.unwrap()
+}
+
+/// No scan settles a doubt: the guard is not saved, and the store is not scanned for that.
+#[test]
+fn a_guard_with_doubtful_keys_is_closed_without_a_scan() {
+    block_on(async {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("guard");
+        let inner = Arc::new(Mutex::new(Inner::default()));
+        let options = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.1).unwrap()).file(&file);
+        let store = Slow { inner: inner.clone() };
+        let guarded = AsyncGuarded::open(store, options).await.unwrap();
+        {
+            let mut put = pin!(guarded.put(&1, &1));
+            assert!(put.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        guarded.close().await.unwrap();
+        assert_eq!(inner.lock().unwrap().scans, 1, "when it was opened");
+        assert!(!file.exists());
+    });
+}
+
+#[test]
+fn a_batch_that_is_refused_leaves_nothing() {
+    block_on(async {
+        let guarded = open(Kind::Cuckoo, Slow::default()).await;
+        guarded.put(&1, &1).await.unwrap();
+        let refused = guarded.put_batch(&[(&1, &2), (&2, &2), (&u64::MAX, &2)]).await.unwrap_err();
+        assert!(matches!(refused, Fault::NoSuchKey), "{refused}");
+        let status = guarded.guard_status();
+        assert_eq!((status.key_count, status.doubtful_count), (1, 0));
+        assert_eq!(guarded.get(&1).await.unwrap(), Some(1));
+    });
 }
 
 #[test]
@@ -217,6 +274,9 @@ fn a_snapshot_is_asked_in_the_same_way() {
         let filter = guarded.filter().clone();
         let same = AsyncGuarded::with_filter(Slow::default(), filter);
         assert_eq!(same.hasher(), guarded.hasher());
+        let age = guarded.guard_age();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(guarded.guard_age() >= age + Duration::from_millis(2));
     });
 }
 

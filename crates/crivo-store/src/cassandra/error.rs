@@ -20,6 +20,17 @@ pub enum CassandraStoreError {
     /// A statement could not be prepared: the table is not there, or has other columns.
     #[error(transparent)]
     Prepare(Box<PrepareError>),
+    /// The cluster has no such data centre.
+    #[error(
+        "the cluster has no data centre {name:?}, but {}; name one of them for LOCAL_QUORUM",
+        listed(.known)
+    )]
+    UnknownDataCenter {
+        /// What was asked for.
+        name: String,
+        /// Those of the nodes that the client knows.
+        known: Vec<String>,
+    },
     /// The cluster's answer is not what was asked for.
     #[error("the answer of the cluster cannot be read: {0}")]
     Answer(Box<dyn Error + Send + Sync>),
@@ -36,14 +47,38 @@ pub enum CassandraStoreError {
         owner: Owner,
     },
     /// Another owner has taken over. Nothing was written.
-    #[error("another owner has taken over the table; open the store again to write to it")]
+    #[error(
+        "another owner has taken over the table, and nothing was written; open the store again to write to it"
+    )]
     LostClaim,
     /// The owner's record is not one that this crate writes.
-    #[error("the owner's record is damaged: owner {owner:?}")]
+    #[error(
+        "the owner's record is damaged: generation {generation}, owner {owner:?}; when no program writes to \
+         the table, delete the row of {table:?} from crivo_store_owners and open the store again"
+    )]
     DamagedRecord {
+        /// The table of the data.
+        table: String,
+        /// The generation that was found.
+        generation: i64,
         /// The owner that was found.
         owner: String,
     },
+}
+
+impl CassandraStoreError {
+    /// What an error means that comes before anything is written.
+    pub(super) fn before_all(self) -> Self {
+        match self {
+            Self::LostClaim => self,
+            other => Self::Unchecked(Box::new(other)),
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    if names.is_empty() { "none that the client knows".to_owned() } else { names.join(", ") }
 }
 
 impl From<ExecutionError> for CassandraStoreError {

@@ -8,7 +8,7 @@
 //! of filter that removes nothing, such as blocked or growing: others would take a copy for every write.
 //!
 //! Writes, questions and scans are at `QUORUM`, so that each sees every write that was acknowledged before
-//! it. Each write carries a timestamp of this client, higher than that of its write before: later writes win,
+//! it; or at `LOCAL_QUORUM` in [one data centre](CassandraTable::local_quorum), the same for all. Each write carries a timestamp of this client, higher than that of its write before: later writes win,
 //! on whatever way they arrive.
 //!
 //! # What a claim is worth here
@@ -41,7 +41,7 @@
 mod error;
 mod table;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::error::Error;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -52,6 +52,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use futures_util::StreamExt;
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use scylla::client::session::Session as Client;
+use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 use scylla::policies::retry::DefaultRetryPolicy;
 use scylla::response::query_result::{QueryResult, QueryRowsResult};
 use scylla::response::{PagingState, PagingStateResponse};
@@ -128,7 +129,8 @@ pub struct CassandraStore {
 }
 
 struct OwnerStatements {
-    /// At the consistency of data: it sees every claim that has succeeded.
+    /// At `QUORUM`, as claims are committed: it sees every claim that has succeeded, from whatever data
+    /// centre.
     read: PreparedStatement,
     /// Sees also what is being decided.
     read_latest: PreparedStatement,
@@ -154,7 +156,13 @@ impl CassandraStore {
     ) -> Result<Self, CassandraStoreError> {
         let [key, value] = [&table.key, &table.value].map(|name| quoted(name));
         let path = table.path(&table.table);
-        let prepare = async |text: String| prepare(&client, text, table.consistency).await;
+        let policy =
+            table.data_center.as_deref().map(|name| nodes_of(&client, name)).transpose()?;
+        let prepare = async |text: String| {
+            let mut statement = prepare(&client, text, table.consistency()).await?;
+            statement.set_load_balancing_policy(policy.clone());
+            Ok::<_, CassandraStoreError>(statement)
+        };
         let get = prepare(format!("SELECT {value} FROM {path} WHERE {key} = ?")).await?;
         let contains = prepare(format!("SELECT {key} FROM {path} WHERE {key} = ?")).await?;
         let put = format!("INSERT INTO {path} ({key}, {value}) VALUES (?, ?) USING TIMESTAMP ?");
@@ -184,7 +192,7 @@ impl CassandraStore {
             let path = self.table.path(OWNERS);
             let read =
                 format!("SELECT generation, owner, is_open FROM {path} WHERE table_name = ?");
-            let read = prepare(&self.client, read, self.table.consistency).await?;
+            let read = prepare(&self.client, read, Consistency::Quorum).await?;
             let mut read_latest = read.clone();
             read_latest.set_consistency(Consistency::Serial);
             let insert = format!(
@@ -224,7 +232,15 @@ impl CassandraStore {
         let rows = rows(self.execute(statement, (&self.table.table,)).await?)?;
         let row = rows.maybe_first_row::<(i64, &str, bool)>().map_err(unreadable)?;
         let Some((generation, owner, is_open)) = row else { return Ok(None) };
-        let damaged = || CassandraStoreError::DamagedRecord { owner: owner.to_owned() };
+        let damaged = || CassandraStoreError::DamagedRecord {
+            table: self.table.table.clone(),
+            generation,
+            owner: owner.to_owned(),
+        };
+        if generation == i64::MAX {
+            // The next one would have none.
+            return Err(damaged());
+        }
         let session = Session {
             generation: u64::try_from(generation).map_err(|_| damaged())?,
             owner: Owner(u128::from_str_radix(owner, 16).map_err(|_| damaged())?),
@@ -296,7 +312,6 @@ impl CassandraStore {
         value: &[u8],
         timestamp: i64,
     ) -> Result<Existed, CassandraStoreError> {
-        check_length(key)?;
         self.execute(&self.put, (key, value, timestamp)).await?;
         Ok(Existed::Unknown)
     }
@@ -330,6 +345,26 @@ async fn prepare(
     statement.set_is_idempotent(true);
     statement.set_retry_policy(Some(Arc::new(DefaultRetryPolicy::new())));
     Ok(statement)
+}
+
+/// Sends statements to the nodes of a data centre alone.
+fn nodes_of(
+    client: &Client,
+    data_center: &str,
+) -> Result<Arc<dyn LoadBalancingPolicy>, CassandraStoreError> {
+    let cluster = client.get_cluster_state();
+    let known = cluster.get_nodes_info().iter().filter_map(|node| node.datacenter.clone());
+    let known: BTreeSet<String> = known.collect();
+    if !known.contains(data_center) {
+        let name = data_center.to_owned();
+        return Err(CassandraStoreError::UnknownDataCenter {
+            name,
+            known: known.into_iter().collect(),
+        });
+    }
+    let policy = DefaultPolicy::builder().prefer_datacenter(data_center.to_owned());
+    // The default, but everything depends on it.
+    Ok(policy.permit_dc_failover(false).build())
 }
 
 /// The longest partition key that Cassandra has. The shortest has a byte.
@@ -479,10 +514,8 @@ impl AsyncOwnedStore for CassandraStore {
         key: &[u8],
         value: &[u8],
     ) -> Result<Existed, CassandraStoreError> {
-        self.check(claim).await.map_err(|error| match error {
-            CassandraStoreError::LostClaim => error,
-            error => CassandraStoreError::Unchecked(Box::new(error)),
-        })?;
+        check_length(key)?;
+        self.check(claim).await.map_err(CassandraStoreError::before_all)?;
         self.put_at(key, value, self.next_timestamp()).await
     }
 
@@ -491,6 +524,9 @@ impl AsyncOwnedStore for CassandraStore {
         claim: &Claim,
         entries: &[(&[u8], &[u8])],
     ) -> Result<Vec<Existed>, CassandraStoreError> {
+        // What can be refused is refused before anything is sent.
+        entries.iter().try_for_each(|(key, _)| check_length(key))?;
+        self.check(claim).await.map_err(CassandraStoreError::before_all)?;
         let mut batch = Batch::new();
         for (key, value) in entries {
             self.check(claim).await?;
@@ -525,6 +561,11 @@ impl AsyncOwnedStore for CassandraStore {
     fn is_refusal(error: &CassandraStoreError) -> bool {
         matches!(error, CassandraStoreError::Unchecked(_) | CassandraStoreError::KeyLength { .. })
     }
+
+    /// Both errors come before anything is sent.
+    fn is_batch_refusal(error: &CassandraStoreError) -> bool {
+        Self::is_refusal(error)
+    }
 }
 
 impl fmt::Debug for CassandraStore {
@@ -535,6 +576,10 @@ impl fmt::Debug for CassandraStore {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use scylla::client::session_builder::SessionBuilder;
+
     use super::*;
 
     #[test]
@@ -545,6 +590,49 @@ mod tests {
         for (one, next) in ranges.iter().zip(ranges.iter().skip(1)) {
             assert_eq!(one.1 + 1, next.0);
         }
+    }
+
+    /// `LOCAL_QUORUM` is that of one data centre, and the owner's record is that of all.
+    #[test]
+    fn statements_at_local_quorum_stay_in_one_data_centre() {
+        let Ok(address) = std::env::var("CRIVO_TEST_CASSANDRA") else {
+            // Macros write into what is shown of failed tests alone.
+            let message = "skipped: CRIVO_TEST_CASSANDRA names no server\n";
+            std::io::stderr().write_all(message.as_bytes()).unwrap();
+            return;
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = SessionBuilder::new().known_node(address).build().await.unwrap();
+            let client = Arc::new(client);
+            let keyspace = format!("crivo_test_{}", Owner::random().unwrap());
+            let replication = "{'class': 'SimpleStrategy', 'replication_factor': 1}";
+            let create = format!("CREATE KEYSPACE {keyspace} WITH replication = {replication}");
+            client.query_unpaged(create, ()).await.unwrap();
+            let table = CassandraTable::new(&keyspace, "keys");
+            table.create(&client).await.unwrap();
+
+            let elsewhere = table.clone().local_quorum("no such centre");
+            let error = CassandraStore::new(client.clone(), elsewhere).await.unwrap_err();
+            assert!(error.to_string().contains("datacenter1"), "{error}");
+
+            let here = table.clone().local_quorum("datacenter1");
+            let store = CassandraStore::new(client.clone(), here).await.unwrap();
+            for statement in [&store.get, &store.contains, &store.put, &store.delete, &store.scan] {
+                assert_eq!(statement.get_consistency(), Some(Consistency::LocalQuorum));
+                let policy = format!("{:?}", statement.get_load_balancing_policy().unwrap());
+                assert!(policy.contains("datacenter1"), "{policy}");
+                assert!(policy.contains("permit_dc_failover: false"), "{policy}");
+            }
+            let owners = store.owners().await.unwrap();
+            assert_eq!(owners.read.get_consistency(), Some(Consistency::Quorum));
+
+            let claim = store.claim(Owner(1), false).await.unwrap();
+            store.put(&claim, b"ana", b"1").await.unwrap();
+            assert!(store.contains(b"ana").await.unwrap());
+            store.release(&claim).await.unwrap();
+            client.query_unpaged(format!("DROP KEYSPACE {keyspace}"), ()).await.unwrap();
+        });
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::{CHECK_INTERVAL, CassandraStoreError, OWNERS};
 /// use crivo_store::cassandra::CassandraTable;
 ///
 /// let users = CassandraTable::new("shop", "users"); // columns `key` and `value`
-/// let carts = CassandraTable::new("shop", "carts").columns("id", "content").local_quorum();
+/// let carts = CassandraTable::new("shop", "carts").columns("id", "content").local_quorum("lisbon");
 /// ```
 #[derive(Debug, Clone)]
 pub struct CassandraTable {
@@ -21,7 +21,8 @@ pub struct CassandraTable {
     pub(super) table: String,
     pub(super) key: String,
     pub(super) value: String,
-    pub(super) consistency: Consistency,
+    /// Where reads and writes are at `LOCAL_QUORUM`; `None` for `QUORUM`.
+    pub(super) data_center: Option<String>,
     pub(super) takeover_wait: Duration,
 }
 
@@ -34,7 +35,7 @@ impl CassandraTable {
             table: table.into(),
             key: "key".to_owned(),
             value: "value".to_owned(),
-            consistency: Consistency::Quorum,
+            data_center: None,
             takeover_wait: CHECK_INTERVAL + Duration::from_secs(2),
         }
     }
@@ -44,10 +45,22 @@ impl CassandraTable {
         Self { key: key.into(), value: value.into(), ..self }
     }
 
-    /// Reads and writes at `LOCAL_QUORUM`, if all owners are in one data centre. The owner's record is
-    /// still changed for the whole cluster.
-    pub fn local_quorum(self) -> Self {
-        Self { consistency: Consistency::LocalQuorum, ..self }
+    /// Reads and writes at `LOCAL_QUORUM` in this data centre, by its name in the cluster.
+    ///
+    /// `LOCAL_QUORUM` counts the replicas where the node is that takes a statement. So all statements go to
+    /// nodes of this data centre, whatever the client prefers; if none of them answers, neither does the
+    /// store. Every owner and every reader of a table must name the same data centre: a scan in another one
+    /// may miss what was acknowledged here. The owner's record is still read and changed for the whole
+    /// cluster.
+    pub fn local_quorum(self, data_center: impl Into<String>) -> Self {
+        Self { data_center: Some(data_center.into()), ..self }
+    }
+
+    pub(super) fn consistency(&self) -> Consistency {
+        match self.data_center {
+            Some(_) => Consistency::LocalQuorum,
+            None => Consistency::Quorum,
+        }
     }
 
     /// How long a takeover from an owner that has not closed the store waits before it scans: by default

@@ -17,7 +17,9 @@
 //!   was rebuilt in the meantime (the *epoch* differs), stays: what would be removed might be another
 //!   key's copy.
 //! - **A doubtful key stays for good**, in one copy that is never removed: its write may arrive at any
-//!   time.
+//!   time. The first 65,536 are listed, for rebuilds. More are in a filter of a fixed size beside the tables:
+//!   with millions of them ever more questions pass, but the memory does not grow. (A copy that the tables
+//!   could not take out is a few bits, until the next rebuild.)
 //! - **A rebuild misses nothing.** Writes that are under way when it begins, doubtful keys, and keys
 //!   that are put while the store is scanned (the *journal*) are added to what the scan finds.
 //!
@@ -45,6 +47,7 @@
 //! # Ok::<(), crivo::filter::SpecError>(())
 //! ```
 
+mod doubts;
 mod options;
 mod tables;
 #[cfg(test)]
@@ -52,7 +55,6 @@ mod tests;
 
 pub use options::GuardOptions;
 
-use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -63,6 +65,7 @@ use crivo::{Digest, KeyHasher};
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 
 use crate::Existed;
+use doubts::Doubts;
 pub(crate) use tables::Tables;
 use tables::{Multiset, Place};
 
@@ -85,7 +88,7 @@ struct State {
     in_flight: Multiset,
     /// Keys whose write was given up, and may still arrive. The guard has a copy of each that is never
     /// removed.
-    doubtful: HashSet<Digest>,
+    doubts: Doubts,
     /// `Some` while a rebuild runs.
     journal: Option<Journal>,
     /// How often the tables were replaced.
@@ -111,7 +114,7 @@ impl State {
             tables,
             stale,
             in_flight: Multiset::default(),
-            doubtful: HashSet::new(),
+            doubts: Doubts::default(),
             journal: None,
             epoch: 0,
             rebuilds: 0,
@@ -119,6 +122,11 @@ impl State {
             built: Instant::now(),
             trusted: true,
         }
+    }
+
+    #[inline]
+    fn contains(&self, digest: Digest) -> bool {
+        self.tables.contains(digest) || self.doubts.others_contain(digest)
     }
 
     fn waste(&self) -> u64 {
@@ -161,7 +169,7 @@ impl Guard {
     #[inline]
     pub fn contains(&self, digest: Digest) -> bool {
         match self.read() {
-            Some(state) => state.tables.contains(digest),
+            Some(state) => state.contains(digest),
             None => true,
         }
     }
@@ -175,7 +183,7 @@ impl Guard {
         if let Some(state) = &state {
             state.tables.prefetch(digest);
         }
-        move || state.is_none_or(|state| state.tables.contains(digest))
+        move || state.is_none_or(|state| state.contains(digest))
     }
 
     /// Answers for many keys at once: `hits[i]` for `digests[i]`.
@@ -184,7 +192,14 @@ impl Guard {
     /// If the slices differ in length.
     pub fn contains_batch(&self, digests: &[Digest], hits: &mut [bool]) {
         match self.read() {
-            Some(state) => state.tables.contains_batch(digests, hits),
+            Some(state) => {
+                state.tables.contains_batch(digests, hits);
+                if state.doubts.has_others() {
+                    for (digest, hit) in digests.iter().zip(hits) {
+                        *hit = *hit || state.doubts.others_contain(*digest);
+                    }
+                }
+            }
             None => hits.fill(true),
         }
     }
@@ -202,7 +217,7 @@ impl Guard {
         }
         // A copy that is never removed will do for any number of keys with this digest.
         let has_lasting_copy =
-            state.doubtful.contains(&digest) || !self.removes() && state.tables.contains(digest);
+            state.doubts.contains(digest) || !self.removes() && state.tables.contains(digest);
         if !has_lasting_copy {
             ticket.copy = Some((state.tables.insert(digest), state.epoch));
         }
@@ -245,7 +260,7 @@ impl Guard {
         state.rebuilds += 1;
         let rebuild = state.rebuilds;
         state.journal = Some(Journal { rebuild, puts: Multiset::default(), deletes: 0 });
-        let pending = state.in_flight.iter().chain(state.doubtful.iter().copied()).collect();
+        let pending = state.in_flight.iter().chain(state.doubts.listed()).collect();
         Some(Rebuild { guard: self, rebuild, pending })
     }
 
@@ -267,10 +282,16 @@ impl Guard {
             key_count: state.tables.main().key_count() + state.tables.overflow_count(),
             overflow_count: state.tables.overflow_count(),
             stale_count: state.stale,
-            doubtful_count: state.doubtful.len() as u64,
+            doubtful_count: state.doubts.count(),
             in_flight_count: state.in_flight.total(),
-            size_in_bits: state.tables.size_in_bits(),
-            expected_fpr: if trusted { state.tables.expected_fpr() } else { 1.0 },
+            size_in_bits: state.tables.size_in_bits() + state.doubts.size_in_bits(),
+            expected_fpr: if trusted {
+                let stopped =
+                    (1.0 - state.tables.expected_fpr()) * (1.0 - state.doubts.expected_fpr());
+                1.0 - stopped
+            } else {
+                1.0
+            },
             age: state.built.elapsed(),
             rebuild_count: state.epoch,
             is_rebuilding: state.journal.is_some(),
@@ -308,7 +329,12 @@ impl Guard {
     /// not tell which copies must stay.
     pub(crate) fn can_be_saved(&self) -> bool {
         self.read()
-            .is_some_and(|state| state.tables.overflow_count() == 0 && state.doubtful.is_empty())
+            .is_some_and(|state| state.tables.overflow_count() == 0 && state.doubts.is_empty())
+    }
+
+    /// Whether there are doubtful keys. No rebuild changes that: their writes may arrive after its scan.
+    pub(crate) fn has_doubts(&self) -> bool {
+        self.read().is_some_and(|state| !state.doubts.is_empty())
     }
 
     /// Saves the guard, if [it can be](Self::can_be_saved), for the data that `stamp` stands for.
@@ -327,13 +353,15 @@ impl Guard {
         path: &Path,
         stamp: &str,
     ) -> Result<Option<Self>, LoadError> {
-        let filter: AnyFilter = LoadOptions::new().hasher(options.hasher).load(path)?;
+        let mut filter: AnyFilter = LoadOptions::new().hasher(options.hasher).load(path)?;
         let expected = format!("{stamp} {} ", options.fpr);
         let stale = filter.metadata().get(ENTRY).and_then(|entry| entry.strip_prefix(&expected));
         let Some(stale) = stale.and_then(|stale| stale.parse().ok()) else { return Ok(None) };
         if filter.kind() != options.kind {
             return Ok(None);
         }
+        // Others may have added entries, which are not the guard's, and would take the room of its own.
+        filter.metadata_mut().clear();
         Ok(Some(Self::from_filter(options.clone(), filter, stale)?))
     }
 }
@@ -409,14 +437,36 @@ impl PutTicket<'_> {
         }
     }
 
+    /// Tells the puts of a batch what the store has answered. An error that does not refuse all of them leaves
+    /// their keys in doubt.
+    pub(crate) fn answered_all<E>(
+        tickets: Vec<Self>,
+        answer: &Result<Vec<Existed>, E>,
+        is_refusal: impl FnOnce(&E) -> bool,
+    ) {
+        match answer {
+            Ok(existed) => {
+                for (ticket, &existed) in tickets.into_iter().zip(existed) {
+                    ticket.stored(existed);
+                }
+            }
+            Err(error) if is_refusal(error) => tickets.into_iter().for_each(Self::refused),
+            Err(_) => {}
+        }
+    }
+
     /// The fate of the write is known. A copy that no key needs is taken out where that is possible.
     fn settle(mut self, has_spare_copy: bool) {
         self.is_settled = true;
         let Some(mut state) = self.guard.write() else { return };
         state.in_flight.take(self.digest);
-        if !has_spare_copy {
-            return;
+        if has_spare_copy {
+            self.take_copy(&mut state);
         }
+    }
+
+    /// Takes the copy of this put out, where that is possible.
+    fn take_copy(&self, state: &mut State) {
         let removed = match self.copy {
             Some((Place::Main, epoch)) => {
                 epoch == state.epoch
@@ -441,10 +491,19 @@ impl Drop for PutTicket<'_> {
         }
         let Some(mut state) = self.guard.write() else { return };
         state.in_flight.take(self.digest);
-        if self.guard.options.late_writes {
-            state.doubtful.insert(self.digest);
-        } else {
+        let options = &self.guard.options;
+        if !options.late_writes {
             state.stale += u64::from(self.copy.is_some());
+            return;
+        }
+        match state.doubts.add(self.digest, options.fpr, options.hasher) {
+            Ok(true) => {}
+            // The filter of the doubts has the key now.
+            Ok(false) => self.take_copy(&mut state),
+            Err(error) => {
+                state.trusted = false;
+                tracing::warn!(%error, "no room for doubtful keys: every question reaches the store");
+            }
         }
     }
 }
@@ -473,7 +532,7 @@ impl DeleteTicket<'_> {
         let has_copy_in_main = existed == Existed::Yes
             && self.epoch == Some(state.epoch)
             && self.guard.removes()
-            && !state.doubtful.contains(&self.digest)
+            && !state.doubts.contains(self.digest)
             && !state.tables.overflow_contains(self.digest);
         let removed = has_copy_in_main && state.tables.remove_from_main(self.digest);
         state.stale += u64::from(!removed);
@@ -549,7 +608,7 @@ pub struct GuardStatus {
     pub overflow_count: u64,
     /// About how many of them are of keys that are no longer in the store.
     pub stale_count: u64,
-    /// Keys whose write was given up and may still arrive.
+    /// Keys whose write was given up and may still arrive: beyond 65,536, about how many.
     pub doubtful_count: u64,
     /// Puts that have no answer yet.
     pub in_flight_count: u64,

@@ -128,6 +128,45 @@ fn a_doubtful_key_survives_deletes_and_rebuilds() {
     }
 }
 
+/// A server that is down makes every put a doubt.
+#[test]
+fn more_doubtful_keys_than_can_be_listed_take_no_more_memory() {
+    for kind in Kind::ALL {
+        let guard = guard(kind, &[]);
+        guard.state.write().unwrap().doubts.max_listed = 100;
+        let fail = |keys: std::ops::Range<u64>| {
+            keys.for_each(|key| drop(guard.begin_put(spread(key))));
+        };
+        fail(0..5_000);
+        put(&guard, 1_000_000, Existed::No);
+        // The scan finds neither the doubtful keys nor those of late writes.
+        guard.begin_rebuild().unwrap().finish(vec![spread(1_000_000)]).unwrap();
+        let size = guard.status().size_in_bits;
+        assert!((0..5_000).all(|key| guard.contains(spread(key))), "{kind}");
+        // Late writes arrive, are overwritten and deleted: no other key's copy goes with them.
+        for key in 0..5_000 {
+            put(&guard, key, Existed::Yes);
+            delete(&guard, key, Existed::Yes);
+        }
+        let digests: Vec<_> = (0..5_000).map(spread).chain([spread(1_000_000)]).collect();
+        let mut hits = vec![false; digests.len()];
+        guard.contains_batch(&digests, &mut hits);
+        assert!(hits.iter().all(|hit| *hit), "{kind}");
+
+        fail(0..20_000);
+        guard.begin_rebuild().unwrap().finish(vec![spread(1_000_000)]).unwrap();
+        let status = guard.status();
+        assert_eq!(guard.state.read().unwrap().doubts.listed().count(), 100, "{kind}");
+        assert!((19_000..=20_000).contains(&status.doubtful_count), "{kind}: {status:?}");
+        assert_eq!(status.size_in_bits, size, "{kind}");
+        assert!(status.key_count <= 101 && status.expected_fpr < 0.1, "{kind}: {status:?}");
+        assert!((0..20_000).all(|key| guard.contains(spread(key))), "{kind}");
+        let absent = (2_000_000..2_002_000).filter(|key| !guard.contains(spread(*key))).count();
+        assert!(absent > 1_800, "{kind}: {absent}");
+        assert!(guard.has_doubts() && !guard.can_be_saved(), "{kind}");
+    }
+}
+
 #[test]
 fn without_late_writes_a_scan_settles_what_failed() {
     let options = GuardOptions::new(Kind::Cuckoo, 0.01).unwrap().late_writes(false);
@@ -357,6 +396,9 @@ fn no_order_of_events_hides_a_key() {
                     let options = GuardOptions::new(kind, fpr).unwrap().late_writes(late_writes);
                     let guard = Guard::build(options, vec![]).unwrap();
                     seed += 1;
+                    // A list of doubtful keys that is soon full, or never.
+                    guard.state.write().unwrap().doubts.max_listed =
+                        [0, 5, 1_000][seed as usize % 3];
                     let mut model = Model {
                         random: Random::new(seed),
                         keys,

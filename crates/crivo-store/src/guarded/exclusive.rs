@@ -9,7 +9,7 @@ use crivo::{Digest, KeyHasher};
 
 use super::{Guarded, Mode, scan, sealed};
 use crate::counters::Tally;
-use crate::guard::{Guard, GuardOptions, GuardStatus, LoadError};
+use crate::guard::{Guard, GuardOptions, GuardStatus, LoadError, PutTicket};
 use crate::{Claim, Existed, GuardedError, OwnedStore, Owner, Session};
 
 /// How many puts and deletes of different keys can be under way at the same time.
@@ -96,7 +96,8 @@ impl OpenOptions {
 
     /// Takes the store even if it has an owner that has not closed it.
     ///
-    /// The old owner's writes are refused from then on. It may answer *absent* for what the new owner
+    /// The old owner's writes are refused from then on; not so by Cassandra, where that owner stops writing
+    /// within a second of the takeover, as the module `cassandra` says. It may answer *absent* for what the new owner
     /// writes until one of its own writes is refused; so take over only from an owner that is gone, or
     /// will write no more.
     pub fn take_over(self, take_over: bool) -> Self {
@@ -181,12 +182,10 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
         let digests: Vec<_> = entries.iter().map(|(key, _)| S::digest(&hasher, key)).collect();
         let _locked = self.mode.stripes.lock(digests.iter().copied());
         let tickets: Vec<_> = digests.iter().map(|&digest| guard.begin_put(digest)).collect();
-        let existed = self.checked(self.store.put_batch(&self.mode.claim, entries))?;
-        for (ticket, &existed) in tickets.into_iter().zip(&existed) {
-            ticket.stored(existed);
-        }
+        let answer = self.checked(self.store.put_batch(&self.mode.claim, entries));
+        PutTicket::answered_all(tickets, &answer, S::is_batch_refusal);
         self.rebuild_if_needed();
-        Ok(existed)
+        answer
     }
 
     /// Deletes a key, and tells whether it was there before.
@@ -240,6 +239,9 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
     ///
     /// Without this the guard is rebuilt from a scan at the next start.
     ///
+    /// A guard with [doubtful keys](GuardStatus::doubtful_count), whose writes got no answer, is not saved: a
+    /// `tracing` event says so, and the next start scans.
+    ///
     /// # Errors
     /// If the store cannot be written, or this owner no longer has it. If only the guard's file cannot
     /// be written, the store is closed all the same.
@@ -255,7 +257,14 @@ impl<S: OwnedStore> Guarded<S, Exclusive> {
         let mut saved = Ok(());
         if let Some(file) = &mode.file {
             // A guard of two filters becomes one; if that fails, it is not saved.
-            if !mode.guard.can_be_saved()
+            if mode.guard.has_doubts() {
+                let doubtful = mode.guard.status().doubtful_count;
+                tracing::warn!(
+                    doubtful,
+                    "the guard is not saved, because writes without an answer may still arrive; \
+                     the next start scans the store"
+                );
+            } else if !mode.guard.can_be_saved()
                 && let Err(error) = rebuild(&*store, &mode.guard)
             {
                 tracing::warn!(%error, "the guard could not be rebuilt, and is not saved");

@@ -1,6 +1,7 @@
 //! Data that do not change.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crivo::filter::{AnyFilter, Filter};
 use crivo::{Digest, KeyHasher};
@@ -23,11 +24,16 @@ use crate::{GuardedError, Store};
 #[derive(Debug)]
 pub struct Snapshot {
     filter: AnyFilter,
+    since: Instant,
 }
 
 impl Snapshot {
     pub(crate) fn new(filter: AnyFilter) -> Self {
-        Self { filter }
+        Self { filter, since: Instant::now() }
+    }
+
+    pub(crate) fn age(&self) -> Duration {
+        self.since.elapsed()
     }
 
     pub(crate) fn filter(&self) -> &AnyFilter {
@@ -59,6 +65,11 @@ impl<S: Store> Guarded<S, Snapshot> {
     /// The filter, for instance to save it for the next start.
     pub fn filter(&self) -> &AnyFilter {
         self.mode.filter()
+    }
+
+    /// The time since the filter was put in front of the store: built from a scan, or given.
+    pub fn guard_age(&self) -> Duration {
+        self.mode.age()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Guarded stores in one process: threads, faults, and the counters.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crivo::filter::Kind;
@@ -15,7 +15,7 @@ use crate::{
 
 /// A store in memory that loses answers. Keys that are equal modulo `CLASSES` have the same digest.
 struct Faulty<const CLASSES: u64> {
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
 }
 
 struct Inner {
@@ -25,6 +25,7 @@ struct Inner {
     /// Writes that were given up and will still arrive; `None` is a delete.
     late: Vec<(u64, Option<u64>)>,
     session: Option<Session>,
+    scans: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +44,9 @@ impl<const CLASSES: u64> Faulty<CLASSES> {
             has_faults,
             late: Vec::new(),
             session: None,
+            scans: 0,
         };
-        Self { inner: Mutex::new(inner) }
+        Self { inner: Arc::new(Mutex::new(inner)) }
     }
 
     fn write(&self, key: u64, value: Option<u64>) -> Result<Existed, Fault> {
@@ -109,6 +111,7 @@ impl<const CLASSES: u64> Store for Faulty<CLASSES> {
 
     /// A few keys at a time: what comes and goes meanwhile is seen or not.
     fn scan(&self, mut visit: impl FnMut(&u64)) -> Result<(), Fault> {
+        self.inner.lock().unwrap().scans += 1;
         let mut next = 0;
         loop {
             let part: Vec<u64> = {
@@ -199,6 +202,21 @@ fn threads_hide_no_key() {
         }
         guarded.close().unwrap();
     }
+}
+
+/// No scan settles a doubt: the guard is not saved, and the store is not scanned for that.
+#[test]
+fn a_guard_with_doubtful_keys_is_closed_without_a_scan() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("guard");
+    let store = Faulty::<40>::new(true);
+    let inner = store.inner.clone();
+    let options = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.1).unwrap()).file(&file);
+    let guarded = Guarded::open(store, options.rebuild_in_background(false)).unwrap();
+    while !matches!(guarded.put(1, 1), Err(Fault::TimedOut)) {}
+    guarded.close().unwrap();
+    assert_eq!(inner.lock().unwrap().scans, 1, "when it was opened");
+    assert!(!file.exists());
 }
 
 /// Of N = 20,000 absent keys a guard stops all but a number of mean at most 0.01·N. That it is twice

@@ -71,7 +71,9 @@ const FENCE: &str = "
 local old = redis.call('HGET', KEYS[1], 'owner')
 if old and old ~= ARGV[2] then
     local generation = tonumber(string.match(old, '^%d+'))
-    if generation and generation >= tonumber(ARGV[1]) then return generation end
+    if generation and generation >= tonumber(ARGV[1]) then
+        return math.min(generation, 9007199254740992)
+    end
 end
 if old ~= ARGV[2] then redis.call('HSET', KEYS[1], 'owner', ARGV[2], 'write', 0) end
 return old == ARGV[3] and 0 or -1";
@@ -86,6 +88,14 @@ return old == ARGV[3] and 0 or -1";
 ///
 /// A scan asks every master. If slots move, or a master is started again or replaced meanwhile, it begins
 /// again, and is an error after three times.
+///
+/// # While a master is down
+///
+/// The writes to a partition wait for each other: a write whose answer was lost must not be sent again after a
+/// later one. So while a master does not answer, each write to one of its partitions waits for those before
+/// it, until each has failed by the client's own time-out. Set `response_timeout`, `connection_timeout` and
+/// `retries` of the client, or limit a write with `tokio::time::timeout`: one that is given up while it waits
+/// has sent nothing, though its key stays in the guard. Writes to other masters and questions do not wait.
 ///
 /// # What breaks the promise
 ///
@@ -114,7 +124,8 @@ return old == ARGV[3] and 0 or -1";
 pub struct ClusterStore {
     connection: ClusterConnection,
     prefix: Vec<u8>,
-    /// For each partition the number of the last write, locked while it is under way.
+    /// For each partition the number of the last write, locked while it is under way: see "While a master is
+    /// down" above.
     writes: Vec<Mutex<u64>>,
     put: ClusterScript,
     delete: ClusterScript,
@@ -173,9 +184,8 @@ impl ClusterStore {
 
     /// The record that decides, as text and as what it says.
     async fn record(&self) -> Result<(String, Option<Record>), RedisStoreError> {
-        let text: Option<String> =
-            self.query(cmd("HGET").arg(self.record_key(0)).arg("owner")).await?;
-        super::parsed(text)
+        let key = self.record_key(0);
+        super::parsed(&key, self.query(cmd("HGET").arg(&key).arg("owner")).await?)
     }
 
     /// Whether the record of a partition was `old`, and is `new` now.
@@ -186,9 +196,8 @@ impl ClusterStore {
             .await
     }
 
-    /// Puts a session into the records of all partitions but the first. The answer is the highest
-    /// generation of those that would not go, or 0, and whether all others were closed by the session before.
-    async fn fence(&self, session: Session, closed: Option<Session>) -> RedisResult<(u64, bool)> {
+    /// Puts a session into the records of all partitions but the first.
+    async fn fence(&self, session: Session, closed: Option<Session>) -> RedisResult<Fenced> {
         let generation = session.generation.to_string();
         let record = Record::new(session, State::Open).to_string();
         let expected = closed.map(|closed| Record::new(closed, State::Closed).to_string());
@@ -199,8 +208,10 @@ impl ClusterStore {
             async move { self.fence.run::<i64>(&self.connection, &keys, &arguments).await }
         });
         let answers = try_join_all(fences).await?;
-        let later = answers.iter().copied().max().unwrap_or(0).max(0);
-        Ok((later as u64, answers.iter().all(|answer| *answer == 0)))
+        let are_closed = answers.iter().all(|answer| *answer == 0);
+        let later = (1..).zip(answers).filter(|(_, answer)| *answer > 0);
+        let later = later.max_by_key(|(_, answer)| *answer);
+        Ok(Fenced { later: later.map(|(at, answer)| (at, answer as u64)), are_closed })
     }
 
     /// Changes keys of one partition, given by their places in `entries`, under a current claim.
@@ -279,7 +290,7 @@ impl ClusterStore {
             if node.is_moving_slots {
                 return Err(RedisStoreError::Interrupted);
             }
-            served += node.slots;
+            served = node.slots.saturating_add(served);
             let run_id = infos.get(&address).and_then(|info| info_field(info, "run_id"));
             let run_id = run_id.ok_or(RedisStoreError::Interrupted)?;
             masters.insert(address, format!("{} {run_id}", node.description));
@@ -322,6 +333,14 @@ impl ClusterStore {
     }
 }
 
+/// What the partitions behind the first have answered to a new session.
+struct Fenced {
+    /// The partition of the highest generation among those that would not go, and that generation.
+    later: Option<(usize, u64)>,
+    /// Whether all were closed by the session before.
+    are_closed: bool,
+}
+
 impl AsyncStore for ClusterStore {
     type Key = [u8];
     type Value = Vec<u8>;
@@ -359,7 +378,8 @@ impl AsyncOwnedStore for ClusterStore {
 
     async fn claim(&self, owner: Owner, take_over: bool) -> Result<Claim, RedisStoreError> {
         let mut closed = None;
-        let mut at_least = 0;
+        // The highest generation of a record that would not go, and its partition.
+        let (mut at, mut at_least) = (0, 0);
         loop {
             let (text, last) = self.record().await?;
             let is_ours = last.is_some_and(|last| last.session.owner == owner);
@@ -371,7 +391,11 @@ impl AsyncOwnedStore for ClusterStore {
                 }
                 closed = (state == State::Closed).then_some(session);
             }
-            let generation = last.map_or(0, |last| last.session.generation).max(at_least) + 1;
+            let Some(generation) = Record::next_generation(last, at_least) else {
+                let key = self.record_key(at);
+                let record: Option<String> = self.query(cmd("HGET").arg(&key).arg("owner")).await?;
+                return Err(super::damaged(&key, &record.unwrap_or_default()));
+            };
             let session = match last {
                 // The answer to an earlier attempt was lost.
                 Some(last) if is_ours && last.session.generation > at_least => last.session,
@@ -384,17 +408,17 @@ impl AsyncOwnedStore for ClusterStore {
                     session
                 }
             };
-            let (later, are_closed) = self.fence(session, closed).await?;
-            if later == 0 {
+            let Fenced { later, are_closed } = self.fence(session, closed).await?;
+            let Some(later) = later else {
                 // A master that has come back with older data has older records too.
                 return Ok(Claim { session, closed: closed.filter(|_| are_closed) });
-            }
+            };
             // Either another owner came later, whom the first record names, or the first record was lost.
             let (_, current) = self.record().await?;
             if current.is_none_or(|current| current.session.owner != owner) {
                 return Err(RedisStoreError::LostClaim);
             }
-            at_least = later;
+            (at, at_least) = later;
             closed = None;
         }
     }
@@ -451,6 +475,9 @@ impl AsyncOwnedStore for ClusterStore {
     fn is_lost_claim(error: &RedisStoreError) -> bool {
         matches!(error, RedisStoreError::LostClaim)
     }
+
+    // No error is a refusal for certain. The client may have sent the command before without an answer, and that
+    // attempt may still be on its way when a later one is refused.
 }
 
 impl fmt::Debug for ClusterStore {
@@ -521,7 +548,7 @@ impl OwnNode {
         for range in ranges.iter().filter(|range| !range.starts_with('[')) {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-            slots += last.checked_sub(first)? + 1;
+            slots += (last < SLOTS).then(|| last.checked_sub(first))?? + 1;
         }
         let description = format!("{id} {epoch} {}", ranges.join(" "));
         Some(Self { slots, is_moving_slots, description })
@@ -544,7 +571,10 @@ mod tests {
         let node = OwnNode::parse(&moving).unwrap();
         assert_eq!((node.slots, node.is_moving_slots), (5462, true));
         assert_eq!(OwnNode::parse("e7d1 127.0.0.1:30001@31001 master -"), None);
-        assert_eq!(OwnNode::parse("e7d1 a myself,master - 0 0 1 connected 5-x"), None);
+        for range in ["5-x", "5-4", "0-16384", "0-4294967295", "4294967295"] {
+            let node = format!("e7d1 a myself,master - 0 0 1 connected {range}");
+            assert_eq!(OwnNode::parse(&node), None, "{range}");
+        }
     }
 
     /// The names are the format of stored data.

@@ -75,7 +75,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
                 }
                 _ => {}
             }
-            let generation = last.map_or(0, |last| last.session.generation) + 1;
+            let generation = self.next_generation(&text, last)?;
             let session = Session { generation, owner };
             if self.replace_record(&text, Record::new(session, State::Open)).await? {
                 let closed = last.filter(|last| last.state == State::Closed);
@@ -99,8 +99,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
         key: &[u8],
         value: &[u8],
     ) -> Result<Existed, RedisStoreError> {
-        let existed = AsyncOwnedStore::put_batch(self, claim, &[(key, value)]).await;
-        let existed = existed.map_err(RedisStoreError::of_one_key)?;
+        let existed = AsyncOwnedStore::put_batch(self, claim, &[(key, value)]).await?;
         Ok(existed.first().copied().unwrap_or(Existed::Unknown))
     }
 
@@ -111,9 +110,15 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
     ) -> Result<Vec<Existed>, RedisStoreError> {
         self.check_keys(entries.iter().map(|(key, _)| *key))?;
         let mut existed = Vec::with_capacity(entries.len());
-        for part in entries.chunks(SCRIPT_KEYS) {
-            let part = part.iter().map(|(key, value)| (*key, Some(*value)));
-            existed.append(&mut self.change(&self.exclusive.put, claim, part).await?);
+        for (at, part) in entries.chunks(SCRIPT_KEYS).enumerate() {
+            let changes = part.iter().map(|(key, value)| (*key, Some(*value)));
+            let answer = self.change(&self.exclusive.put, claim, changes).await;
+            // A later script may be refused, but the first was not.
+            let of_all = |error: RedisStoreError| match at {
+                0 => error.of_first_script(part.len()),
+                _ => error,
+            };
+            existed.append(&mut answer.map_err(of_all)?);
         }
         Ok(existed)
     }
@@ -143,5 +148,10 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
 
     fn is_refusal(error: &RedisStoreError) -> bool {
         matches!(error, RedisStoreError::Refused(_) | RedisStoreError::ReservedKey { .. })
+    }
+
+    /// Both errors come before anything is written, or not at all.
+    fn is_batch_refusal(error: &RedisStoreError) -> bool {
+        Self::is_refusal(error)
     }
 }

@@ -1,5 +1,6 @@
 //! Keys of [Redis](https://redis.io) or [Valkey](https://valkey.io): on one server ([`RedisStore`]),
-//! or in a cluster (`ClusterStore`, feature `redis-cluster`).
+//! or in a cluster (`ClusterStore`, feature `redis-cluster`). The tests run on Redis; Valkey has the same
+//! commands, but is not tested.
 //!
 //! # What breaks the promise
 //!
@@ -176,7 +177,13 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
 
     /// The owner's record, as text and as what it says.
     async fn record(&self) -> Result<(String, Option<Record>), RedisStoreError> {
-        parsed(self.query(cmd("GET").arg(self.owner_key())).await?)
+        let key = self.owner_key();
+        parsed(&key, self.query(cmd("GET").arg(&key)).await?)
+    }
+
+    /// The generation after that of the owner's record.
+    fn next_generation(&self, text: &str, last: Option<Record>) -> Result<u64, RedisStoreError> {
+        Record::next_generation(last, 0).ok_or_else(|| damaged(&self.owner_key(), text))
     }
 
     /// Whether the owner's record was `old`, and is `new` now.
@@ -282,13 +289,18 @@ fn existed(count: u64) -> Existed {
     if count > 0 { Existed::Yes } else { Existed::No }
 }
 
-/// An owner's record, as text and as what it says.
-fn parsed(text: Option<String>) -> Result<(String, Option<Record>), RedisStoreError> {
+/// The owner's record of this key, as text and as what it says.
+fn parsed(key: &[u8], text: Option<String>) -> Result<(String, Option<Record>), RedisStoreError> {
     let Some(text) = text else { return Ok((String::new(), None)) };
     match Record::parse(&text) {
         Some(record) => Ok((text, Some(record))),
-        None => Err(RedisStoreError::DamagedRecord { record: text }),
+        None => Err(damaged(key, &text)),
     }
+}
+
+fn damaged(key: &[u8], record: &str) -> RedisStoreError {
+    let key = key.escape_ascii().to_string();
+    RedisStoreError::DamagedRecord { key, record: record.to_owned() }
 }
 
 /// A field of the answer to `INFO`.
@@ -323,8 +335,8 @@ pub enum RedisStoreError {
     /// The server or the connection failed. A write may have been applied, or will be.
     #[error(transparent)]
     Server(#[from] redis::RedisError),
-    /// The server has refused to write a key, as when it has no memory left, or is a replica now. Nothing was
-    /// written.
+    /// The server has refused to write, as when it has no memory left, or is a replica now; or it has refused
+    /// the connection. Nothing was written.
     #[error("the server has refused the write: {0}")]
     Refused(redis::RedisError),
     /// The keys have an owner that has not closed the store.
@@ -337,20 +349,22 @@ pub enum RedisStoreError {
     #[error("the keys are shared by several writers; share them too, or take over if all are gone")]
     Shared,
     /// Another owner has taken over, or the owner's record is gone, as after `FLUSHALL`. Nothing was
-    /// written.
-    #[error("the keys have another owner, or none, and nothing was written; open the store again")]
+    /// written. Those who share the keys join again by themselves as soon as they can.
+    #[error(
+        "the keys have another owner, or none, and nothing was written; \
+         an owner must open the store again, and those who share it try to join again by themselves"
+    )]
     LostClaim,
     /// The owner's record is not one that this crate writes.
-    #[error("the owner's record is damaged: {record:?}")]
+    #[error(
+        "the owner's record, the key \"{key}\", is damaged: {record:?}; \
+         when no program writes to the store, delete that key and open the store again"
+    )]
     DamagedRecord {
+        /// The name of its key, where bytes that are not text are escaped.
+        key: String,
         /// What was found.
         record: String,
-    },
-    /// An entry of the stream is not one that this crate writes.
-    #[error("the entry {entry} of the stream of announcements is damaged")]
-    DamagedStream {
-        /// Its position.
-        entry: String,
     },
     /// A server was started again or replaced by another, or slots of a cluster have moved, while the keys
     /// were scanned.
@@ -359,22 +373,34 @@ pub enum RedisStoreError {
     )]
     Interrupted,
     /// The server is a node of a Redis Cluster, and has only a part of the keys: see `ClusterStore`.
-    #[error("the server is a node of a Redis Cluster, and has only a part of the keys")]
+    #[error(
+        "the server is a node of a Redis Cluster, and has only a part of the keys; \
+         use ClusterStore, of the feature `redis-cluster`"
+    )]
     Cluster,
     /// The masters of a cluster do not serve all slots.
-    #[error("the masters of the cluster serve {served} slots of 16384")]
+    #[error(
+        "the masters of the cluster serve {served} slots of 16384; \
+         try again when every slot has a master, as CLUSTER INFO tells"
+    )]
     MissingSlots {
         /// How many they serve.
         served: u32,
     },
     /// A prefix for a cluster has a brace.
-    #[error("the prefix \"{prefix}\" has a brace, which would decide about slots")]
+    #[error(
+        "the prefix \"{prefix}\" has a brace, which would decide about slots; \
+         choose one without {{ and }}"
+    )]
     Prefix {
         /// The prefix.
         prefix: String,
     },
     /// With this prefix, the key has the name of the owner's record or of the stream. Nothing was written.
-    #[error("with this prefix, the key \"{key}\" has the name of a key of crivo-store's own")]
+    #[error(
+        "with this prefix, the key \"{key}\" has the name of a key of crivo-store's own; \
+         nothing was written: choose another prefix or key"
+    )]
     ReservedKey {
         /// The key.
         key: String,
@@ -385,7 +411,7 @@ pub enum RedisStoreError {
 }
 
 /// The codes of errors by which a server, and no proxy before it, says that it will not run a command. In a
-/// script they come from its first write.
+/// script they come from its first write: one that has written is not stopped for such a reason.
 const REFUSALS: [&str; 9] = [
     "BUSY",
     "LOADING",
@@ -399,13 +425,17 @@ const REFUSALS: [&str; 9] = [
 ];
 
 impl RedisStoreError {
-    /// What an error of a script means that writes one key. Of several it might have written some.
-    fn of_one_key(self) -> Self {
-        match self {
-            Self::Server(error) if error.code().is_some_and(|code| REFUSALS.contains(&code)) => {
-                Self::Refused(error)
-            }
-            other => other,
+    /// What an error of the first script of a put means, which writes so many keys.
+    fn of_first_script(self, keys: usize) -> Self {
+        let Self::Server(error) = self else { return self };
+        let is_refusal = error.code().is_some_and(|code| {
+            // A user may have the right to write some of several keys.
+            REFUSALS.contains(&code) && (keys == 1 || code != "NOPERM")
+        });
+        // Without a connection nothing was sent.
+        match is_refusal || error.is_connection_refusal() {
+            true => Self::Refused(error),
+            false => Self::Server(error),
         }
     }
 }

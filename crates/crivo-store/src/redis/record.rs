@@ -19,6 +19,9 @@ pub(super) enum State {
     Shared,
 }
 
+/// The highest generation. Scripts on the server count in floating-point numbers.
+pub(super) const MAX_GENERATION: u64 = 1 << 53;
+
 impl Record {
     pub(super) fn new(session: Session, state: State) -> Self {
         Self { session, state }
@@ -34,7 +37,14 @@ impl Record {
             "shared" => State::Shared,
             _ => return None,
         };
-        Some(Self::new(Session { generation: generation.parse().ok()?, owner }, state))
+        let generation = generation.parse().ok().filter(|it| *it <= MAX_GENERATION)?;
+        Some(Self::new(Session { generation, owner }, state))
+    }
+
+    /// The generation after the one of this record, if there is one, and after `at_least`.
+    pub(super) fn next_generation(last: Option<Self>, at_least: u64) -> Option<u64> {
+        let last = last.map_or(0, |last| last.session.generation).max(at_least);
+        (last < MAX_GENERATION).then(|| last + 1)
     }
 }
 
@@ -61,7 +71,13 @@ mod tests {
             let record = Record::new(session, state);
             assert_eq!(Record::parse(&record.to_string()), Some(record));
         }
-        for damaged in ["", "7", "7 abc", "x abc open", "7 abc half", "7 xyz open"] {
+        let highest = Record::parse("9007199254740992 abc open");
+        assert!(highest.is_some());
+        assert_eq!(Record::next_generation(highest, 0), None);
+        assert_eq!(Record::next_generation(None, u64::MAX), None);
+        assert_eq!(Record::next_generation(None, 0), Some(1));
+        let too_high = "18446744073709551615 abc open";
+        for damaged in ["", "7", "7 abc", "x abc open", "7 abc half", "7 xyz open", too_high] {
             assert_eq!(Record::parse(damaged), None, "{damaged}");
         }
     }

@@ -6,7 +6,8 @@
 //! it has read last. If that entry is still there, by its position *and* its number, then so is
 //! everything that came after it: streams are trimmed from their beginning, and a server that was
 //! restored, or a replica that has become the master, has lost its end. In all other cases the follower
-//! has lost the stream, and scans the keys.
+//! has lost the stream, and scans the keys. So it does when it finds an entry that is not one of these:
+//! nobody knows what was meant, and its next place in the stream is behind that entry.
 
 use std::time::Duration;
 
@@ -102,6 +103,17 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
         mark.invoke_async(&mut self.connection.clone()).await
     }
 
+    /// An entry that this crate has not written: the place in the stream is lost.
+    fn foreign<T>(&self, entry: &str) -> Option<T> {
+        let stream = self.stream_key().escape_ascii().to_string();
+        tracing::warn!(
+            stream,
+            entry,
+            "an entry of the stream of announcements is not crivo-store's"
+        );
+        None
+    }
+
     /// The session of those who share the keys, which begins if there is none.
     async fn shared_session(&self, take_over: bool) -> Result<Session, RedisStoreError> {
         loop {
@@ -113,7 +125,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
                 }
                 _ => {}
             }
-            let generation = last.map_or(0, |last| last.session.generation) + 1;
+            let generation = self.next_generation(&text, last)?;
             let session = Session { generation, owner: Owner::random()? };
             if self.replace_record(&text, Record::new(session, State::Shared)).await? {
                 return Ok(session);
@@ -189,8 +201,9 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
         }
         let mut position = None;
         for (id, fields) in entries {
-            let [number, change] = <[Vec<u8>; 2]>::try_from(fields)
-                .map_err(|_| RedisStoreError::DamagedStream { entry: id.clone() })?;
+            let Ok([number, change]) = <[Vec<u8>; 2]>::try_from(fields) else {
+                return Ok(self.foreign(&id));
+            };
             match change.split_first() {
                 Some((b'+', key)) if key.starts_with(&self.prefix) => {
                     visit(Announcement::Put(&key[self.prefix.len()..]));
@@ -202,7 +215,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncSharedStore for Red
                         visit(Announcement::Mark(Owner(mark)));
                     }
                 }
-                _ => return Err(RedisStoreError::DamagedStream { entry: id }),
+                _ => return Ok(self.foreign(&id)),
             }
             position = Some(StreamPosition { id, number });
         }

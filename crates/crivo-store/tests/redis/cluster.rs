@@ -8,7 +8,7 @@ use std::time::Duration;
 use crivo::filter::Kind;
 use crivo_core::Random;
 use crivo_store::redis::{ClusterStore, RedisStore, RedisStoreError};
-use crivo_store::{AsyncGuarded, AsyncStore, GuardSource, ScanReason};
+use crivo_store::{AsyncGuarded, AsyncStore, GuardSource, GuardedError, ScanReason};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
 use redis::cmd;
@@ -120,6 +120,33 @@ fn a_saved_guard_is_not_valid_for_older_data_of_a_partition() {
         assert_eq!(guarded.guard_source(), &GuardSource::Scan(ScanReason::NotClosed));
         assert!(guarded.contains(b"ana").await.unwrap());
         guarded.close().await.unwrap();
+    });
+}
+
+/// Somebody has written into the record of a partition what this crate never would.
+#[test]
+fn a_damaged_record_of_a_partition_is_named() {
+    with(|servers: Cluster, prefix| async move {
+        let mut raw = servers.0.clone();
+        let open =
+            || AsyncGuarded::open(servers.store(&prefix), options(Kind::Cuckoo).take_over(true));
+        let many_digits = "9".repeat(400);
+        for partition in ["00", "68"] {
+            let record = format!("crivo-store.owner:{{{prefix}{partition}}}");
+            for generation in ["18446744073709551615", "9007199254740992", &many_digits] {
+                let text = format!("{generation} abc open");
+                let mut set = cmd("HSET");
+                set.arg(&record).arg("owner").arg(text).arg("write").arg(0);
+                let () = set.query_async(&mut raw).await.unwrap();
+                let error = open().await.unwrap_err();
+                let GuardedError::Store(RedisStoreError::DamagedRecord { key, .. }) = &error else {
+                    panic!("{error}");
+                };
+                assert_eq!(key, &record, "{generation}");
+            }
+            let () = cmd("DEL").arg(&record).query_async(&mut raw).await.unwrap();
+            open().await.unwrap().close().await.unwrap();
+        }
     });
 }
 

@@ -188,6 +188,8 @@ fn a_key_cannot_be_the_record() {
         for refused in [owner.put(key, b"mine").await, owner.delete(key).await] {
             assert!(matches!(refused, Err(RedisStoreError::ReservedKey { .. })), "{refused:?}");
         }
+        let refused = owner.put_batch(&[(b"rui", b"1"), (key, b"mine")]).await;
+        assert!(matches!(refused, Err(RedisStoreError::ReservedKey { .. })), "{refused:?}");
         assert_eq!(owner.guard_status().doubtful_count, 0, "it was refused before it was sent");
         assert!(!owner.contains(key).await.unwrap());
         assert_eq!(owner.get_batch(&[key, b"ana"]).await.unwrap(), [None, None]);
@@ -230,6 +232,30 @@ fn what_a_server_does_by_itself_hides_no_key() {
     });
 }
 
+/// Somebody has written into the record what this crate never would.
+#[test]
+fn a_damaged_record_is_named() {
+    with(|servers: Single, prefix| async move {
+        let mut raw = servers.0.clone();
+        let record = format!("crivo-store.owner:{prefix}");
+        for text in ["18446744073709551615 abc closed", "9007199254740992 abc closed", "mine"] {
+            let () = cmd("SET").arg(&record).arg(text).query_async(&mut raw).await.unwrap();
+            let opened = AsyncGuarded::open(servers.store(&prefix), options(Kind::Cuckoo)).await;
+            let shared = AsyncGuarded::share(servers.store(&prefix), guard(Kind::Cuckoo)).await;
+            for error in [opened.unwrap_err(), shared.unwrap_err()] {
+                let GuardedError::Store(RedisStoreError::DamagedRecord { key, .. }) = &error else {
+                    panic!("{error}");
+                };
+                assert_eq!(key, &record);
+                assert!(error.to_string().contains("delete that key"), "{error}");
+            }
+        }
+        let () = cmd("DEL").arg(&record).query_async(&mut raw).await.unwrap();
+        let opened = AsyncGuarded::open(servers.store(&prefix), options(Kind::Cuckoo)).await;
+        opened.unwrap().close().await.unwrap();
+    });
+}
+
 /// A put that the server has refused for certain leaves nothing in the guard, which can be saved.
 #[test]
 fn what_a_server_refuses_is_not_in_doubt() {
@@ -240,10 +266,13 @@ fn what_a_server_refuses_is_not_in_doubt() {
         let directory = tempfile::tempdir().unwrap();
         let open = async || {
             let options = options(Kind::Cuckoo).file(directory.path().join("guard"));
+            let options = options.rebuild_in_background(false);
             AsyncGuarded::open(RedisStore::new(connection.clone(), "t:"), options).await.unwrap()
         };
         let guarded = open().await;
         guarded.put(b"ana", b"1").await.unwrap();
+        let keys: Vec<_> = (0..600u32).map(|key| key.to_le_bytes()).collect();
+        let entries: Vec<_> = keys.iter().map(|key| (key.as_slice(), b"2".as_slice())).collect();
         let set = |name: &str, value: &str| cmd("CONFIG").arg("SET").arg(name).arg(value).take();
         let replica = |host: &str, port: &str| cmd("REPLICAOF").arg(host).arg(port).take();
         for (begin, end) in [
@@ -256,7 +285,12 @@ fn what_a_server_refuses_is_not_in_doubt() {
                 let refused = guarded.put(key, b"2").await.unwrap_err();
                 assert!(matches!(refused, RedisStoreError::Refused(_)), "{refused}");
             }
+            // Two scripts, of which the first is refused.
+            let refused = guarded.put_batch(&entries).await.unwrap_err();
+            assert!(matches!(refused, RedisStoreError::Refused(_)), "{refused}");
             let () = end.query_async(&mut raw).await.unwrap();
+            // The guard was small, and has put many of them into its second filter.
+            guarded.rebuild().await.unwrap();
             let status = guarded.guard_status();
             assert_eq!((status.key_count, status.doubtful_count), (1, 0));
             assert_eq!(guarded.get(b"ana").await.unwrap().as_deref(), Some(b"1".as_slice()));
@@ -265,7 +299,18 @@ fn what_a_server_refuses_is_not_in_doubt() {
         let guarded = open().await;
         assert_eq!(guarded.guard_source(), &GuardSource::File);
         assert!(guarded.contains(b"ana").await.unwrap());
-        guarded.close().await.unwrap();
+        // Without a connection nothing is sent. The first put may find the one that has ended.
+        own.kill(1);
+        wait_until("connections are refused", async || {
+            matches!(guarded.put(b"ana", b"3").await, Err(RedisStoreError::Refused(_)))
+        })
+        .await;
+        let doubtful = guarded.guard_status().doubtful_count;
+        for key in &keys {
+            assert!(matches!(guarded.put(key, b"3").await, Err(RedisStoreError::Refused(_))));
+        }
+        assert!(matches!(guarded.put_batch(&entries).await, Err(RedisStoreError::Refused(_))));
+        assert_eq!(guarded.guard_status().doubtful_count, doubtful);
     });
 }
 

@@ -18,12 +18,13 @@ const KEYS: u8 = 40;
 
 /// Writes as an owner until it is killed, if the process was started for that.
 pub fn write_as_owner<S: Servers>() {
-    let Ok(prefix) = std::env::var(CHILD) else { return };
+    let Ok(place) = std::env::var(CHILD) else { return };
     with(|servers: S, _| async move {
+        let (prefix, file) = place.split_once(' ').unwrap();
         let mut random = Random::new(Owner::random().unwrap().0 as u64);
         loop {
-            let options = options(Kind::Cuckoo).take_over(true);
-            let guarded = AsyncGuarded::open(servers.store(&prefix), options).await.unwrap();
+            let options = options(Kind::Cuckoo).take_over(true).file(file);
+            let guarded = AsyncGuarded::open(servers.store(prefix), options).await.unwrap();
             for _ in 0..random.below(60) {
                 let key = random.below(KEYS.into());
                 if random.below(3) == 0 {
@@ -59,9 +60,14 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
     with(|servers: S, prefix| async move {
         let mut random = Random::new(5);
         let mut expected: BTreeMap<u8, bool> = BTreeMap::new();
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("guard");
+        let place = format!("{prefix} {}", file.display());
         for round in 0..rounds {
             let event_count = 15 + random.below(150);
-            let journal = Journal::of_killed(test, &prefix, event_count, Duration::ZERO);
+            // Some die later, while they close the store: between the guard's file and the record, too.
+            let pause = Duration::from_micros(random.below(2) * random.below(8_000));
+            let journal = Journal::of_killed(test, &place, event_count, pause);
             assert!(!journal.acknowledged.is_empty(), "the writer did nothing");
             for operation in journal.acknowledged {
                 expected.insert(operation.key as u8, operation.value.is_some());
@@ -69,7 +75,7 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
             let under_way = journal.under_way.map(|operation| operation.key as u8);
 
             let raw = servers.store(&prefix);
-            let options = options(Kind::Cuckoo).take_over(true);
+            let options = options(Kind::Cuckoo).take_over(true).file(&file);
             let guarded = AsyncGuarded::open(servers.store(&prefix), options).await.unwrap();
             // The claim comes after the killed writer's last command or refuses it.
             let snapshot =
@@ -84,10 +90,8 @@ pub fn kill_owners<S: Servers>(test: &str, rounds: u32) {
                 }
                 expected.insert(key, holds);
             }
-            if round == 0 {
-                stops_absent_keys(&guarded).await;
-                stops_absent_keys(&snapshot).await;
-            }
+            stops_absent_keys(&guarded).await;
+            stops_absent_keys(&snapshot).await;
             if round % 2 == 0 {
                 guarded.close().await.unwrap();
             }
@@ -206,9 +210,10 @@ fn what_killed_sharers_have_written_is_found_within_the_staleness() {
                 let holds = raw.contains(&[key]).await.unwrap();
                 assert_eq!(reader.contains(&[key]).await.unwrap(), holds, "{key}");
             }
+            // On a machine under load, news that come in time for so many questions cannot be expected.
+            let options = options.clone().staleness(Duration::from_secs(600));
+            let patient = AsyncGuarded::share(servers.store(&prefix), options).await.unwrap();
+            stops_absent_keys(&patient).await;
         }
-        let options = options.staleness(Duration::from_secs(600));
-        let reader = AsyncGuarded::share(servers.store(&prefix), options).await.unwrap();
-        stops_absent_keys(&reader).await;
     });
 }

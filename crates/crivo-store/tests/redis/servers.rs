@@ -1,8 +1,10 @@
 //! Where the servers of these tests come from.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use crivo_store::redis::{RedisStore, RedisStoreError};
@@ -48,7 +50,7 @@ impl Servers for Single {
 /// Runs a test with a prefix of its own, if there are servers. What it has written is deleted.
 pub fn with<S: Servers, F: Future<Output = ()>>(test: impl FnOnce(S, String) -> F) {
     let Ok(addresses) = std::env::var(S::VARIABLE) else {
-        eprintln!("skipped: {} names no server", S::VARIABLE);
+        skipped(&format!("{} names no server", S::VARIABLE));
         return;
     };
     block_on(async {
@@ -63,6 +65,12 @@ pub fn with<S: Servers, F: Future<Output = ()>>(test: impl FnOnce(S, String) -> 
         store.delete_batch(&claim, &keys).await.unwrap();
         store.release(&claim).await.unwrap();
     });
+}
+
+/// Says that a test was skipped: not by a macro, whose output is shown for tests that fail alone.
+fn skipped(reason: &str) {
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let _ = std::io::stderr().write_all(format!("skipped {name}: {reason}\n").as_bytes());
 }
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -136,7 +144,7 @@ impl OwnServers {
     /// They are started if that is allowed, and possible.
     pub fn start(arguments: &[&str]) -> Option<Self> {
         if std::env::var_os("CRIVO_TEST_SERVICES").is_none() {
-            eprintln!("skipped: CRIVO_TEST_SERVICES is not set");
+            skipped("CRIVO_TEST_SERVICES is not set");
             return None;
         }
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/services");
@@ -144,7 +152,7 @@ impl OwnServers {
         match servers.command("start").args(arguments).status().unwrap().code() {
             Some(0) => Some(servers),
             Some(3) => {
-                eprintln!("skipped: Redis cannot be installed");
+                skipped("Redis cannot be installed");
                 None
             }
             status => panic!("the servers did not start: {status:?}"),
@@ -157,11 +165,16 @@ impl OwnServers {
         command
     }
 
-    /// Kills a server, and starts it again.
-    pub fn kill_and_restart(&self, node: u32) {
+    /// Kills a server.
+    pub fn kill(&self, node: u32) {
         assert!(
             self.command("kill").args(["--node", &node.to_string()]).status().unwrap().success()
         );
+    }
+
+    /// Kills a server, and starts it again.
+    pub fn kill_and_restart(&self, node: u32) {
+        self.kill(node);
         assert!(self.command("start").status().unwrap().success());
     }
 

@@ -146,6 +146,42 @@ fn a_lost_stream_is_noticed() {
     });
 }
 
+/// Entries that somebody else has put into the stream cost a scan, also while somebody joins.
+#[test]
+fn foreign_entries_of_the_stream_are_left_behind() {
+    with(|servers: Single, prefix| async move {
+        let mut raw = servers.0.clone();
+        let stream = format!("crivo-store.stream:{prefix}");
+        let shared = share(store(&servers, &prefix), Kind::Blocked).await;
+        let other = share(servers.store(&prefix), Kind::Cuckoo).await;
+        for (round, fields) in
+            [&["a", "?"][..], &["a", "b", "c", "d"], &["a", ""], &["a", "+other:x"]]
+                .iter()
+                .enumerate()
+        {
+            // Nobody announces this key: only a scan finds it.
+            let key = [b"past the guard".as_slice(), &[round as u8]].concat();
+            let name = [prefix.as_bytes(), &key].concat();
+            let () = cmd("SET").arg(&name).arg("x").query_async(&mut raw).await.unwrap();
+            let mut foreign = cmd("XADD");
+            foreign.arg(&stream).arg("*").arg(*fields);
+            let _: String = foreign.query_async(&mut raw).await.unwrap();
+            let joining = share(servers.store(&prefix), Kind::Fuse).await;
+            for one in [&shared, &other, &joining] {
+                wait_until("the key is found", async || one.contains(&key).await.unwrap()).await;
+                wait_until("the guard answers", async || one.is_current()).await;
+                assert!(one.contains(&key).await.unwrap());
+            }
+            other.put(&[round as u8], b"1").await.unwrap();
+            wait_until("a new key is heard of", async || {
+                shared.is_current() && shared.contains(&[round as u8]).await.unwrap()
+            })
+            .await;
+        }
+        stops_absent_keys(&shared).await;
+    });
+}
+
 /// A key that expires and is written again is announced again, and scripts that are forgotten are sent again.
 #[test]
 fn keys_that_expire_and_scripts_that_are_lost_hide_nothing() {

@@ -18,8 +18,10 @@ use crate::{Existed, GuardedError, Owner, Session};
 const MAX_WAIT: Duration = Duration::from_millis(250);
 const MIN_WAIT: Duration = Duration::from_millis(1);
 
-/// The time before something that failed is tried again.
+/// The time before something that failed is tried again. It doubles with every failure in a row: nobody knows
+/// how long an owner keeps the store.
 const PAUSE: Duration = Duration::from_millis(50);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long a question for news may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -69,6 +71,7 @@ impl<S: AsyncSharedStore> Follower<S> {
             tracing::info!("the stream of announcements is lost; every question passes meanwhile");
             // What it has found belongs to a stream that is gone.
             self.scan.shutdown().await;
+            let mut pause = PAUSE;
             joined = loop {
                 match (self.store.join(false).await, ready.take()) {
                     (Ok(joined), waiting) => {
@@ -80,8 +83,14 @@ impl<S: AsyncSharedStore> Follower<S> {
                         return;
                     }
                     (Err(error), None) => {
-                        tracing::warn!(%error, "the store cannot be shared again yet");
-                        sleep(PAUSE).await;
+                        // Told once, and not as often as it is tried.
+                        if pause == PAUSE {
+                            tracing::warn!(%error, "the store cannot be shared again yet");
+                        } else {
+                            tracing::debug!(%error, "the store cannot be shared again yet");
+                        }
+                        sleep(pause).await;
+                        pause = MAX_PAUSE.min(2 * pause);
                     }
                 }
             };
@@ -96,6 +105,7 @@ impl<S: AsyncSharedStore> Follower<S> {
         let wait = (self.news.staleness / 4).clamp(MIN_WAIT, MAX_WAIT);
         let mut has_every_key = false;
         let mut scan_after = Instant::now();
+        let mut scan_pause = PAUSE;
         loop {
             if self.scan.is_empty()
                 && (!has_every_key || self.guard.needs_rebuild())
@@ -134,6 +144,7 @@ impl<S: AsyncSharedStore> Follower<S> {
                 None => {}
                 Some(Ok(Ok(true))) => {
                     has_every_key = true;
+                    scan_pause = PAUSE;
                     tracing::debug!("the guard has every key");
                 }
                 Some(Ok(Err(error))) => match ready.take() {
@@ -142,8 +153,13 @@ impl<S: AsyncSharedStore> Follower<S> {
                         return End::NeverReady;
                     }
                     None => {
-                        tracing::warn!(%error, "the guard could not be rebuilt");
-                        scan_after = Instant::now() + PAUSE;
+                        if scan_pause == PAUSE {
+                            tracing::warn!(%error, "the guard could not be rebuilt");
+                        } else {
+                            tracing::debug!(%error, "the guard could not be rebuilt");
+                        }
+                        scan_after = Instant::now() + scan_pause;
+                        scan_pause = MAX_PAUSE.min(2 * scan_pause);
                     }
                 },
                 // It has panicked, or the guard has.

@@ -100,7 +100,9 @@ impl SharedOptions {
         guard.into()
     }
 
-    /// How old an *absent* may be: a second by default. The server is asked at least four times within it.
+    /// How old an *absent* may be: a second by default. The server is asked for news a quarter of
+    /// that time after its last answer, and at least four times a second if it answers at once. With a
+    /// staleness of a few round trips the guard is often too old, and lets questions pass.
     pub fn staleness(self, staleness: Duration) -> Self {
         Self { staleness, ..self }
     }

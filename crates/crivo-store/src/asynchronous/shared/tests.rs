@@ -40,6 +40,10 @@ struct Server {
     late: Vec<(Session, u64)>,
     /// How often data were lost.
     losses: u64,
+    /// One owner has the store.
+    is_owned: bool,
+    /// How often somebody has asked to join.
+    joins: u64,
     /// A key that is deleted just before the next scan. The server forgets that just after it.
     forgets_delete_of: Option<u64>,
 }
@@ -50,6 +54,8 @@ enum Fault {
     TimedOut,
     #[error("the session has ended")]
     LostSession,
+    #[error("the store has an owner")]
+    Owned,
 }
 
 impl Server {
@@ -162,6 +168,10 @@ impl AsyncSharedStore for Peer {
 
     async fn join(&self, _: bool) -> Result<Joined<(u64, u64)>, Fault> {
         let mut server = self.0.lock().unwrap();
+        server.joins += 1;
+        if server.is_owned {
+            return Err(Fault::Owned);
+        }
         let session = server
             .data
             .session
@@ -402,6 +412,29 @@ fn a_guard_without_news_lets_everything_pass() {
         wait_until("another session has begun", || shared.session() != session).await;
         shared.put(&1, &1).await.unwrap();
         assert!(shared.contains(&1).await.unwrap());
+    });
+}
+
+#[test]
+fn somebody_who_cannot_join_asks_less_and_less_often() {
+    block_on(async {
+        let peer = Peer::default();
+        let shared = share(&peer, Kind::Cuckoo, Duration::from_millis(5)).await;
+        {
+            let mut server = peer.0.lock().unwrap();
+            server.is_owned = true;
+            server.joins = 0;
+            server.replace(Data::default());
+        }
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        // After 0, 50, 150, 350 and 750 ms. At every 50 ms it would be 24 times, and on a machine under load
+        // that is still more than this.
+        let joins = std::mem::take(&mut peer.0.lock().unwrap().joins);
+        assert!((1..=6).contains(&joins), "{joins}");
+        assert!(!shared.is_current());
+        peer.0.lock().unwrap().is_owned = false;
+        wait_until_current(&shared).await;
+        shared.put(&1, &1).await.unwrap();
     });
 }
 

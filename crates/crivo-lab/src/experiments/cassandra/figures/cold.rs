@@ -48,8 +48,8 @@ pub(in super::super) fn cold(data: &Dataset) -> Result<Figure, StudyError> {
         title: "Time with nothing in memory".to_string(),
         question: "What do filters save when the SSTables must be read from disk?".to_string(),
         method: format!(
-            "{} times the node is stopped, all files of the tables are evicted from the page cache, the node \
-             is started and warms up on another table, and then each table gets five questions for absent keys, \
+            "{} times the node is stopped, the system is asked to evict all files of the tables from the page \
+             cache (on Linux; elsewhere nothing is evicted, and cold is no more than a start), the node is started and warms up on another table, and then each table gets five questions for absent keys, \
              in random order. Cold is the client’s mean time of the five: later ones would find parts of the \
              files in memory. Warm is its time in the figure before. Bars: 95% intervals of the median.",
             cold.rounds(ABSENT)

@@ -23,7 +23,9 @@ fn hue(kind: &str) -> Hue {
         // There are no dictionaries in this figure: their colours are free.
         "growing-blocked" => Hue::Chained,
         "split-block" => Hue::Linear,
-        _ => Hue::Folded,
+        "blocked-counting" => Hue::Hashbrown,
+        "sharded-fuse" => Hue::Folded,
+        _ => Hue::Plain,
     }
 }
 
@@ -241,4 +243,21 @@ fn worth(samples: &Samples<'_>, task: &str, timed: &[&GuardCount], comparisons: 
         decimal(present.fold(0.0, f64::max), 3),
         percent(absent.fold(0.0, f64::max), 2),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crivo::filter::Kind;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_colour_of_its_own() {
+        let hues: BTreeSet<_> =
+            Kind::ALL.iter().map(|kind| format!("{:?}", hue(&kind.to_string()))).collect();
+        assert_eq!(hues.len(), Kind::ALL.len(), "{hues:?}");
+        assert!(!hues.contains("Plain"));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,8 +58,14 @@ impl Node {
     /// The node of a directory, which is started if it does not run.
     pub(super) fn open(directory: &Path) -> Result<Self, StudyError> {
         let file = directory.join("cassandra.json");
-        let text =
-            fs::read(&file).map_err(|error| StudyError::Read { path: file.clone(), error })?;
+        let text = fs::read(&file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => StudyError::Cassandra(format!(
+                "{} has no cassandra.json: `scripts/services cassandra start {}` sets a node up there",
+                directory.display(),
+                directory.display(),
+            )),
+            _ => StudyError::Read { path: file.clone(), error },
+        })?;
         let state: State = serde_json::from_slice(&text)
             .map_err(|error| StudyError::Data { path: file, reason: error.to_string() })?;
         let [node] = &*state.nodes else {
@@ -212,6 +219,14 @@ mod tests {
         let tables = parse_statistics(text);
         assert_eq!(tables["t1"], Statistics { sstables: 4, false_positives: 751, memory: 50_064 });
         assert_eq!(tables["t2"], Statistics { false_positives: 3, ..Statistics::default() });
+    }
+
+    #[test]
+    fn a_directory_without_a_node_is_told_how_to_get_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let Err(error) = Node::open(directory.path()) else { panic!("there is no node") };
+        let advice = format!("scripts/services cassandra start {}", directory.path().display());
+        assert!(error.to_string().contains(&advice), "{error}");
     }
 
     #[test]
