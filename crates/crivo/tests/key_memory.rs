@@ -2,7 +2,7 @@
 #![cfg(feature = "spill")]
 
 use crivo::KeyHasher;
-use crivo::filter::{Bytes, FilterSpec, KeyCollector, ShardedFuseSpec};
+use crivo::filter::{Bytes, KeyCollector, ShardedFuseSpec};
 use crivo_core::counting::{CountingAllocator, peak_of};
 
 #[global_allocator]
