@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use crivo::codec::Metadata;
 use crivo::filter::{AnyFilter, OperationError, RebuildError};
+use crivo::hash::{Family, HashIdentity};
 use serde::Serialize;
 
 use crate::describe::{FilterSummary, mergeable_kinds, past_capacity};
@@ -60,6 +61,11 @@ Examples:
   crivo build -o tuesday.crivo --keys 1M tuesday.txt
 ";
 
+/// What the library calls the parameter.
+const HASH_FUNCTION: &str = "hash function";
+
+const SAME_OPTIONS: &str = "build both with the same --kind, --keys, --fpr, --hash and --seed";
+
 impl MergeArgs {
     pub(crate) fn run(self) -> Result<Status, Error> {
         update::check_summary(&self.output, self.json)?;
@@ -91,11 +97,24 @@ impl MergeArgs {
         for path in others {
             let other = FilterFile::open(path)?.load(&options)?;
             check_place(&all, first, &other, path)?;
+            let hashers = [all.hasher(), other.hasher()].map(|hasher| hasher.identity());
             all.union_with(&other).map_err(|error| {
                 let advice = match error {
+                    // What the library advises is for programs.
+                    OperationError::Rebuild(RebuildError::Incompatible(difference))
+                        if difference.parameter == HASH_FUNCTION =>
+                    {
+                        return Error::new(format_args!(
+                            "{} and {}: the {HASH_FUNCTION} is {} in one and {} in the other; {}",
+                            first.display(),
+                            path.display(),
+                            difference.ours,
+                            difference.theirs,
+                            same_hash(hashers),
+                        ));
+                    }
                     OperationError::Rebuild(RebuildError::Incompatible(_)) => {
-                        "; build both with the same --kind, --keys, --fpr, --hash and --seed"
-                            .to_owned()
+                        format!("; {SAME_OPTIONS}")
                     }
                     OperationError::Rebuild(RebuildError::Full(_)) => {
                         "; build them with a larger --keys".to_owned()
@@ -129,6 +148,21 @@ impl MergeArgs {
             ));
         }
         Ok(Status::Success)
+    }
+}
+
+/// How to build two filters with the hash function of one of them: of the one that is of the family that
+/// was the default once, if there is one, since its keys may not be at hand any more; or of the first.
+fn same_hash(hashers: [HashIdentity; 2]) -> String {
+    let [first, second] = hashers;
+    let chosen = if second.family() == Family::Xxh3 { second } else { first };
+    match chosen.family() {
+        Family::Fold64 | Family::Xxh3 => {
+            format!("build both with --hash {} --seed {}", chosen.family(), chosen.value())
+        }
+        Family::Sip24 => "build both with --hash sip and the same --key-file".to_owned(),
+        // A program has built it.
+        _ => SAME_OPTIONS.to_owned(),
     }
 }
 

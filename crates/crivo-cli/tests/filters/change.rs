@@ -308,15 +308,28 @@ fn incompatible_filters_are_not_merged() {
     dir.write("words", "ana\n");
     dir.ok("build -o a --keys 100 words");
     let advice = "--keys, --fpr, --hash and --seed";
-    for (arguments, difference) in [
-        ("--keys 200", "number of blocks is 2 in one and 4 in the other"),
-        ("--keys 100 --fpr 0.1", "number of blocks"),
-        ("--keys 100 --seed 5", "function is fold64 with seed 0 in one and fold64 with seed 5"),
-        ("--keys 100 --hash xxh3", "function is fold64 with seed 0 in one and xxh3 with seed 0"),
-        ("--keys 100 --kind bloom", "kind is blocked in one and bloom in the other"),
+    for (arguments, difference, advice) in [
+        ("--keys 200", "number of blocks is 2 in one and 4 in the other", advice),
+        ("--keys 100 --fpr 0.1", "number of blocks", advice),
+        (
+            "--keys 100 --seed 5",
+            "function is fold64 with seed 0 in one and fold64 with seed 5",
+            "in the other; build both with --hash fold64 --seed 0",
+        ),
+        (
+            "--keys 100 --hash xxh3 --seed 7",
+            "function is fold64 with seed 0 in one and xxh3 with seed 7",
+            "in the other; build both with --hash xxh3 --seed 7",
+        ),
+        ("--keys 100 --kind bloom", "kind is blocked in one and bloom in the other", advice),
     ] {
         dir.ok(&format!("build -o b {arguments} words"));
         dir.fails("merge -o c a b", &["a and b: ", difference, advice]);
+    }
+    // In either order, the older family.
+    dir.ok("build -o b --keys 100 --hash xxh3 words");
+    for files in ["a b", "b a"] {
+        dir.fails(&format!("merge -o c {files}"), &["build both with --hash xxh3 --seed 0"]);
     }
     for kind in ["fuse", "growing"] {
         dir.ok(&format!("build -o f --kind {kind} words"));

@@ -45,6 +45,8 @@ pub struct DigestCollector<const WORDS: usize> {
     /// The number of entries in memory, and its maximum.
     held: usize,
     max_held: usize,
+    /// How many entries the parts have room for, at most twice `max_held`.
+    reserved: usize,
     /// The number of digests, with copies.
     total: u64,
     /// By how many groups of bits the digests are partitioned already.
@@ -54,8 +56,8 @@ pub struct DigestCollector<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> DigestCollector<WORDS> {
-    /// An empty collector that holds at most this many bytes of digests in memory. (A vector may
-    /// have capacity for twice as many.)
+    /// An empty collector that holds at most this many bytes of digests in memory. (There may be room
+    /// for twice as many.)
     #[must_use]
     pub fn within(memory: usize) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -71,7 +73,7 @@ impl<const WORDS: usize> DigestCollector<WORDS> {
 
     fn at_level(max_held: usize, level: u32, threads: usize) -> Self {
         let parts = vec![Vec::new(); PARTITIONS];
-        Self { parts, spilled: None, held: 0, max_held, total: 0, level, threads }
+        Self { parts, spilled: None, held: 0, max_held, reserved: 0, total: 0, level, threads }
     }
 
     /// Adds digests.
@@ -90,9 +92,36 @@ impl<const WORDS: usize> DigestCollector<WORDS> {
     #[inline]
     fn push(&mut self, entry: Entry<WORDS>) -> Result<(), SpillError> {
         let partition = entry[0] << (self.level * PARTITION_BITS) >> (u64::BITS - PARTITION_BITS);
-        self.parts[partition as usize].push(entry);
+        let part = partition as usize;
+        if self.parts[part].len() == self.parts[part].capacity() {
+            self.grow(part);
+        }
+        self.parts[part].push(entry);
         self.held += 1;
         if self.held >= self.max_held { self.make_room() } else { Ok(()) }
+    }
+
+    /// Makes room for more entries in a part.
+    ///
+    /// Copies of one digest fill a part that is far longer than others, and when they are merged, the part
+    /// keeps its room. So what others do not use is given back, where old and new room would be more than
+    /// there may be.
+    #[cold]
+    fn grow(&mut self, part: usize) {
+        let length = self.parts[part].len();
+        let more = length.max(4).min(self.max_held - self.held);
+        if self.reserved.saturating_add(length + more) > self.max_held.saturating_mul(2) {
+            self.parts.iter_mut().for_each(Vec::shrink_to_fit);
+            self.reserved = self.room();
+        }
+        let before = self.parts[part].capacity();
+        self.parts[part].reserve_exact(more);
+        self.reserved += self.parts[part].capacity() - before;
+    }
+
+    /// How many entries the parts have room for.
+    fn room(&self) -> usize {
+        self.parts.iter().map(Vec::capacity).sum()
     }
 
     /// Merges copies. If that frees too little, everything goes to disk.
@@ -290,6 +319,23 @@ mod tests {
     #[test]
     fn no_digests_give_no_digests() {
         check(&[], &[PLENTY, 0]);
+    }
+
+    /// Each run fills a part of its own up to the memory, and leaves one entry in it.
+    #[test]
+    fn long_runs_of_copies_leave_no_room_behind() {
+        let mut collector = DigestCollector::<2>::within(1 << 16);
+        let most = 2 * collector.max_held;
+        for run in 0..PARTITIONS as u64 {
+            let digest = run << (u64::BITS - PARTITION_BITS);
+            for _ in 0..10 {
+                collector.extend(std::iter::repeat_n(digest, 1_000)).unwrap();
+                assert_eq!(collector.reserved, collector.room());
+                assert!(collector.room() <= most, "{run}: {} of {most}", collector.room());
+            }
+        }
+        assert!(collector.spilled.is_none());
+        assert_eq!(collector.finish().unwrap().count(), PARTITIONS as u64);
     }
 
     #[test]

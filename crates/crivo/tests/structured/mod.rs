@@ -2,12 +2,26 @@
 //! differ in few bits, in few bytes, or by a constant, and a hash function that lets some of that
 //! through shows in the FPR of a filter.
 //!
-//! The list is what a hash family must pass to be the default.
+//! The list of [`families`] is what a hash family must pass to be the default. All that it must pass, with
+//! the probability that a good hash function fails by chance:
+//!
+//! | | |
+//! |---|---|
+//! | the FPR of eleven kinds, with seed 0: 44 families, two choices of members, six standard deviations | 1.9e-6 |
+//! | the FPR of Bloom and blocked filters, over eight seeds: 44 families, two choices, six standard deviations | 0.4e-6 |
+//! | no two keys of a family with one digest, for nine seeds: 44 · 9 · 220,000² / 2^65 | 0.6e-6 |
+//! | uniformity, correlation and independence over the same families (crivo-lab, `quality`) | 8.8e-6 |
+//! | all of it | 1.2e-5 |
+//!
+//! Seeds are fixed: what passes once, passes always. Over eight seeds a rate that is 9% too low or too high
+//! is found, with a probability of 99%; with one seed, only one that is 25% off.
 
-use std::net::Ipv4Addr;
+mod families;
 
 use crivo::filter::{Kind, Spec};
 use crivo::{Digest, KeyHasher};
+
+use self::families::{FAMILIES, MakeKey};
 
 /// The members of a family, and ten times as many absent keys.
 const MEMBERS: u64 = 20_000;
@@ -15,143 +29,139 @@ const ASKED: u64 = 10 * MEMBERS;
 
 const FPR: f64 = 0.01;
 
-/// The rates of filters of as many keys scatter by no more than this share around the mean.
+/// The rates of filters of as many keys scatter by no more than this share around the mean: by chance some
+/// have more bits set than others, or fuller blocks. Other seeds scatter in other directions, so that it
+/// is less for the mean of several.
 const SCATTER: f64 = 0.02;
 
-/// The bytes of key i.
-type MakeKey = fn(u64) -> Vec<u8>;
+/// So many standard deviations are too many.
+const LIMIT: f64 = 6.0;
 
-fn word(key: u64) -> Vec<u8> {
-    key.to_le_bytes().to_vec()
+/// The seeds over which a rate is averaged.
+const SEEDS: u64 = 8;
+
+/// What was found in filters of one kind with keys of one family.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// The number of absent keys that were found, less what is expected.
+    excess: f64,
+    variance: f64,
 }
 
-fn letters(mut i: u64) -> Vec<u8> {
-    let mut letter = || {
-        let letter = b'a' + (i % 26) as u8;
-        i /= 26;
-        letter
+impl Found {
+    /// Adds those of a filter.
+    fn add(&mut self, kind: Kind, members: &[Digest], absent: &[Digest]) {
+        let spec = Spec::for_fpr(kind, members.len() as u64, FPR).unwrap();
+        let filter = spec.build_from(members.to_vec(), KeyHasher::default()).unwrap();
+        let mut hits = vec![false; absent.len()];
+        filter.contains_batch(absent, &mut hits);
+        let found = hits.into_iter().filter(|&hit| hit).count() as f64;
+        let expected = absent.len() as f64 * filter.expected_fpr();
+        self.excess += found - expected;
+        self.variance += expected + (SCATTER * expected).powi(2);
+    }
+
+    /// In standard deviations.
+    fn deviation(self) -> f64 {
+        self.excess / self.variance.sqrt()
+    }
+}
+
+/// The digests of members and of absent keys: members are the first keys of a family, and the others are
+/// asked; or every eleventh key is a member.
+fn choices(key: MakeKey, digest: impl Fn(&[u8]) -> Digest) -> [(Vec<Digest>, Vec<Digest>); 2] {
+    let digests: Vec<Digest> = (0..MEMBERS + ASKED).map(|i| digest(&key(i))).collect();
+    let (first, rest) = digests.split_at(MEMBERS as usize);
+    let pick = |wanted: bool| {
+        let indices = (0..digests.len()).filter(|index| index.is_multiple_of(11) == wanted);
+        indices.map(|index| digests[index]).collect::<Vec<_>>()
     };
-    (0..8).map(|_| letter()).collect()
+    [(first.to_vec(), rest.to_vec()), (pick(true), pick(false))]
 }
 
-/// A number with four of its bits turned over: choice i of four among 64.
-fn four_bits(mut i: u64) -> u64 {
-    let choices = |of: u64, bits: u64| (0..bits).fold(1, |product, j| product * (of - j) / (j + 1));
-    let mut key = 0x0123_4567_89ab_cdef;
-    for bits in (1..=4).rev() {
-        let bit = (bits - 1..64).take_while(|&bit| choices(bit, bits) <= i).last().unwrap();
-        i -= choices(bit, bits);
-        key ^= 1 << bit;
-    }
-    key
-}
-
-const FAMILIES: &[(&str, MakeKey)] = &[
-    ("a counter", |i| word(i)),
-    ("a counter from 2^40 on", |i| word((1 << 40) + i)),
-    ("a counter of 32 bits", |i| (i as u32).to_le_bytes().to_vec()),
-    ("a counter downwards", |i| word(0u64.wrapping_sub(i))),
-    ("a counter, big-endian", |i| word(i.swap_bytes())),
-    ("Gray codes", |i| word(i ^ i >> 1)),
-    ("multiples of 2^8", |i| word(i << 8)),
-    ("multiples of 2^16", |i| word(i << 16)),
-    ("multiples of 2^20", |i| word(i << 20)),
-    ("multiples of 2^32", |i| word(i << 32)),
-    ("multiples of 2^44", |i| word(i << 44)),
-    ("multiples of 10", |i| word(i * 10)),
-    ("multiples of 10^3", |i| word(i * 1_000)),
-    ("multiples of 10^6", |i| word(i * 1_000_000)),
-    ("multiples of 10^9", |i| word(i * 1_000_000_000)),
-    ("multiples of 10^12", |i| word(i * 1_000_000_000_000)),
-    ("IPv4 addresses", |i| Ipv4Addr::from_bits(0x0a00_0000 + i as u32).octets().to_vec()),
-    ("seconds", |i| word(1_700_000_000 + i)),
-    ("milliseconds, in nanoseconds", |i| word((1_700_000_000_000 + i) * 1_000_000)),
-    ("microseconds, every 250", |i| word(1_700_000_000_000_000 + 250 * i)),
-    ("pointers to 16 bytes", |i| word(0x7f3a_5c00_0000 + 16 * i)),
-    ("pointers to 64 bytes", |i| word(0x5581_0000_0010 + 64 * i)),
-    ("whole floats", |i| word((i as f64).to_bits())),
-    ("hundredths as floats", |i| word((i as f64 / 100.0).to_bits())),
-    ("two counters of 32 bits", |i| word(((i / 1024) << 32) + i % 1024)),
-    ("two counters of 48 and 16 bits", |i| word(((i / 1000) << 16) + i % 1000)),
-    ("four counters of 16 bits", |i| {
-        word(i & 31 | (i >> 5 & 31) << 16 | (i >> 10 & 31) << 32 | (i >> 15) << 48)
-    }),
-    ("four bits of 64", |i| word(four_bits(i))),
-    ("8 digits", |i| format!("{i:08}").into_bytes()),
-    ("8 letters", letters),
-    ("decimal text", |i| i.to_string().into_bytes()),
-    ("12 bytes", |i| [word(77), (i as u32).to_le_bytes().to_vec()].concat()),
-    ("two counters of 64 bits", |i| [word(i / 1024), word(i % 1024)].concat()),
-    ("a time and a node", |i| [word((1 << 44) + 10_000 * i), word(0x8000_1234_5678_9abc)].concat()),
-    ("URLs", |i| format!("https://www.example.com/articles/{i}").into_bytes()),
-    ("long URLs", |i| format!("https://example.com/{:0>80}/{}.html", i / 64, i % 64).into_bytes()),
-    ("1 to 3 bytes", |i| {
-        let significant = (64 - (i + 1).leading_zeros()).div_ceil(8);
-        word(i + 1)[..significant as usize].to_vec()
-    }),
-    ("zeros of 97 lengths and a counter", |i| {
-        [vec![0; 1 + (i % 97) as usize], ((i / 97) as u32).to_le_bytes().to_vec()].concat()
-    }),
-    ("UUIDs as text", |i| format!("{:08x}-0000-4000-8000-{:012x}", i >> 8, i & 255).into_bytes()),
-    ("40 hexadecimal digits", |i| format!("{i:040x}").into_bytes()),
-    ("three counters of 64 bits", |i| [word(i & 63), word(i >> 6 & 63), word(i >> 12)].concat()),
-    ("a counter amid 64 bytes", |i| {
-        [vec![7; 28], (i as u32).to_le_bytes().to_vec(), vec![7; 32]].concat()
-    }),
-    ("a counter before 192 bytes", |i| [word(i), vec![9; 192]].concat()),
-    ("a counter amid 200 bytes", |i| [vec![9; 90], word(i), vec![9; 102]].concat()),
-];
-
-/// The number of absent keys that are found, less what is expected, in standard deviations.
-fn deviation(kind: Kind, members: Vec<Digest>, absent: &[Digest]) -> f64 {
-    let spec = Spec::for_fpr(kind, members.len() as u64, FPR).unwrap();
-    let filter = spec.build_from(members, KeyHasher::default()).unwrap();
-    let mut hits = vec![false; absent.len()];
-    filter.contains_batch(absent, &mut hits);
-    let found = hits.into_iter().filter(|&hit| hit).count() as f64;
-    let expected = absent.len() as f64 * filter.expected_fpr();
-    (found - expected) / expected.sqrt().hypot(SCATTER * expected)
-}
-
-/// Members are the first keys of a family, and the others are asked; or every eleventh key is a
-/// member. The FPR of every kind is that of theory, within six standard deviations: for all 44
-/// families, both choices and eleven kinds together, a good hash function fails with a probability of
-/// 968 · 2e-9 = 1.9e-6 over its seeds; and no two keys share a digest, but for a probability of 1e-7.
-#[test]
-#[cfg_attr(miri, ignore = "millions of questions")]
-fn keys_as_programs_have_them_are_found_at_the_rate_of_theory() {
-    check(KeyHasher::default());
-}
-
-/// The same for other seeds: together they fail with a probability of 2.1e-5.
-#[test]
-#[ignore = "takes half a minute"]
-fn keys_as_programs_have_them_are_found_at_the_rate_of_theory_under_other_seeds() {
-    for seed in (1..=9).chain([1 << 63]) {
-        check(KeyHasher::fold64(seed));
-    }
-}
-
-fn check(hasher: KeyHasher) {
+/// What the families give, for each choice and kind, over all these hashers together.
+fn check(hashers: &[KeyHasher], kinds: &[Kind]) {
     for (name, key) in FAMILIES {
-        let digests: Vec<Digest> =
-            (0..MEMBERS + ASKED).map(|i| hasher.digest(&key(i)[..])).collect();
-        let mut different = digests.clone();
-        different.sort_unstable_by_key(|digest| digest.get());
-        different.dedup();
-        assert_eq!(different.len(), digests.len(), "{name}: keys share a digest");
-
-        let (first, rest) = digests.split_at(MEMBERS as usize);
-        let is_spread = |index: &usize| index.is_multiple_of(11);
-        let pick = |wanted: bool| {
-            let indices = (0..digests.len()).filter(|index| is_spread(index) == wanted);
-            indices.map(|index| digests[index]).collect::<Vec<_>>()
-        };
-        for (members, absent) in [(first.to_vec(), rest.to_vec()), (pick(true), pick(false))] {
-            for kind in Kind::ALL {
-                let deviation = deviation(kind, members.clone(), &absent);
-                assert!(deviation.abs() < 6.0, "{name} in a {kind} filter: {deviation:.1}");
+        let mut found = vec![[Found::default(); 2]; kinds.len()];
+        for hasher in hashers {
+            let choices = choices(*key, |key| hasher.digest(key));
+            let (members, absent) = &choices[0];
+            let mut different: Vec<_> =
+                members.iter().chain(absent).map(|digest| digest.get()).collect();
+            different.sort_unstable();
+            different.dedup();
+            let all = members.len() + absent.len();
+            assert_eq!(different.len(), all, "{name}: keys share a digest");
+            for (found, &kind) in found.iter_mut().zip(kinds) {
+                for (found, (members, absent)) in found.iter_mut().zip(&choices) {
+                    found.add(kind, members, absent);
+                }
+            }
+        }
+        for (found, kind) in found.iter().zip(kinds) {
+            for deviation in found.map(Found::deviation) {
+                assert!(deviation.abs() < LIMIT, "{name} in a {kind} filter: {deviation:.1}");
             }
         }
     }
+}
+
+/// 44 families, two choices and eleven kinds: by chance a good hash function fails with a probability of
+/// 968 · 2e-9 = 1.9e-6.
+#[test]
+#[cfg_attr(miri, ignore = "millions of questions")]
+fn keys_as_programs_have_them_are_found_at_the_rate_of_theory() {
+    check(&[KeyHasher::default()], &Kind::ALL);
+}
+
+/// 44 families, two choices and two kinds: 176 · 2e-9 = 0.4e-6.
+#[test]
+#[cfg_attr(miri, ignore = "millions of questions")]
+fn small_differences_from_theory_show_over_several_seeds() {
+    let hashers: Vec<_> = (1..=SEEDS).map(KeyHasher::fold64).collect();
+    check(&hashers, &[Kind::Bloom, Kind::Blocked]);
+}
+
+/// All kinds for other seeds, each alone and all together: 11 · 1.9e-6, and 1.3e-7 for keys that share a
+/// digest: 2.2e-5.
+#[test]
+#[ignore = "takes a minute"]
+fn keys_as_programs_have_them_are_found_at_the_rate_of_theory_under_other_seeds() {
+    let hashers: Vec<_> = (1..=9).chain([1 << 63]).map(KeyHasher::fold64).collect();
+    for hasher in &hashers {
+        check(&[*hasher], &Kind::ALL);
+    }
+    check(&hashers, &Kind::ALL);
+}
+
+/// One folded multiplication is not enough for a blocked filter: it finds a tenth less than it should, which
+/// one seed does not show.
+#[test]
+#[cfg_attr(miri, ignore = "millions of questions")]
+fn a_single_folded_multiplication_fails() {
+    let (_, key) = FAMILIES.iter().find(|(name, _)| *name == "multiples of 2^32").unwrap();
+    let mut found = Found::default();
+    for seed in 1..=SEEDS {
+        let start = Digest::new(seed).remix().get();
+        let fold = |key: &[u8]| {
+            let word = u64::from_le_bytes(key.try_into().unwrap());
+            let product = u128::from(word ^ start) * 0x9216_d5d9_8979_fb1b;
+            Digest::new(product as u64 ^ (product >> 64) as u64)
+        };
+        let [(members, absent), _] = choices(*key, fold);
+        found.add(Kind::Blocked, &members, &absent);
+    }
+    assert!(found.deviation() < -LIMIT, "{}", found.deviation());
+}
+
+/// A rate that is 9% off is beyond the limit by as much as 99% of all samples are.
+#[test]
+fn several_seeds_show_a_difference_of_nine_percent() {
+    let of_seeds = |seeds: u64, share: f64| {
+        let expected = ASKED as f64 * FPR;
+        let variance = seeds as f64 * (expected + (SCATTER * expected).powi(2));
+        Found { excess: seeds as f64 * share * expected, variance }.deviation()
+    };
+    assert!(of_seeds(SEEDS, 0.09) > LIMIT + 2.33);
+    assert!(of_seeds(1, 0.25) > LIMIT + 2.33 && of_seeds(1, 0.17) < LIMIT);
 }

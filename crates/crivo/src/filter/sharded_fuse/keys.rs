@@ -20,7 +20,7 @@ use super::table::MAX_SHARD_BITS;
 use crate::filter::FuseError;
 #[cfg(feature = "spill")]
 use crate::filter::spec::Bytes;
-use crate::filter::threads::{self, WORTH_A_THREAD, share};
+use crate::filter::threads::{self, share};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
 use crivo_core::memory::{collected, zeroed};
 #[cfg(feature = "spill")]
@@ -69,6 +69,8 @@ pub struct KeyCollector {
     parts: Vec<Vec<u64>>,
     held: usize,
     max_held: usize,
+    /// How many digests the parts have room for, at most twice `max_held`.
+    reserved: usize,
     total: u64,
     /// `None` while everything is in memory.
     #[cfg(feature = "spill")]
@@ -96,6 +98,7 @@ impl KeyCollector {
             parts: Vec::new(),
             held: 0,
             max_held: usize::MAX,
+            reserved: 0,
             total: 0,
             #[cfg(feature = "spill")]
             spilled: None,
@@ -220,13 +223,37 @@ impl KeyCollector {
 
     #[inline(always)]
     fn put(&mut self, digest: u64) -> Result<(), BuildError> {
-        let part = &mut self.parts[(digest >> (u64::BITS - PART_BITS)) as usize];
-        if part.len() == part.capacity() {
-            grow(part)?;
+        let index = (digest >> (u64::BITS - PART_BITS)) as usize;
+        if self.parts[index].len() == self.parts[index].capacity() {
+            self.grow(index)?;
         }
-        part.push(digest);
+        self.parts[index].push(digest);
         self.held += 1;
         Ok(())
+    }
+
+    /// Makes room for a few more digests in a part: less than a vector would, which would double it.
+    ///
+    /// Copies of one key fill a part that is far longer than others, and when they are dropped, the part
+    /// keeps its room. So what others do not use is given back, where old and new room would be more than
+    /// the memory.
+    #[cold]
+    fn grow(&mut self, index: usize) -> Result<(), BuildError> {
+        let length = self.parts[index].len();
+        let more = (length / 4).max(16).min(self.max_held - self.held);
+        if self.reserved.saturating_add(length + more) > self.max_held.saturating_mul(2) {
+            self.parts.iter_mut().for_each(Vec::shrink_to_fit);
+            self.reserved = self.room();
+        }
+        let before = self.parts[index].capacity();
+        reserve(&mut self.parts[index], more)?;
+        self.reserved += self.parts[index].capacity() - before;
+        Ok(())
+    }
+
+    /// How many digests the parts have room for.
+    fn room(&self) -> usize {
+        self.parts.iter().map(Vec::capacity).sum()
     }
 
     #[cfg(not(feature = "spill"))]
@@ -263,7 +290,7 @@ impl KeyCollector {
     /// Sorts all parts.
     #[cfg(feature = "spill")]
     fn drop_copies(&mut self) {
-        let workers = threads_for(self.threads, self.held as u64);
+        let workers = threads_for_parts(self.threads, self.held as u64);
         let sort = |part: &mut Vec<u64>| {
             sort_and_drop_copies(part);
             Ok::<(), std::convert::Infallible>(())
@@ -321,10 +348,14 @@ impl KeyCollector {
             }
         }
         self.make_parts()?;
-        let workers = threads_for(self.threads, self.held as u64);
+        let workers = threads_for_parts(self.threads, self.held as u64);
         let parts = self.parts.iter_mut().zip(counts.chunks_mut(MOST_SHARDS / PARTS));
         let count = |(part, counts): (&mut Vec<u64>, &mut [u64])| {
             sort_and_drop_copies(part);
+            // What copies took is for shards in work. Less is not worth to move the others for.
+            if part.capacity() > part.len() + part.len() / 4 + 16 {
+                part.shrink_to_fit();
+            }
             count_into(counts, part);
             Ok::<(), std::convert::Infallible>(())
         };
@@ -338,7 +369,7 @@ impl KeyCollector {
     fn count_in(&self, file: &PartFile, counts: &mut [u64]) -> Result<(), FuseError> {
         let longest = (0..PARTS).map(|part| file.count(part)).max().unwrap_or(0);
         let fit = self.memory / (longest * DIGEST_BYTES).max(1);
-        let threads = threads_for(self.threads, self.total);
+        let threads = threads_for_parts(self.threads, self.total);
         let workers = threads.min(fit.try_into().unwrap_or(usize::MAX)).max(1);
         let room = (self.memory / DIGEST_BYTES).max(PARTS as u64) / workers as u64;
         let parts = counts.chunks_mut(MOST_SHARDS / PARTS).enumerate();
@@ -358,6 +389,13 @@ impl KeyCollector {
         })
     }
 
+    /// How many digests there is room for in memory, and how many there may be.
+    #[cfg(test)]
+    pub(super) fn room_and_most(&self) -> (usize, usize) {
+        assert_eq!(self.reserved, self.room());
+        (self.reserved, self.max_held)
+    }
+
     /// Whether something is on disk.
     #[cfg(test)]
     pub(super) fn has_spilled(&self) -> bool {
@@ -365,20 +403,16 @@ impl KeyCollector {
     }
 }
 
-/// Makes room for a few more digests: less than a vector would, which would double it.
-#[cold]
-fn grow(part: &mut Vec<u64>) -> Result<(), BuildError> {
-    let more = (part.len() / 4).max(16);
-    let bytes = (part.len() + more).saturating_mul(DIGEST_BYTES as usize);
-    part.try_reserve_exact(more).map_err(|_| BuildError::OutOfMemory { bytes })
+/// How many threads work on that many keys, as for every other kind.
+pub(super) fn threads_for(most: Option<usize>, keys: u64) -> usize {
+    let keys = usize::try_from(keys).unwrap_or(usize::MAX);
+    // No threads at all are refused where somebody asks for them.
+    threads::count_for(most, keys).unwrap_or(1)
 }
 
-/// As many threads as there may be, but not for few keys.
-fn threads_for(threads: Option<usize>, keys: u64) -> usize {
-    match keys < WORTH_A_THREAD as u64 {
-        true => 1,
-        false => threads.unwrap_or_else(threads::available),
-    }
+/// How many threads work on the parts of that many keys: no more than there are parts.
+fn threads_for_parts(most: Option<usize>, keys: u64) -> usize {
+    threads_for(most, keys).min(PARTS)
 }
 
 fn sort_and_drop_copies(digests: &mut Vec<u64>) {
@@ -423,7 +457,8 @@ impl Prefix {
     }
 }
 
-/// Reads the digests with this prefix. If there are more than `room`, copies among them are dropped.
+/// Reads the digests with this prefix. If there are more than `room`, copies among them are dropped, and
+/// there is room for more only if they need it: half of what is left.
 #[cfg(feature = "spill")]
 fn read_into(
     digests: &mut Vec<u64>,
@@ -439,9 +474,9 @@ fn read_into(
         file.read(part, |read| {
             if digests.len().saturating_add(read.len()) > room {
                 sort_and_drop_copies(digests);
-                room = room.max(2 * digests.len() + read.len());
+                room = room.max(digests.len() + digests.len() / 2 + read.len());
+                reserve(digests, room - digests.len())?;
             }
-            reserve(digests, read.len())?;
             if prefix.bits <= PART_BITS {
                 digests.extend_from_slice(read);
             } else {
@@ -453,9 +488,10 @@ fn read_into(
     Ok(())
 }
 
+/// Makes room for that many more digests, and no more than that.
 fn reserve(digests: &mut Vec<u64>, more: usize) -> Result<(), BuildError> {
     let bytes = digests.len().saturating_add(more).saturating_mul(DIGEST_BYTES as usize);
-    digests.try_reserve(more).map_err(|_| BuildError::OutOfMemory { bytes })
+    digests.try_reserve_exact(more).map_err(|_| BuildError::OutOfMemory { bytes })
 }
 
 /// Distinct keys, of which a [`ShardedFuse`](super::ShardedFuse) filter can be built.
@@ -571,7 +607,13 @@ impl KeySet {
     /// The memory for shards in work.
     pub(super) fn free_memory(&self) -> u64 {
         match &self.storage {
-            Storage::Memory(_) => self.memory.saturating_sub(self.count * DIGEST_BYTES),
+            Storage::Memory(parts) => {
+                let room = |part: &Mutex<Vec<u64>>| {
+                    part.lock().unwrap_or_else(PoisonError::into_inner).capacity() as u64
+                };
+                let room: u64 = parts.iter().map(room).sum();
+                self.memory.saturating_sub(room.saturating_mul(DIGEST_BYTES))
+            }
             #[cfg(feature = "spill")]
             Storage::Disk(_) => self.memory,
         }
@@ -603,11 +645,14 @@ impl KeySet {
             }
             #[cfg(feature = "spill")]
             Storage::Disk(file) => {
-                let room = count.saturating_add(count / 4).saturating_add(1 << 12);
+                // Where there are copies, room for as many again: it is taken once, and given back
+                // before the shard is solved, so that it is within what a shard takes per key.
+                let room = count.saturating_mul(2).saturating_add(1 << 12);
                 read_into(&mut digests, file, prefix, room)?;
                 if digests.len() > count {
                     sort_and_drop_copies(&mut digests);
                 }
+                digests.shrink_to_fit();
             }
         }
         debug_assert_eq!(digests.len(), count);

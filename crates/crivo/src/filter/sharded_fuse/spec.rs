@@ -302,8 +302,8 @@ impl FilterSpec for ShardedFuseSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<ShardedFuse, SpecError> {
-        threads::count_for(threads, items.len())?;
-        let keys = KeyCollector::collected_by(items, digest_of, threads, hasher)?;
+        let threads = threads::count_for(threads, items.len())?;
+        let keys = KeyCollector::collected_by(items, digest_of, Some(threads), hasher)?;
         Ok(self.build_from_keys(keys.finish()?)?)
     }
 }

@@ -1,3 +1,6 @@
+use std::collections::HashSet;
+use std::sync::Mutex;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -111,6 +114,49 @@ fn copies_order_threads_and_memory_change_nothing() {
             let filter = spec.build_from_keys(set).unwrap();
             assert!(filter == once, "{n} keys in {shards} shards, {memory} bytes");
         }
+    }
+}
+
+/// Each run fills a part of its own up to the memory, and leaves one digest in it.
+#[test]
+#[cfg_attr(miri, ignore = "takes long there")]
+fn long_runs_of_copies_leave_no_room_behind() {
+    let mut collector = KeyCollector::within(Bytes(100_000), KeyHasher::default());
+    for run in 0..512u64 {
+        let digest = Digest::new(run << 55);
+        for _ in 0..10 {
+            collector.insert_digests(&[digest; 1_000]).unwrap();
+            let (room, most) = collector.room_and_most();
+            assert!(room <= 2 * most, "{run}: {room} of {most}");
+        }
+    }
+    assert!(!collector.has_spilled());
+    assert_eq!(collector.finish().unwrap().count(), 512);
+}
+
+/// However many are allowed: one for each 65,536 keys and one more.
+#[test]
+#[cfg_attr(miri, ignore = "takes long there")]
+fn few_keys_are_left_to_few_threads() {
+    let hasher = KeyHasher::default();
+    let keys: Vec<u64> = (0..100_000).collect();
+    let spec = spec(100_000, 8, 4);
+    let once = built(&digests(hasher, 0..100_000), 8, 4);
+    let threads = Mutex::new(HashSet::new());
+    let digest = |key: &u64| {
+        threads.lock().unwrap().insert(std::thread::current().id());
+        hasher.digest(key)
+    };
+    assert!(spec.build_by(&keys, digest, Some(usize::MAX), hasher).unwrap() == once);
+    assert!(threads.into_inner().unwrap().len() <= 2);
+    for memory in [u64::MAX, 100_000] {
+        let collector = KeyCollector::within(Bytes(memory), hasher);
+        let mut collector = collector.with_threads(usize::MAX).unwrap();
+        // Half of them are copies, which are dropped when the memory is full.
+        collector.extend(keys.iter().chain(&keys)).unwrap();
+        let set = collector.finish().unwrap();
+        assert_eq!(set.threads(), 2);
+        assert!(spec.build_from_keys(set).unwrap() == once);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::{KeyCollector, KeySet, reserve, threads_for};
+use super::{KeyCollector, KeySet, PARTS, reserve, threads_for};
 use crate::filter::FuseError;
 use crate::filter::threads::{each, share};
 use crate::{BuildError, Digest, KeyHasher};
@@ -62,13 +62,15 @@ impl KeyCollector {
             let pieces = others.iter_mut().filter_map(Iterator::next);
             (part, pieces.collect::<Vec<_>>())
         });
-        share(workers, Mutex::new(parts), |(part, pieces)| {
+        share(workers.min(PARTS), Mutex::new(parts), |(part, pieces)| {
             reserve(part, pieces.iter().map(|piece| piece.len()).sum())?;
             for piece in pieces {
                 part.append(piece);
                 *piece = Vec::new();
             }
-            Ok(())
-        })
+            Ok::<(), BuildError>(())
+        })?;
+        self.reserved = self.room();
+        Ok(())
     }
 }
