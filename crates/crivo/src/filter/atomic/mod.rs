@@ -412,7 +412,7 @@ impl<F: Shareable> AtomicFilter<F> {
     fn each_line(&self, key: Digest, visit: impl Fn(*const AtomicU64)) {
         let words = self.words.as_slice();
         F::each_line(key, self.probes, words.len(), |word| {
-            visit(words.as_ptr().wrapping_add(word))
+            visit(words.as_ptr().wrapping_add(word));
         });
     }
 }
