@@ -30,9 +30,11 @@ use tokio::net::TcpStream;
 
 pub mod cli;
 mod metrics;
+mod slots;
 mod stalled;
 
 pub use metrics::{JobMetrics, job_metrics};
+pub use slots::{CountedCores, return_lost_cores};
 pub use stalled::end_stalled_queries;
 
 /// The size of a message between processes. A plan with its filters is one.

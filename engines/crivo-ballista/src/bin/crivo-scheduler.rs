@@ -11,7 +11,8 @@ use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service_with_listener};
 use clap::Parser;
 use crivo_ballista::{
-    MAX_MESSAGE_BYTES, cli, end_stalled_queries, scheduler_session, session_config,
+    CountedCores, MAX_MESSAGE_BYTES, cli, end_stalled_queries, return_lost_cores,
+    scheduler_session, session_config,
 };
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::{TcpListener, TcpSocket};
@@ -80,10 +81,13 @@ async fn run(args: Args) -> Result<()> {
     config.validate()?;
     let cluster = BallistaCluster::new_from_config(&config).await?;
     let jobs = cluster.job_state();
+    let cores = Arc::new(CountedCores::new(cluster.cluster_state()));
+    let cluster = BallistaCluster::new(Arc::clone(&cores) as _, Arc::clone(&jobs));
     let scheduler =
         create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;
     eprintln!("crivo-scheduler: listening on {address}");
     tokio::spawn(end_stalled_queries(scheduler.clone(), jobs));
+    tokio::spawn(return_lost_cores(scheduler.clone(), cores));
     tokio::select! {
         result = start_grpc_service_with_listener(listener, scheduler) => result,
         signal = cli::termination() => Ok(signal?),
