@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use ballista_core::JobId;
@@ -15,6 +15,7 @@ use ballista_scheduler::config::TaskDistributionPolicy;
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::task_manager::JobInfoCache;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use tokio::time::Instant;
 use tonic::Request;
 
 /// Between two looks at the executors.
@@ -170,5 +171,58 @@ pub async fn return_lost_cores(
                 log::error!("tasks are not given to executors: {error}");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ballista_core::serde::scheduler::ExecutorSpecification;
+    use ballista_scheduler::cluster::BallistaCluster;
+    use ballista_scheduler::config::SchedulerConfig;
+    use ballista_scheduler::scheduler_process::create_scheduler;
+
+    use super::*;
+
+    fn held(cores: &CountedCores) -> Option<i64> {
+        cores.held().get("e").copied()
+    }
+
+    /// Cores that no task holds are given back, and not before it is certain; none of an executor that is gone.
+    #[tokio::test(start_paused = true)]
+    async fn cores_of_nobody_are_given_back() {
+        let config = SchedulerConfig::default();
+        let cluster = BallistaCluster::new_from_config(&config).await.unwrap();
+        // What the outer one gives back, the inner one is told.
+        let inner = Arc::new(CountedCores::new(cluster.cluster_state()));
+        let cores = Arc::new(CountedCores::new(Arc::clone(&inner) as _));
+        let cluster = BallistaCluster::new(Arc::clone(&cores) as _, cluster.job_state());
+        let scheduler = create_scheduler(cluster, Arc::new(config)).await.unwrap();
+        let metadata = ExecutorMetadata {
+            id: "e".to_owned(),
+            host: "localhost".to_owned(),
+            port: 1,
+            grpc_port: 2,
+            specification: ExecutorSpecification::default(),
+            os_info: Default::default(),
+        };
+        let data =
+            ExecutorData { executor_id: "e".to_owned(), total_vcores: 4, available_vcores: 1 };
+        cores.register_executor(metadata, data).await.unwrap();
+        for cores in [&inner, &cores] {
+            cores.held().insert("e".to_owned(), 3);
+        }
+
+        tokio::spawn(return_lost_cores(scheduler, Arc::clone(&cores)));
+        tokio::time::sleep(PATIENCE - INTERVAL).await;
+        assert_eq!((held(&cores), held(&inner)), (Some(3), Some(3)));
+        // Of three cores one was that of a task, whose end is told late.
+        cores.unbind_tasks(vec![("e".to_owned(), 1)]).await.unwrap();
+        tokio::time::sleep(4 * INTERVAL).await;
+        assert_eq!((held(&cores), held(&inner)), (Some(0), Some(0)));
+
+        cores.held().insert("e".to_owned(), 2);
+        cores.remove_executor("e").await.unwrap();
+        tokio::time::sleep(2 * PATIENCE).await;
+        assert_eq!((held(&cores), held(&inner)), (None, None));
     }
 }
