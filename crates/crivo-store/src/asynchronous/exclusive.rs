@@ -185,14 +185,8 @@ impl<S: AsyncOwnedStore> AsyncGuarded<S, AsyncExclusive> {
         let mut saved = Ok(());
         if let Some(file) = mode.file {
             // A guard of two filters becomes one; if that fails, it is not saved.
-            if mode.guard.has_doubts() {
-                let doubtful = mode.guard.status().doubtful_count;
-                tracing::warn!(
-                    doubtful,
-                    "the guard is not saved, because writes without an answer may still arrive; \
-                     the next start scans the store"
-                );
-            } else if !mode.guard.can_be_saved()
+            if !mode.guard.report_doubts()
+                && !mode.guard.can_be_saved()
                 && let Err(error) = rebuild(&*store, &mode.guard).await
             {
                 tracing::warn!(%error, "the guard could not be rebuilt, and is not saved");

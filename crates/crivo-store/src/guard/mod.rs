@@ -332,9 +332,18 @@ impl Guard {
             .is_some_and(|state| state.tables.overflow_count() == 0 && state.doubts.is_empty())
     }
 
-    /// Whether there are doubtful keys. No rebuild changes that: their writes may arrive after its scan.
-    pub(crate) fn has_doubts(&self) -> bool {
-        self.read().is_some_and(|state| !state.doubts.is_empty())
+    /// Tells by an event that the guard is not saved, if there are doubtful keys; returns whether there are. No
+    /// rebuild changes that: their writes may arrive after its scan.
+    pub(crate) fn report_doubts(&self) -> bool {
+        let has_doubts = self.read().is_some_and(|state| !state.doubts.is_empty());
+        if has_doubts {
+            tracing::warn!(
+                doubtful = self.status().doubtful_count,
+                "the guard is not saved, because writes without an answer may still arrive; the next \
+                 start scans the store"
+            );
+        }
+        has_doubts
     }
 
     /// Saves the guard, if [it can be](Self::can_be_saved), for the data that `stamp` stands for.
