@@ -39,8 +39,8 @@ pub struct Words {
 
 #[cold]
 #[inline(never)]
-fn drop_out_of_line(words: Words) {
-    drop(words);
+fn drop_out_of_line(owner: Owner) {
+    drop(owner);
 }
 
 // A tag of its own is compared in one instruction; in the capacity of a vector it would take two.
@@ -158,8 +158,11 @@ impl Words {
     #[inline]
     pub fn to_mut(&mut self) -> &mut [u64] {
         if self.is_lent() {
-            // Nobody is told where `self` is, so that a caller's loop can keep it in registers.
-            drop_out_of_line(std::mem::replace(self, Self::copied_or_end(self)));
+            // Nobody is told where `self` is, and the length stays, so that a caller's loop can keep them in
+            // registers.
+            let Self { start, owner, length: _ } = Self::copied_or_end(self);
+            self.start = start;
+            drop_out_of_line(std::mem::replace(&mut self.owner, owner));
         }
         self.owned()
     }

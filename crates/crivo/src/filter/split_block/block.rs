@@ -13,6 +13,8 @@
 //! is odd: in the memory of a little-endian machine, and in a file, just the eight 32-bit words one
 //! after another.
 
+#![allow(unsafe_code)] // No bounds check: the product that chooses a block is one.
+
 use crate::Digest;
 
 /// 64-bit words in a block.
@@ -50,6 +52,21 @@ pub(super) const SHIFT: u32 = 27;
 #[inline(always)]
 pub(super) fn block_of(key: Digest, block_count: usize) -> usize {
     (((key.get() >> 32) * block_count as u64) >> 32) as usize
+}
+
+/// The key's block; nothing if there is none.
+#[inline(always)]
+pub(super) fn find(blocks: &[Block], key: Digest) -> Option<&Block> {
+    // SAFETY: of up to 2^32 blocks the product chooses one that exists; of more, one of the first 2^32.
+    (!blocks.is_empty()).then(|| unsafe { blocks.get_unchecked(block_of(key, blocks.len())) })
+}
+
+/// [`find`], to be changed.
+#[inline(always)]
+pub(super) fn find_mut(blocks: &mut [Block], key: Digest) -> Option<&mut Block> {
+    let block = block_of(key, blocks.len());
+    // SAFETY: as above.
+    (!blocks.is_empty()).then(|| unsafe { blocks.get_unchecked_mut(block) })
 }
 
 /// The bits of the key in its block.

@@ -320,8 +320,8 @@ impl SplitBlock {
 impl Filter for SplitBlock {
     #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
-        let blocks = self.table();
-        dispatch::contains(self.level, &blocks[block_of(key, blocks.len())], key)
+        let block = block::find(self.table(), key).expect("a filter has a block");
+        dispatch::contains(self.level, block, key)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
@@ -373,9 +373,8 @@ impl DynamicFilter for SplitBlock {
 impl SplitBlock {
     #[inline(always)]
     fn put(&mut self, key: Digest) -> bool {
-        let blocks: &mut [Block] = self.words.to_mut().as_chunks_mut().0;
-        let index = block_of(key, blocks.len());
-        let block = &mut blocks[index];
+        let blocks = self.words.to_mut().as_chunks_mut().0;
+        let block = block::find_mut(blocks, key).expect("a filter has a block");
         let is_new = !dispatch::contains(self.level, block, key);
         dispatch::insert(self.level, block, key);
         self.key_count = one_more(self.key_count);
