@@ -39,7 +39,7 @@ use crate::update;
 /// in no more memory than it takes itself; the number of distinct keys is then an estimate.
 ///
 /// A fuse filter is built from all its keys. Of more than 2^21 keys it is a sharded one, of which one
-/// shard is built after another: that, too, takes no more than --memory beside the filter (but 60 MB at
+/// shard is built after another: that, too, takes no more than --memory beside the filter (but 61 MB at
 /// least), and 8 bytes of disk space per key.
 ///
 /// The file records which part of a record is the key, so that `query`, `insert` and `remove` take it

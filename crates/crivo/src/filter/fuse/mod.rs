@@ -45,7 +45,7 @@
 //! and so do two processors, one from each end. If it gets stuck, another seed is tried; that is
 //! rare for many keys, and quickly done for few.
 //!
-//! The construction takes about 26 bytes of memory per key beside the filter, the 8 of the digests
+//! The construction takes about 27 bytes of memory per key beside the filter, the 8 of the digests
 //! among them.
 //! The same keys give the same filter, in any order and on any number of threads.
 //!

@@ -1,13 +1,16 @@
 //! Solving the equations: take away, one by one, keys that have a cell of their own.
 //!
 //! ```text
-//!   repeat   find a cell that only one remaining key uses; note it, and take the key away
+//!   repeat   find a cell that only one remaining key uses; note both, and take the key away
 //!   then, in reverse   give each noted cell the value that its key's equation still lacks
 //! ```
 //!
 //! A cell knows how many remaining keys use it, and the xor of their mixed digests: when it is
-//! one key, that is the key itself. Noted, the cell keeps it, until its value takes the place; a
-//! cell that was never noted ends with the xor of no keys, 0, which is as good a value as any.
+//! one key, that is the key itself. A cell that was never noted ends with the value 0, which is as good
+//! as any.
+//!
+//! Values are made in an array of their own, as narrow as they are: that of a few segments, among which
+//! the work is at any time, stays in the nearest cache.
 
 use std::ops::Range;
 
@@ -147,29 +150,38 @@ impl Queue {
     }
 }
 
-/// The cells at which keys were taken away, in that order.
+/// The keys in the order in which they were taken away, and at which of their cells.
 pub(super) struct Order<'a> {
-    cells: &'a mut [u64],
+    keys: &'a mut [u64],
+    cells: Vec<u8>,
     taken: usize,
 }
 
 impl<'a> Order<'a> {
     /// An order in the making, for at most as many keys as there is room.
-    pub(super) fn new(room: &'a mut [u64]) -> Self {
-        Self { cells: room, taken: 0 }
+    pub(super) fn new(room: &'a mut [u64]) -> Result<Self, BuildError> {
+        Ok(Self { cells: zeroed(room.len())?, keys: room, taken: 0 })
     }
 
     #[inline(always)]
-    fn push_if(&mut self, condition: bool, cell: u64) {
+    fn push_if(&mut self, condition: bool, key: u64, cell: u8) {
         // There is room for every key; behind the last one, what is pushed is not meant.
-        if let Some(place) = self.cells.get_mut(self.taken) {
-            *place = cell;
+        if let (Some(place), Some(of_place)) =
+            (self.keys.get_mut(self.taken), self.cells.get_mut(self.taken))
+        {
+            (*place, *of_place) = (key, cell);
         }
         self.taken += usize::from(condition);
     }
 
-    pub(super) fn taken(&self) -> &[u64] {
-        &self.cells[..self.taken]
+    pub(super) fn len(&self) -> usize {
+        self.taken
+    }
+
+    /// The keys and their cells, the last first.
+    fn reversed(&self) -> impl Iterator<Item = (u64, u8)> {
+        let (keys, cells) = (&self.keys[..self.taken], &self.cells[..self.taken]);
+        keys.iter().copied().zip(cells.iter().copied()).rev()
     }
 }
 
@@ -184,6 +196,7 @@ pub(super) fn peel<const ARITY: usize>(
     order: &mut Order<'_>,
 ) -> Result<(), BuildError> {
     let ready_length = ready.end - ready.start;
+    let segment_bits = geometry.segment_length.trailing_zeros();
     let mut last_key = 0;
     while let Some(single) = queue.pop() {
         let (&mut sum, &mut users) = cells.at(single);
@@ -193,43 +206,108 @@ pub(super) fn peel<const ARITY: usize>(
         let is_there = users == 1;
         let taken = if is_there { sum } else { 0 };
         last_key = if is_there { sum } else { last_key };
-        order.push_if(is_there, single);
+        let cells_of_key = geometry.cells::<ARITY>(last_key);
+        // Each lies in the segment after that of the one before.
+        let which = (single >> segment_bits).wrapping_sub(cells_of_key[0] >> segment_bits);
+        order.push_if(is_there, last_key, which as u8);
         queue.reserve(ARITY)?;
-        for cell in geometry.cells::<ARITY>(last_key) {
+        for cell in cells_of_key {
             let (sum, users) = cells.at(cell);
             *sum ^= taken;
             *users -= u8::from(is_there);
             let is_ready = cell.wrapping_sub(ready.start) < ready_length;
             queue.push_if(is_there & (*users == 1) & is_ready, cell);
         }
-        *cells.at(single).0 = sum;
     }
     Ok(())
 }
 
+/// A number as wide as a fingerprint, or somewhat wider.
+pub(super) trait Value: Copy + Default + Send + Sync + Into<u64> {
+    /// The low bits of `bits`.
+    fn low(bits: u64) -> Self;
+}
+
+macro_rules! values {
+    ($($number:ty),*) => {$(
+        impl Value for $number {
+            #[inline(always)]
+            fn low(bits: u64) -> Self {
+                bits as Self
+            }
+        }
+    )*};
+}
+
+values!(u8, u16, u32);
+
+/// The values of some cells.
+pub(super) trait Assigned<V> {
+    fn at(&mut self, cell: u64) -> &mut V;
+}
+
+/// The values of the cells from `first` on.
+pub(super) struct Values<V> {
+    first: u64,
+    pub(super) values: Vec<V>,
+}
+
+impl<V: Value> Values<V> {
+    /// All 0.
+    pub(super) fn zeroed(cells: Range<u64>) -> Result<Self, BuildError> {
+        Ok(Self { first: cells.start, values: zeroed((cells.end - cells.start) as usize)? })
+    }
+}
+
+impl<V> Assigned<V> for Values<V> {
+    #[inline(always)]
+    fn at(&mut self, cell: u64) -> &mut V {
+        &mut self.values[(cell - self.first) as usize]
+    }
+}
+
+/// As [`Joined`].
+pub(super) struct JoinedValues<'a, V> {
+    pub(super) left: &'a mut Values<V>,
+    pub(super) right: &'a mut Values<V>,
+}
+
+impl<V> Assigned<V> for JoinedValues<'_, V> {
+    #[inline]
+    fn at(&mut self, cell: u64) -> &mut V {
+        if cell < self.right.first { self.left.at(cell) } else { self.right.at(cell) }
+    }
+}
+
 /// Gives the cells of `order`, the last first, their values.
 #[inline]
-pub(super) fn assign<const ARITY: usize>(
+pub(super) fn assign<const ARITY: usize, V: Value>(
     geometry: &FuseGeometry,
-    cells: &mut impl Peeled,
-    order: &[u64],
+    values: &mut impl Assigned<V>,
+    order: &Order<'_>,
 ) {
-    for &single in order.iter().rev() {
-        let key = *cells.at(single).0;
-        // The cell itself is among those that are xored, and holds the key.
-        let mut value = (geometry.wide_fingerprint(key) & geometry.mask()) ^ key;
-        for cell in geometry.cells::<ARITY>(key) {
-            value ^= *cells.at(cell).0;
+    for (key, which) in order.reversed() {
+        // The cell itself is among those that are xored, and is still 0.
+        let mut value = geometry.wide_fingerprint(key) & geometry.mask();
+        let cells = geometry.cells::<ARITY>(key);
+        for cell in cells {
+            value ^= (*values.at(cell)).into();
         }
-        *cells.at(single).0 = value;
+        *values.at(cells[usize::from(which) % ARITY]) = V::low(value);
     }
 }
 
 /// Writes values of `width` bits one after another.
-pub(super) fn pack(width: u32, values: impl Iterator<Item = u64>, words: &mut [u64]) {
+pub(super) fn pack<V: Value>(width: u32, values: &[V], words: &mut [u64]) {
+    if width == 8 {
+        for (word, eight) in words.iter_mut().zip(values.chunks(8)) {
+            *word = eight.iter().rev().fold(0, |word, &value| word << 8 | value.into());
+        }
+        return;
+    }
     let mut words = words.iter_mut();
     let (mut word, mut filled) = (0, 0);
-    for value in values {
+    for value in values.iter().map(|&value| value.into()) {
         debug_assert!(value >> width == 0);
         word |= value << filled;
         filled += width;

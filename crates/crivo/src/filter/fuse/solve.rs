@@ -17,7 +17,7 @@
 
 use super::equation::FuseGeometry;
 use super::partition::{Buckets, Partition};
-use super::peel::{Joined, Order, Queue, Stretch, assign, pack, peel};
+use super::peel::{Joined, JoinedValues, Order, Queue, Stretch, Value, Values, assign, pack, peel};
 use crate::BuildError;
 use crate::filter::threads::{both, each};
 use crate::theory::fuse::Arity;
@@ -165,10 +165,9 @@ fn solve_parts<const ARITY: usize>(
     parallel: bool,
     words: &mut [u64],
 ) -> Result<bool, BuildError> {
-    let geometry = plan.geometry;
     let key_count = room.len();
     let (left_room, right_room) = room.split_at_mut(plan.keys_on_the_left());
-    let (mut left_order, mut right_order) = (Order::new(left_room), Order::new(right_room));
+    let (mut left_order, mut right_order) = (Order::new(left_room)?, Order::new(right_room)?);
     let (left, right) = both(
         parallel,
         || plan.peel_left::<ARITY>(&mut left_order),
@@ -183,37 +182,60 @@ fn solve_parts<const ARITY: usize>(
     if !right.take_over(&left.sums[cut..], &left.users[cut..]) {
         return Ok(false);
     }
-    let remaining = key_count - left_order.taken().len() - right_order.taken().len();
+    let remaining = key_count - left_order.len() - right_order.len();
     let mut room = zeroed(remaining)?;
-    let mut last_order = Order::new(&mut room);
+    let mut last_order = Order::new(&mut room)?;
     let mut queue = Queue::default();
     right.find_single(plan.cut_cell..plan.cut_cell + plan.shared, &mut queue)?;
     let mut whole = Joined { left: &mut left, right: &mut right };
-    let all_cells = 0..geometry.array_length();
-    peel::<ARITY>(geometry, &mut whole, &mut queue, all_cells, &mut last_order)?;
-    if last_order.taken().len() < remaining {
+    let all_cells = 0..plan.geometry.array_length();
+    peel::<ARITY>(plan.geometry, &mut whole, &mut queue, all_cells, &mut last_order)?;
+    if last_order.len() < remaining {
         return Ok(false);
     }
 
+    // The values take the place of what was summed.
+    drop((left, right, queue));
+    let orders = [&left_order, &right_order, &last_order];
+    match plan.geometry.width {
+        ..=8 => assign_all::<ARITY, u8>(plan, orders, parallel, words)?,
+        ..=16 => assign_all::<ARITY, u16>(plan, orders, parallel, words)?,
+        _ => assign_all::<ARITY, u32>(plan, orders, parallel, words)?,
+    }
+    Ok(true)
+}
+
+/// Gives the cells their values, for keys that were taken away on the left, on the right and at last.
+fn assign_all<const ARITY: usize, V: Value>(
+    plan: &Plan<'_>,
+    [left_order, right_order, last_order]: [&Order<'_>; 3],
+    parallel: bool,
+    words: &mut [u64],
+) -> Result<(), BuildError> {
+    let geometry = plan.geometry;
+    let cut = plan.cut_cell as usize;
+    let mut left = Values::<V>::zeroed(0..plan.cut_cell + plan.shared)?;
+    let mut right = Values::<V>::zeroed(plan.cut_cell..geometry.array_length())?;
     // Backwards: what was taken away last comes first; then both sides, which read what they share.
-    assign::<ARITY>(geometry, &mut whole, last_order.taken());
-    left.sums[cut..].copy_from_slice(&right.sums[..plan.shared as usize]);
+    let mut whole = JoinedValues { left: &mut left, right: &mut right };
+    assign::<ARITY, V>(geometry, &mut whole, last_order);
+    left.values[cut..].copy_from_slice(&right.values[..plan.shared as usize]);
     both(
         parallel,
-        || assign::<ARITY>(geometry, &mut left, left_order.taken()),
-        || assign::<ARITY>(geometry, &mut right, right_order.taken()),
+        || assign::<ARITY, V>(geometry, &mut left, left_order),
+        || assign::<ARITY, V>(geometry, &mut right, right_order),
     );
-    left.sums.truncate(cut);
     if plan.is_cut() {
         // Long segments, of which there are several on each side, begin with a word.
         let (left_words, right_words) = words.split_at_mut(cut / 64 * geometry.width as usize);
         both(
             parallel,
-            || pack(geometry.width, left.sums.into_iter(), left_words),
-            || pack(geometry.width, right.sums.into_iter(), right_words),
+            || pack(geometry.width, &left.values[..cut], left_words),
+            || pack(geometry.width, &right.values, right_words),
         );
     } else {
-        pack(geometry.width, left.sums.into_iter().chain(right.sums), words);
+        // All that is on the right is shared.
+        pack(geometry.width, &left.values, words);
     }
-    Ok(true)
+    Ok(())
 }

@@ -34,7 +34,7 @@
 //! an amount of memory (with the feature `spill`) writes their digests, 8 bytes each, to an anonymous
 //! temporary file when half of that memory is full, and the construction keeps to the memory as
 //! well, beside the filter itself. It needs a certain amount, which is taken even if the limit is lower: up
-//! to 16 MB for digests in memory, and then a shard up to 60 MB. Not counted is what is small: the number of
+//! to 16 MB for digests in memory, and then a shard up to 61 MB. Not counted is what is small: the number of
 //! keys of each shard (256 KB), where digests lie in the file (for each thousand, 16 bytes or fewer), and the
 //! buffers and the stack of each thread.
 //!
