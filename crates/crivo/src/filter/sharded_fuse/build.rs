@@ -39,7 +39,7 @@ pub(super) fn build_shards(
             Ok::<(), FuseError>(())
         })?;
     }
-    let table = ShardedTable::new(geometry, seeds, words)?;
+    let table = ShardedTable::new(geometry, &seeds, words)?;
     Ok(table.expect("as many seeds and words as the geometry says"))
 }
 

@@ -36,7 +36,7 @@ impl Persist for ShardedFuse {
             first_cells / segment_length,
             geometry.shards(),
         ];
-        parameters.extend_from_slice(self.cells.seeds());
+        parameters.extend(self.cells.seeds());
         Parts {
             kind: Kind::ShardedFuse.file_kind(),
             hasher: self.hasher,
@@ -117,7 +117,7 @@ impl Persist for ShardedFuse {
         if key_count > shard.array_length() << geometry.shard_bits {
             return Err(DecodeError::Inconsistent("a sharded fuse filter has a cell for each key"));
         }
-        let cells = ShardedTable::new(geometry, seeds, payload)?.ok_or(
+        let cells = ShardedTable::new(geometry, &seeds, payload)?.ok_or(
             DecodeError::Inconsistent("a sharded fuse filter has just the words of its shards"),
         )?;
         Ok(Self { hasher, key_count, cells, metadata })

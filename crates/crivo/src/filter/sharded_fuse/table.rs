@@ -4,9 +4,9 @@
 
 use crate::filter::fuse::equation::FuseGeometry;
 use crate::filter::fuse::table::{CACHED_WORDS, load};
-use crate::hash::reduce;
 use crate::{BuildError, Digest, ParameterError};
-use crivo_core::{Words, memory};
+use crivo_core::Words;
+use crivo_core::memory::{self, collected};
 
 /// At most 2^15 shards, whose seeds are parameters of a file.
 pub(super) const MAX_SHARD_BITS: u32 = 15;
@@ -66,22 +66,36 @@ impl ShardedGeometry {
 /// This is the one invariant that the unsafe code below rests on, and the reason for which nothing
 /// outside this file makes tables:
 ///
-/// > The geometry passes its `check`, and there are as many seeds and words as it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// > The geometry passes its `check`, and there are as many shards and words as it says. Each shard begins
+/// > where its own words do, and the words are never changed.
 pub(super) struct ShardedTable {
     geometry: ShardedGeometry,
-    /// Those of the geometry, at hand.
-    shards: u64,
-    shard_bytes: usize,
-    seeds: Vec<u64>,
+    shards: Vec<Shard>,
+    /// By how much a digest is shifted to count bytes of `shards`; its lowest four bits are then to be cleared.
+    shift: u32,
     words: Words,
 }
 
+/// What a question needs to know of its shard: together, and ready for use, because how many keys a processor
+/// has in work follows from the number of instructions.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Shard {
+    seed: u64,
+    /// Its first word.
+    start: *const u64,
+}
+
+// SAFETY: `start` points into the words of the table, which are `Send` and `Sync`, and is only read.
+unsafe impl Send for Shard {}
+// SAFETY: as above.
+unsafe impl Sync for Shard {}
+
 /// Where the cells of a key are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The first byte of the shard.
-    start: usize,
+    /// The first word of the shard.
+    start: *const u64,
     mixed: u64,
 }
 
@@ -89,16 +103,24 @@ impl ShardedTable {
     /// The shards that lie in `words`; `None` if there are more or fewer words, or seeds, than needed.
     pub(super) fn new(
         geometry: ShardedGeometry,
-        seeds: Vec<u64>,
+        seeds: &[u64],
         words: Words,
-    ) -> Result<Option<Self>, ParameterError> {
+    ) -> Result<Option<Self>, BuildError> {
         geometry.check()?;
-        let are_right =
-            words.len() as u64 == geometry.word_count() && seeds.len() as u64 == geometry.shards();
-        // There are as many words, or it is not used.
-        let (shards, shard_words) = (geometry.shards(), geometry.shard_words() as usize);
-        let shard_bytes = shard_words.wrapping_mul(size_of::<u64>());
-        Ok(are_right.then_some(Self { geometry, shards, shard_bytes, seeds, words }))
+        if words.len() as u64 != geometry.word_count() || seeds.len() as u64 != geometry.shards() {
+            return Ok(None);
+        }
+        let shift = u64::BITS - geometry.shard_bits - size_of::<Shard>().trailing_zeros();
+        let mut table = Self { geometry, shards: Vec::new(), shift, words };
+        table.shards = collected(table.shards_with(seeds.iter().copied()))?;
+        Ok(Some(table))
+    }
+
+    /// Shards of these seeds, in these words.
+    fn shards_with(&self, seeds: impl Iterator<Item = u64>) -> impl Iterator<Item = Shard> {
+        let (first, words) = (self.words.as_ptr(), self.geometry.shard_words() as usize);
+        // Without cells there is a shard, too, but no word for it.
+        seeds.enumerate().map(move |(i, seed)| Shard { seed, start: first.wrapping_add(i * words) })
     }
 
     /// As many words as the geometry says, all 0.
@@ -114,8 +136,8 @@ impl ShardedTable {
         &self.geometry
     }
 
-    pub(super) fn seeds(&self) -> &[u64] {
-        &self.seeds
+    pub(super) fn seeds(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.shards.iter().map(|shard| shard.seed)
     }
 
     pub(super) fn words(&self) -> &[u64] {
@@ -162,7 +184,7 @@ impl ShardedTable {
         keys: &[Digest],
         hits: &mut [bool],
     ) {
-        let mut places = [Place { start: 0, mixed: 0 }; BATCH];
+        let mut places = [Place { start: std::ptr::null(), mixed: 0 }; BATCH];
         for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
             for (place, key) in places.iter_mut().zip(keys) {
                 *place = self.place(key.get());
@@ -177,12 +199,12 @@ impl ShardedTable {
 
     #[inline(always)]
     pub(super) fn place(&self, digest: u64) -> Place {
-        let shard = reduce(digest, self.shards) as usize;
-        debug_assert!(shard < self.seeds.len());
-        // SAFETY: the number of a shard is below their number, which is that of the seeds.
-        let seed = unsafe { *self.seeds.get_unchecked(shard) };
-        let mixed = self.geometry.with_seed(seed).mix(digest);
-        Place { start: shard * self.shard_bytes, mixed }
+        let byte = (digest >> self.shift) as usize & !(size_of::<Shard>() - 1);
+        debug_assert!(byte < size_of_val(&self.shards[..]));
+        // SAFETY: the first bits of a digest, as many as number the shards, number one that is there. The shift
+        // makes bytes of that number, and what follows these bits is cleared.
+        let Shard { seed, start } = unsafe { *self.shards.as_ptr().byte_add(byte) };
+        Place { start, mixed: self.geometry.with_seed(seed).mix(digest) }
     }
 
     /// Whether the cells at this place xor to the fingerprint of the key. `WIDTH` is that of the cells,
@@ -198,14 +220,9 @@ impl ShardedTable {
             geometry.width = WIDTH;
         }
         let Place { start, mixed } = place;
-        // Bytes, so that no instruction is spent on words: how many keys a processor has in work follows
-        // from the number of instructions.
-        //
-        // SAFETY: a shard begins there, and has that many bytes, which are whole words.
-        let words = unsafe {
-            let start = self.words.as_ptr().byte_add(start);
-            std::slice::from_raw_parts(start, self.shard_bytes / size_of::<u64>())
-        };
+        // SAFETY: a shard begins there, and has that many words.
+        let words =
+            unsafe { std::slice::from_raw_parts(start, self.geometry.shard_words() as usize) };
         let mut sum = geometry.wide_fingerprint(mixed);
         for cell in geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check, and has any cells, has them all within the
@@ -220,8 +237,27 @@ impl ShardedTable {
     pub(super) fn prefetch<const ARITY: usize>(&self, place: Place) {
         let geometry = &self.geometry.shard;
         for cell in geometry.cells::<ARITY>(place.mixed) {
-            let byte = place.start + (cell * u64::from(geometry.width) / 8) as usize;
-            memory::prefetch(self.words.as_ptr().wrapping_byte_add(byte));
+            let byte = (cell * u64::from(geometry.width) / 8) as usize;
+            memory::prefetch(place.start.wrapping_byte_add(byte));
         }
     }
 }
+
+impl Clone for ShardedTable {
+    fn clone(&self) -> Self {
+        let Self { geometry, shift, ref words, .. } = *self;
+        let mut copy = Self { geometry, shards: Vec::new(), shift, words: words.clone() };
+        copy.shards = copy.shards_with(self.seeds()).collect();
+        copy
+    }
+}
+
+impl PartialEq for ShardedTable {
+    fn eq(&self, other: &Self) -> bool {
+        self.geometry == other.geometry
+            && self.seeds().eq(other.seeds())
+            && self.words == other.words
+    }
+}
+
+impl Eq for ShardedTable {}
