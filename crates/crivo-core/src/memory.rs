@@ -129,6 +129,9 @@ pub fn ask_for_huge_pages<T>(memory: &mut [T]) {
 
 /// Asks the processor to fetch a cache line that will be read soon. Any address may be named.
 ///
+/// It comes to the second cache of the core, not to the first, where the processor can tell: far more lines
+/// can be under way to that one at a time.
+///
 /// ```
 /// let table = [0_u64; 1000];
 /// crivo_core::memory::prefetch(&table[123]);
@@ -138,7 +141,7 @@ pub fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: SSE is part of every x86-64 processor, and a prefetch may name any address.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(address.cast());
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     // SAFETY: a prefetch may name any address, and changes nothing but what lies in the caches.

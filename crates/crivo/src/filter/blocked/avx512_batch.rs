@@ -5,7 +5,7 @@
 //! groups ahead of the queries, and their lines are fetched one by one between the queries:
 //!
 //! ```text
-//!   group g + 3     lines and patterns of eight keys      multiplied, kept
+//!   group g + 5     lines and patterns of eight keys      multiplied, kept
 //!                   their lines                           one fetched with each query below
 //!   group g         eight queries                         lines and patterns as kept
 //! ```
@@ -25,10 +25,10 @@ use crivo_core::memory::prefetch;
 const GROUP: usize = 8;
 
 /// How many groups ahead that is done.
-const AHEAD: usize = 3;
+const AHEAD: usize = 5;
 
 /// Groups under way: a power of two above `AHEAD`.
-const KEPT: usize = 4;
+const KEPT: usize = 8;
 
 /// log2 of the bytes of a line.
 const LINE_BYTES_LOG: u32 = size_of::<Line>().ilog2();
@@ -102,7 +102,7 @@ unsafe fn ask(
                 "mov {offset}, [{later} + 8 * ",
                 $at,
                 "]\n",
-                "prefetcht0 [{lines} + {offset}]\n",
+                "prefetcht1 [{lines} + {offset}]\n",
                 "mov {offset}, [{now} + 8 * ",
                 $at,
                 "]\n",

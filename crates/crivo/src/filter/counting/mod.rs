@@ -17,7 +17,7 @@ use super::occupancy::{Cells, Occupancy};
 use super::packed_counters::Step;
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
-    RemovableFilter, set_bits,
+    RemovableFilter, batch, set_bits,
 };
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
@@ -389,9 +389,6 @@ impl CountingBloom {
     }
 }
 
-/// How many keys of a batch are fetched ahead of the answers.
-const BATCH: usize = 16;
-
 impl Filter for CountingBloom {
     #[inline(always)]
     fn contains_digest(&self, key: Digest) -> bool {
@@ -400,14 +397,11 @@ impl Filter for CountingBloom {
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
-            for &key in keys {
-                self.counters.prefetch(key);
-            }
-            for (&key, hit) in keys.iter().zip(hits) {
-                *hit = self.counters.contains(key);
-            }
-        }
+        let fetch = |key| {
+            self.counters.prefetch(key);
+            key
+        };
+        batch::fetch_and_look(keys, hits, fetch, |key| self.counters.contains(key));
     }
 
     #[inline]

@@ -120,7 +120,7 @@ use super::methods::{describe, read_methods, remove_methods, try_insert_methods}
 use super::occupancy::{Cells, Occupancy};
 use super::{
     Count, DynamicFilter, Filter, FilterSpec, Full, Incompatible, NotPresent, RebuildError,
-    RemovableFilter,
+    RemovableFilter, batch,
 };
 use crate::persist::Metadata;
 use crate::{BuildError, Digest, KeyHasher};
@@ -150,9 +150,6 @@ pub struct Cuckoo {
     hasher: KeyHasher,
     metadata: Metadata,
 }
-
-/// How many keys of a batch are prefetched before the first of them is looked up.
-const BATCH: usize = 32;
 
 impl Cuckoo {
     /// A filter for `capacity` keys with a false-positive rate of at most `fpr`, by fold64 with seed 0.
@@ -459,17 +456,12 @@ fn contains_in<L: LoadBucket>(table: &CuckooTable, place: &Place) -> bool {
 }
 
 fn contains_batch_in<L: LoadBucket>(table: &CuckooTable, keys: &[Digest], hits: &mut [bool]) {
-    for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
-        let mut places = [table.place(Digest::new(0)); BATCH];
-        for (place, &key) in places.iter_mut().zip(keys) {
-            *place = table.place(key);
-            table.prefetch(place.buckets[0]);
-            table.prefetch(place.buckets[1]);
-        }
-        for (hit, place) in hits.iter_mut().zip(&places) {
-            *hit = contains_in::<L>(table, place);
-        }
-    }
+    let fetch = |key| {
+        let place = table.place(key);
+        place.buckets.into_iter().for_each(|bucket| table.prefetch(bucket));
+        place
+    };
+    batch::fetch_and_look(keys, hits, fetch, |place| contains_in::<L>(table, &place));
 }
 
 #[inline(always)]

@@ -88,7 +88,7 @@ pub use spec::FuseSpec;
 
 use std::fmt;
 
-use self::table::{CACHED_WORDS, FuseTable};
+use self::table::FuseTable;
 use super::any::operations;
 use super::methods::{describe, read_methods};
 use super::{Filter, FilterSpec};
@@ -202,32 +202,7 @@ impl Fuse {
     pub fn width(&self) -> u32 {
         self.cells.geometry().width
     }
-
-    /// Answers for a batch: in a table beyond the caches, fetches the cells of some keys, then looks at
-    /// them.
-    fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
-        let geometry = self.cells.geometry();
-        if self.cells.words().len() <= CACHED_WORDS {
-            for (key, hit) in keys.iter().zip(hits) {
-                *hit = self.cells.satisfy::<ARITY>(geometry.mix(key.get()));
-            }
-            return;
-        }
-        let mut mixed = [0; BATCH];
-        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
-            for (mixed, key) in mixed.iter_mut().zip(keys) {
-                *mixed = geometry.mix(key.get());
-                self.cells.prefetch::<ARITY>(*mixed);
-            }
-            for (hit, mixed) in hits.iter_mut().zip(mixed) {
-                *hit = self.cells.satisfy::<ARITY>(mixed);
-            }
-        }
-    }
 }
-
-/// How many keys of a batch are fetched ahead.
-const BATCH: usize = 32;
 
 impl Filter for Fuse {
     #[inline(always)]
@@ -247,8 +222,8 @@ impl Filter for Fuse {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         match self.arity() {
             _ if self.cells.geometry().first_cells == 0 => hits.fill(false),
-            Arity::Three => self.contains_each::<3>(keys, hits),
-            Arity::Four => self.contains_each::<4>(keys, hits),
+            Arity::Three => self.cells.satisfy_each::<3>(keys, hits),
+            Arity::Four => self.cells.satisfy_each::<4>(keys, hits),
         }
     }
 

@@ -199,7 +199,7 @@ fn solve_parts<const ARITY: usize>(
     let orders = [&left_order, &right_order, &last_order];
     match plan.geometry.width {
         ..=8 => assign_all::<ARITY, u8>(plan, orders, parallel, words)?,
-        ..=16 => assign_all::<ARITY, u16>(plan, orders, parallel, words)?,
+        9..=16 => assign_all::<ARITY, u16>(plan, orders, parallel, words)?,
         _ => assign_all::<ARITY, u32>(plan, orders, parallel, words)?,
     }
     Ok(true)

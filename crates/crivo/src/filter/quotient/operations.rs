@@ -3,9 +3,7 @@
 use super::processor::{Processor, TableOperation};
 use super::table::{NoPlace, NoSuch, QuotientTable};
 use crate::Digest;
-
-/// Keys that are fetched ahead in a batch.
-const AHEAD: usize = 32;
+use crate::filter::batch;
 
 /// Whether there is this fingerprint, whose quotient occurs, near that in all likelihood.
 pub(super) struct ContainsNear<'a>(pub(super) &'a QuotientTable, pub(super) u64);
@@ -49,16 +47,13 @@ impl TableOperation for ContainsBatch<'_> {
 
     #[inline(always)]
     fn run<P: Processor>(self, processor: P) {
-        let mut fingerprints = [0; AHEAD];
-        for (keys, hits) in self.keys.chunks(AHEAD).zip(self.hits.chunks_mut(AHEAD)) {
-            for (fingerprint, key) in fingerprints.iter_mut().zip(keys) {
-                *fingerprint = self.table.geometry.fingerprint(key.get());
-                self.table.prefetch(*fingerprint);
-            }
-            for (hit, fingerprint) in hits.iter_mut().zip(&fingerprints) {
-                *hit = self.table.contains(processor, *fingerprint);
-            }
-        }
+        let fetch = |key: Digest| {
+            let fingerprint = self.table.geometry.fingerprint(key.get());
+            self.table.prefetch(fingerprint);
+            fingerprint
+        };
+        let look = |fingerprint| self.table.contains(processor, fingerprint);
+        batch::fetch_and_look(self.keys, self.hits, fetch, look);
     }
 }
 

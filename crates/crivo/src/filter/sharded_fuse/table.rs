@@ -2,17 +2,15 @@
 
 #![allow(unsafe_code)]
 
+use crate::filter::batch;
 use crate::filter::fuse::equation::FuseGeometry;
-use crate::filter::fuse::table::{CACHED_WORDS, load};
+use crate::filter::fuse::table::{ANY, CACHED_WORDS, by_load, load};
 use crate::{BuildError, Digest, ParameterError};
 use crivo_core::Words;
 use crivo_core::memory::{self, collected};
 
 /// At most 2^15 shards, whose seeds are parameters of a file.
 pub(super) const MAX_SHARD_BITS: u32 = 15;
-
-/// How many keys of a batch are fetched ahead.
-const BATCH: usize = 32;
 
 /// Every shard begins at a cache line.
 const WORDS_PER_LINE: u64 = 8;
@@ -151,50 +149,31 @@ impl ShardedTable {
         // Cells of a byte are apart, before anything else: so a loop with questions is divided in two.
         if self.geometry.shard.width == 8 {
             // SAFETY: it is a place of this table, which has cells, and of that width.
-            unsafe { self.satisfy::<ARITY, 8>(self.place(digest)) }
+            unsafe { self.satisfy::<ARITY, 1>(self.place(digest)) }
         } else {
             // SAFETY: as above, of any width.
-            unsafe { self.satisfy::<ARITY, 0>(self.place(digest)) }
+            unsafe { self.satisfy::<ARITY, ANY>(self.place(digest)) }
         }
     }
 
-    /// [`contains`](Self::contains) for many keys: in a table beyond the caches, fetches the cells of some,
-    /// then looks at them.
+    /// [`contains`](Self::contains) for many keys: in a table beyond the caches, the cells of some are fetched
+    /// ahead.
     pub(super) fn contains_each<const ARITY: usize>(&self, keys: &[Digest], hits: &mut [bool]) {
-        if self.words.len() <= CACHED_WORDS {
-            for (key, hit) in keys.iter().zip(hits) {
-                *hit = self.contains::<ARITY>(key.get());
-            }
-            return;
-        }
         assert!(self.geometry.shard.first_cells > 0, "an empty filter has no cells");
-        if self.geometry.shard.width == 8 {
-            // SAFETY: there are cells, of that width.
-            unsafe { self.fetch_and_look::<ARITY, 8>(keys, hits) };
-        } else {
-            // SAFETY: as above, of any width.
-            unsafe { self.fetch_and_look::<ARITY, 0>(keys, hits) };
-        }
-    }
-
-    /// # Safety
-    /// As [`satisfy`](Self::satisfy).
-    unsafe fn fetch_and_look<const ARITY: usize, const WIDTH: u32>(
-        &self,
-        keys: &[Digest],
-        hits: &mut [bool],
-    ) {
-        let mut places = [Place { start: std::ptr::null(), mixed: 0 }; BATCH];
-        for (keys, hits) in keys.chunks(BATCH).zip(hits.chunks_mut(BATCH)) {
-            for (place, key) in places.iter_mut().zip(keys) {
-                *place = self.place(key.get());
-                self.prefetch::<ARITY>(*place);
+        let fetch = |key: Digest| {
+            let place = self.place(key.get());
+            self.prefetch::<ARITY>(place);
+            place
+        };
+        by_load!(self.geometry.shard.width, |LOAD| {
+            // SAFETY: it is a place of this table, which has cells, and for their width.
+            let look = |place| unsafe { self.satisfy::<ARITY, LOAD>(place) };
+            if self.words.len() <= CACHED_WORDS {
+                batch::look(keys, hits, |key| look(self.place(key.get())));
+            } else {
+                batch::fetch_and_look(keys, hits, fetch, look);
             }
-            for (hit, place) in hits.iter_mut().zip(places) {
-                // SAFETY: it is a place of this table; the rest as the caller promises.
-                *hit = unsafe { self.satisfy::<ARITY, WIDTH>(place) };
-            }
-        }
+        });
     }
 
     #[inline(always)]
@@ -207,17 +186,15 @@ impl ShardedTable {
         Place { start, mixed: self.geometry.with_seed(seed).mix(digest) }
     }
 
-    /// Whether the cells at this place xor to the fingerprint of the key. `WIDTH` is that of the cells,
-    /// or 0 if it is not known before.
+    /// Whether the cells at this place xor to the fingerprint of the key.
     ///
     /// # Safety
-    /// It is a place of this table, and there are cells; their width is `WIDTH`, if that is not 0.
+    /// It is a place of this table, and there are cells; `LOAD` is for their width.
     #[inline(always)]
-    unsafe fn satisfy<const ARITY: usize, const WIDTH: u32>(&self, place: Place) -> bool {
+    unsafe fn satisfy<const ARITY: usize, const LOAD: usize>(&self, place: Place) -> bool {
         let mut geometry = self.geometry.shard;
-        debug_assert!(WIDTH == 0 || WIDTH == geometry.width);
-        if WIDTH > 0 {
-            geometry.width = WIDTH;
+        if LOAD == 1 {
+            geometry.width = 8;
         }
         let Place { start, mixed } = place;
         // SAFETY: a shard begins there, and has that many words.
@@ -227,7 +204,7 @@ impl ShardedTable {
         for cell in geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check, and has any cells, has them all within the
             // array; a shard has eight bytes from the one in which the last begins.
-            sum ^= unsafe { load(words, geometry.width, cell) };
+            sum ^= unsafe { load::<LOAD>(words, geometry.width, cell) };
         }
         sum & geometry.mask() == 0
     }
