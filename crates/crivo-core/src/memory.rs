@@ -127,33 +127,60 @@ pub fn ask_for_huge_pages<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
+/// The cache of a core to which a line is fetched.
+///
+/// ```
+/// use crivo_core::memory::{Cache, prefetch};
+///
+/// let table = [0_u64; 1000];
+/// prefetch(&table[123], Cache::Second);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// For one key: what comes there is at hand.
+    First,
+    /// For batches: far more lines can be under way to it at a time.
+    Second,
+}
+
 /// Asks the processor to fetch a cache line that will be read soon. Any address may be named.
 ///
-/// It comes to the second cache of the core, not to the first, where the processor can tell: far more lines
-/// can be under way to that one at a time.
-///
 /// ```
+/// use crivo_core::memory::{Cache, prefetch};
+///
 /// let table = [0_u64; 1000];
-/// crivo_core::memory::prefetch(&table[123]);
+/// prefetch(&table[123], Cache::First);
 /// ```
 #[inline(always)]
-pub fn prefetch<T>(address: *const T) {
+pub fn prefetch<T>(address: *const T, cache: Cache) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: SSE is part of every x86-64 processor, and a prefetch may name any address.
     unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(address.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        match cache {
+            Cache::First => _mm_prefetch::<_MM_HINT_T0>(address.cast()),
+            Cache::Second => _mm_prefetch::<_MM_HINT_T1>(address.cast()),
+        }
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     // SAFETY: a prefetch may name any address, and changes nothing but what lies in the caches.
     unsafe {
-        std::arch::asm!(
-            "prfm pldl1keep, [{address}]",
-            address = in(reg) address.cast::<u8>(),
-            options(readonly, nostack, preserves_flags),
-        );
+        let address = address.cast::<u8>();
+        match cache {
+            Cache::First => std::arch::asm!(
+                "prfm pldl1keep, [{address}]",
+                address = in(reg) address,
+                options(readonly, nostack, preserves_flags),
+            ),
+            Cache::Second => std::arch::asm!(
+                "prfm pldl2keep, [{address}]",
+                address = in(reg) address,
+                options(readonly, nostack, preserves_flags),
+            ),
+        }
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    let _ = address;
+    let _ = (address, cache);
 }
 
 /// [`prefetch`] for memory that is about to be changed while other threads change it, too: the line is taken

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::BuildError;
-use crate::memory::{prefetch, zeroed};
+use crate::memory::{Cache, prefetch, zeroed};
 
 /// A cache line of words; what alignment is counted in.
 #[derive(Clone, Copy, Default)]
@@ -232,16 +232,17 @@ impl Words {
     ///
     /// ```
     /// use crivo_core::Words;
+    /// use crivo_core::memory::Cache;
     ///
     /// let words = Words::zeroed(2)?;
-    /// words.prefetch(1);
-    /// words.prefetch(usize::MAX); // it is only advice
+    /// words.prefetch(1, Cache::First);
+    /// words.prefetch(usize::MAX, Cache::Second); // it is only advice
     /// assert_eq!(words[1], 0);
     /// # Ok::<(), crivo_core::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn prefetch(&self, index: usize) {
-        prefetch(self.start.wrapping_add(index));
+    pub fn prefetch(&self, index: usize, cache: Cache) {
+        prefetch(self.start.wrapping_add(index), cache);
     }
 }
 

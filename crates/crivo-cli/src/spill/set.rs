@@ -22,7 +22,7 @@ use std::mem;
 use std::thread::{self, JoinHandle};
 
 use crivo::hash::reduce;
-use crivo_core::memory::{ask_for_huge_pages, prefetch};
+use crivo_core::memory::{Cache, ask_for_huge_pages, prefetch};
 
 /// An empty slot: smaller than all digests.
 const EMPTY: u128 = 0;
@@ -138,7 +138,7 @@ impl RecordSet {
     ) -> Result<(), E> {
         for (index, digest) in digests.iter().enumerate() {
             if let Some(next) = digests.get(index + AHEAD) {
-                prefetch(&raw const self.slots[self.home(*next)]);
+                prefetch(&raw const self.slots[self.home(*next)], Cache::First);
             }
             visit(index, self.insert(*digest))?;
         }
@@ -158,7 +158,7 @@ impl RecordSet {
         present.clear();
         present.extend(digests.iter().enumerate().map(|(index, digest)| {
             if let Some(next) = digests.get(index + AHEAD) {
-                prefetch(&raw const self.slots[self.home(*next)]);
+                prefetch(&raw const self.slots[self.home(*next)], Cache::First);
             }
             self.find(*digest).is_some()
         }));

@@ -1,7 +1,7 @@
 //! Many queries at once: the memory of each key is fetched before it is needed.
 
 use crate::Digest;
-use crivo_core::memory::prefetch;
+use crivo_core::memory::{Cache, prefetch};
 
 /// Bytes that are fetched at a time, on most processors.
 const LINE_BYTES: usize = 64;
@@ -14,10 +14,10 @@ const GROUP: usize = AHEAD / 2;
 
 /// Fetches a block.
 #[inline(always)]
-pub(super) fn fetch<Block>(blocks: &[Block], block: usize) {
+pub(super) fn fetch<Block>(blocks: &[Block], block: usize, cache: Cache) {
     let block = blocks.as_ptr().wrapping_add(block).cast::<u8>();
     for offset in (0..size_of::<Block>()).step_by(LINE_BYTES) {
-        prefetch(block.wrapping_add(offset));
+        prefetch(block.wrapping_add(offset), cache);
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn contains<Block>(
     block_of: impl Fn(Digest, usize) -> usize,
     contains: impl Fn(&Block, Digest) -> bool,
 ) {
-    let fetch = |&key: &Digest| fetch(blocks, block_of(key, blocks.len()));
+    let fetch = |&key: &Digest| fetch(blocks, block_of(key, blocks.len()), Cache::Second);
     keys.iter().take(AHEAD).for_each(fetch);
     for (i, (&key, hit)) in keys.iter().zip(hits).enumerate() {
         keys.get(i + AHEAD).into_iter().for_each(fetch);

@@ -14,16 +14,16 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::methods::{describe, read_methods};
-use super::set_bits;
 use super::{Blocked, Bloom, DynamicFilter, Filter, FilterSpec, Full, Incompatible, RebuildError};
+use super::{batch, set_bits};
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, Key, KeyHasher};
-use crivo_core::memory::{prefetch, prefetch_for_change};
+use crivo_core::memory::{Cache, prefetch, prefetch_for_change};
 pub(super) use shareable::Shape;
 use table::AtomicWords;
 
-/// How many keys ahead a batch fetches what it will look at or change. A change waits for its word,
+/// How many keys ahead a batch fetches what it will change. A change waits for its word,
 /// and everything after it waits for the change.
 const KEYS_AHEAD: usize = 16;
 
@@ -348,10 +348,12 @@ impl<F: Shareable> AtomicFilter<F> {
     /// # Ok::<(), crivo::BuildError>(())
     /// ```
     pub fn insert_batch(&self, keys: &[Digest]) {
-        let fetch = |key| self.each_line(key, prefetch_for_change);
-        each_ahead(keys, fetch, |_, key| {
+        let fetch = |&key: &Digest| self.each_line(key, prefetch_for_change);
+        keys.iter().take(KEYS_AHEAD).for_each(fetch);
+        for (index, &key) in keys.iter().enumerate() {
+            keys.get(index + KEYS_AHEAD).into_iter().for_each(fetch);
             self.set(key);
-        });
+        }
         self.key_count.0.fetch_add(keys.len() as u64, Ordering::Relaxed);
     }
 
@@ -403,8 +405,8 @@ impl<F: Shareable> AtomicFilter<F> {
     }
 
     #[inline(always)]
-    fn fetch(&self, key: Digest) {
-        self.each_line(key, prefetch);
+    fn fetch(&self, key: Digest, cache: Cache) {
+        self.each_line(key, |word| prefetch(word, cache));
     }
 
     /// Visits a word of each cache line that the bits of a key are in.
@@ -414,16 +416,6 @@ impl<F: Shareable> AtomicFilter<F> {
         F::each_line(key, self.probes, words.len(), |word| {
             visit(words.as_ptr().wrapping_add(word));
         });
-    }
-}
-
-/// Visits every key and its index, while what later keys need is under way.
-#[inline(always)]
-fn each_ahead(keys: &[Digest], fetch: impl Fn(Digest), mut visit: impl FnMut(usize, Digest)) {
-    keys.iter().take(KEYS_AHEAD).for_each(|key| fetch(*key));
-    for (index, &key) in keys.iter().enumerate() {
-        keys.get(index + KEYS_AHEAD).into_iter().for_each(|key| fetch(*key));
-        visit(index, key);
     }
 }
 
@@ -473,13 +465,16 @@ impl<F: Shareable> Filter for AtomicFilter<F> {
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
-        let fetch = |key| self.fetch(key);
-        each_ahead(keys, fetch, |index, key| hits[index] = self.contains_digest(key));
+        let fetch = |key| {
+            self.fetch(key, Cache::Second);
+            key
+        };
+        batch::fetch_and_look(keys, hits, fetch, |key| self.contains_digest(key));
     }
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        self.fetch(key);
+        self.fetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {

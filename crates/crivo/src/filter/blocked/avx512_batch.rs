@@ -19,7 +19,7 @@ use std::mem::offset_of;
 use super::avx512::{self, LANES};
 use super::line::{LINE_WORDS, Line, MULTIPLIER, first_pattern, line_of};
 use crate::Digest;
-use crivo_core::memory::prefetch;
+use crivo_core::memory::{Cache, prefetch};
 
 /// Keys that are multiplied at once.
 const GROUP: usize = 8;
@@ -63,7 +63,7 @@ pub(super) fn contains(lines: &[Line], probes: u32, keys: &[Digest], hits: &mut 
     for (kept, keys) in kept.iter_mut().zip(groups.iter().take(AHEAD)) {
         prepare(kept, keys);
         for &offset in &kept.offsets {
-            prefetch(lines.as_ptr().wrapping_byte_add(offset as usize));
+            prefetch(lines.as_ptr().wrapping_byte_add(offset as usize), Cache::Second);
         }
     }
     for (g, hits) in hits.iter_mut().enumerate() {

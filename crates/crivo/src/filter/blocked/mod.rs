@@ -41,6 +41,7 @@ use crate::theory::blocked::Block;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// Which instructions filters use in this process, as `CRIVO_SIMD` names them: for tests and
 /// benchmarks.
@@ -318,7 +319,7 @@ impl Filter for Blocked {
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
         let lines = self.lines();
-        batch::fetch(lines, line_of(key, lines.len()));
+        batch::fetch(lines, line_of(key, lines.len()), Cache::First);
     }
 
     fn key_count(&self) -> u64 {

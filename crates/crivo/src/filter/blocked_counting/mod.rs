@@ -38,6 +38,7 @@ use crate::theory::blocked::{Block, Positions};
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// What theory must know about a block: positions are independent, and may repeat.
 const BLOCK: Block = Block { bits: COUNTERS as u32, positions: Positions::Independent };
@@ -459,11 +460,11 @@ impl Filter for BlockedCounting {
         match self.width {
             CounterWidth::Four => {
                 let blocks: &[[u64; LINE_WORDS]] = self.table();
-                batch::fetch(blocks, line_of(key, blocks.len()));
+                batch::fetch(blocks, line_of(key, blocks.len()), Cache::First);
             }
             CounterWidth::Eight => {
                 let blocks: &[[u64; TWO_LINES]] = self.table();
-                batch::fetch(blocks, line_of(key, blocks.len()));
+                batch::fetch(blocks, line_of(key, blocks.len()), Cache::First);
             }
         }
     }

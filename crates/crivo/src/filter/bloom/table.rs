@@ -20,6 +20,7 @@
 use crate::hash::{Points, reduce};
 use crate::{BuildError, Digest};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// Up to this many words (2 MiB) a table is taken to lie in a cache of the core.
 const CACHED_WORDS: usize = 1 << 18;
@@ -133,14 +134,14 @@ impl BitTable {
         for (keys, hits) in keys.chunks(KEYS_AHEAD).zip(hits.chunks_mut(KEYS_AHEAD)) {
             let mut after_first = [Probes::new(Digest::new(0)); KEYS_AHEAD];
             for key in keys {
-                self.prefetch(Probes::new(*key), first);
+                self.prefetch(Probes::new(*key), first, Cache::Second);
             }
             for ((key, hit), after) in keys.iter().zip(&mut *hits).zip(&mut after_first) {
                 let mut key = Probes::new(*key);
                 *hit = self.all_set(&mut key, first);
                 *after = key;
                 if *hit {
-                    self.prefetch(key, probes - first);
+                    self.prefetch(key, probes - first, Cache::Second);
                 }
             }
             for (hit, key) in hits.iter_mut().zip(&mut after_first) {
@@ -152,13 +153,13 @@ impl BitTable {
     /// Fetches the words of a key.
     #[inline]
     pub(super) fn prefetch_key(&self, key: Digest, probes: u32) {
-        self.prefetch(Probes::new(key), probes);
+        self.prefetch(Probes::new(key), probes, Cache::First);
     }
 
     #[inline(always)]
-    fn prefetch(&self, mut key: Probes, probes: u32) {
+    fn prefetch(&self, mut key: Probes, probes: u32, cache: Cache) {
         for _ in 0..probes {
-            self.words.prefetch(key.next(self.words.len()).0);
+            self.words.prefetch(key.next(self.words.len()).0, cache);
         }
     }
 

@@ -18,6 +18,7 @@ use crate::filter::packed_counters::{self, CounterWidth, Step, mask};
 use crate::hash::Indices;
 use crate::{BuildError, Digest};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// Up to this many probes a key's counters are remembered in two registers' worth of bytes.
 const USUAL_PROBES: usize = 16;
@@ -112,10 +113,10 @@ impl Counters {
 
     /// Asks the processor to fetch all counters of the key.
     #[inline(always)]
-    pub(super) fn prefetch(&self, key: Digest) {
+    pub(super) fn prefetch(&self, key: Digest, cache: Cache) {
         let per_word = u64::from(64 / self.width.bits());
         for index in self.indexes(key) {
-            self.words.prefetch((index / per_word) as usize);
+            self.words.prefetch((index / per_word) as usize, cache);
         }
     }
 

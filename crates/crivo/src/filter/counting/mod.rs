@@ -22,6 +22,7 @@ use super::{
 use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
+use crivo_core::memory::Cache;
 
 pub use self::spec::CountingSpec;
 pub use super::packed_counters::CounterWidth;
@@ -398,7 +399,7 @@ impl Filter for CountingBloom {
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
         assert_eq!(keys.len(), hits.len(), "one answer for each key");
         let fetch = |key| {
-            self.counters.prefetch(key);
+            self.counters.prefetch(key, Cache::Second);
             key
         };
         batch::fetch_and_look(keys, hits, fetch, |key| self.counters.contains(key));
@@ -406,7 +407,7 @@ impl Filter for CountingBloom {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        self.counters.prefetch(key);
+        self.counters.prefetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {

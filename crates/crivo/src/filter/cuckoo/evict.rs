@@ -15,6 +15,7 @@
 
 use super::fields::BUCKET_SIZE;
 use super::table::{Bucket, CuckooTable, LoadBucket, Place};
+use crivo_core::memory::Cache;
 
 /// The maximum number of buckets that a search looks at before the table counts as full.
 const MAX_SEEN: usize = 1 << 11;
@@ -61,7 +62,7 @@ fn find_empty<L: LoadBucket>(table: &CuckooTable, seen: &mut Vec<Bucket>) -> Opt
             for slot in 0..BUCKET_SIZE {
                 let fingerprint = fields.get(content, slot * fields.width());
                 let next = table.other(bucket, fingerprint);
-                table.prefetch(next);
+                table.prefetch(next, Cache::First);
                 seen.push(next);
             }
         }

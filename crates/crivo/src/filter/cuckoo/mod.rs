@@ -124,6 +124,7 @@ use super::{
 };
 use crate::persist::Metadata;
 use crate::{BuildError, Digest, KeyHasher};
+use crivo_core::memory::Cache;
 
 /// A filter that gives keys back: fingerprints in one of two buckets of four slots each.
 ///
@@ -367,7 +368,9 @@ impl Filter for Cuckoo {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        self.table.place(key).buckets.into_iter().for_each(|bucket| self.table.prefetch(bucket));
+        for bucket in self.table.place(key).buckets {
+            self.table.prefetch(bucket, Cache::First);
+        }
     }
 
     fn key_count(&self) -> u64 {
@@ -458,7 +461,7 @@ fn contains_in<L: LoadBucket>(table: &CuckooTable, place: &Place) -> bool {
 fn contains_batch_in<L: LoadBucket>(table: &CuckooTable, keys: &[Digest], hits: &mut [bool]) {
     let fetch = |key| {
         let place = table.place(key);
-        place.buckets.into_iter().for_each(|bucket| table.prefetch(bucket));
+        place.buckets.into_iter().for_each(|bucket| table.prefetch(bucket, Cache::Second));
         place
     };
     batch::fetch_and_look(keys, hits, fetch, |place| contains_in::<L>(table, &place));

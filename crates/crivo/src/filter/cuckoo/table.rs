@@ -14,6 +14,7 @@ use super::fields::{BUCKET_SIZE, Fields, Lane};
 use crate::hash::reduce;
 use crate::{BuildError, Digest, ParameterError};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// The number of a bucket, below the bucket count of the table that made it. Only this file makes
 /// them, and no bucket is shown to a table of another size.
@@ -205,8 +206,8 @@ impl CuckooTable {
 
     /// Asks the processor to fetch a bucket.
     #[inline(always)]
-    pub(super) fn prefetch(&self, bucket: Bucket) {
-        self.words.prefetch((self.first_bit(bucket) / 64) as usize);
+    pub(super) fn prefetch(&self, bucket: Bucket, cache: Cache) {
+        self.words.prefetch((self.first_bit(bucket) / 64) as usize, cache);
     }
 
     /// Changes a field of a bucket: an empty one into `fingerprint`, and `fingerprint` into an

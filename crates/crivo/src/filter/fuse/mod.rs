@@ -95,6 +95,7 @@ use super::{Filter, FilterSpec};
 use crate::persist::Metadata;
 use crate::theory::fuse::Arity;
 use crate::{Digest, Key, KeyHasher};
+use crivo_core::memory::Cache;
 
 /// A binary fuse filter: static, a false-positive rate of 2^−w, 1.08 to 1.13 · w bits per key for many keys.
 ///
@@ -235,8 +236,8 @@ impl Filter for Fuse {
         }
         let mixed = geometry.mix(key.get());
         match geometry.arity {
-            Arity::Three => self.cells.prefetch::<3>(mixed),
-            Arity::Four => self.cells.prefetch::<4>(mixed),
+            Arity::Three => self.cells.prefetch::<3>(mixed, Cache::First),
+            Arity::Four => self.cells.prefetch::<4>(mixed, Cache::First),
         }
     }
 

@@ -116,10 +116,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Peels the left side: adds bucket after bucket, and takes away what it can.
-    fn peel_left<const ARITY: usize>(
+    fn peel_left<'o, const ARITY: usize>(
         &self,
-        order: &mut Order<'_>,
-    ) -> Result<Option<Stretch>, BuildError> {
+        mut order: Order<'o>,
+    ) -> Result<Option<(Stretch, Order<'o>)>, BuildError> {
         let mut left = Stretch::empty(0..self.cut_cell + self.shared)?;
         let mut queue = Queue::default();
         for bucket in 0..self.cut {
@@ -130,16 +130,16 @@ impl<'a> Plan<'a> {
             let start = bucket as u64 * self.buckets.cells;
             let end = (start + self.buckets.cells).min(self.cut_cell);
             left.find_single(start..end, &mut queue)?;
-            peel::<ARITY>(self.geometry, &mut left, &mut queue, 0..end, order)?;
+            peel::<ARITY>(self.geometry, &mut left, &mut queue, 0..end, &mut order)?;
         }
-        Ok(Some(left))
+        Ok(Some((left, order)))
     }
 
     /// Peels the right side: the same, from its end.
-    fn peel_right<const ARITY: usize>(
+    fn peel_right<'o, const ARITY: usize>(
         &self,
-        order: &mut Order<'_>,
-    ) -> Result<Option<Stretch>, BuildError> {
+        mut order: Order<'o>,
+    ) -> Result<Option<(Stretch, Order<'o>)>, BuildError> {
         let array_length = self.geometry.array_length();
         let mut right = Stretch::empty(self.cut_cell..array_length)?;
         let mut queue = Queue::default();
@@ -151,10 +151,10 @@ impl<'a> Plan<'a> {
             // Keys of the buckets before this one do not reach as far as this.
             let start = bucket as u64 * self.buckets.cells + self.shared;
             right.find_single(start..end, &mut queue)?;
-            peel::<ARITY>(self.geometry, &mut right, &mut queue, start..array_length, order)?;
+            peel::<ARITY>(self.geometry, &mut right, &mut queue, start..array_length, &mut order)?;
             end = start;
         }
-        Ok(Some(right))
+        Ok(Some((right, order)))
     }
 }
 
@@ -167,13 +167,12 @@ fn solve_parts<const ARITY: usize>(
 ) -> Result<bool, BuildError> {
     let key_count = room.len();
     let (left_room, right_room) = room.split_at_mut(plan.keys_on_the_left());
-    let (mut left_order, mut right_order) = (Order::new(left_room)?, Order::new(right_room)?);
     let (left, right) = both(
         parallel,
-        || plan.peel_left::<ARITY>(&mut left_order),
-        || plan.peel_right::<ARITY>(&mut right_order),
+        || plan.peel_left::<ARITY>(Order::new(left_room)?),
+        || plan.peel_right::<ARITY>(Order::new(right_room)?),
     );
-    let (Some(mut left), Some(mut right)) = (left?, right?) else {
+    let (Some((mut left, left_order)), Some((mut right, right_order))) = (left?, right?) else {
         return Ok(false);
     };
 
@@ -194,8 +193,8 @@ fn solve_parts<const ARITY: usize>(
         return Ok(false);
     }
 
-    // The values take the place of what was summed.
-    drop((left, right, queue));
+    // The values take the place of what was summed, which is much to give back.
+    both(parallel, || drop(left), || drop(right));
     let orders = [&left_order, &right_order, &last_order];
     match plan.geometry.width {
         ..=8 => assign_all::<ARITY, u8>(plan, orders, parallel, words)?,
@@ -214,8 +213,12 @@ fn assign_all<const ARITY: usize, V: Value>(
 ) -> Result<(), BuildError> {
     let geometry = plan.geometry;
     let cut = plan.cut_cell as usize;
-    let mut left = Values::<V>::zeroed(0..plan.cut_cell + plan.shared)?;
-    let mut right = Values::<V>::zeroed(plan.cut_cell..geometry.array_length())?;
+    let (left, right) = both(
+        parallel,
+        || Values::<V>::zeroed(0..plan.cut_cell + plan.shared),
+        || Values::<V>::zeroed(plan.cut_cell..geometry.array_length()),
+    );
+    let (mut left, mut right) = (left?, right?);
     // Backwards: what was taken away last comes first; then both sides, which read what they share.
     let mut whole = JoinedValues { left: &mut left, right: &mut right };
     assign::<ARITY, V>(geometry, &mut whole, last_order);

@@ -6,6 +6,7 @@ use super::equation::FuseGeometry;
 use crate::filter::batch;
 use crate::{BuildError, Digest, ParameterError};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// Up to this many words (4 MiB) a table is taken to lie in a cache of the core, or close to it: to fetch
 /// cells ahead takes more time there than it saves. Tests have small tables of both kinds.
@@ -70,7 +71,7 @@ impl FuseTable {
         let mix = |key: Digest| self.geometry.mix(key.get());
         let fetch = |key| {
             let mixed = mix(key);
-            self.prefetch::<ARITY>(mixed);
+            self.prefetch::<ARITY>(mixed, Cache::Second);
             mixed
         };
         by_load!(self.geometry.width, |LOAD| {
@@ -99,9 +100,9 @@ impl FuseTable {
 
     /// Asks the processor to fetch the cells of this key.
     #[inline(always)]
-    pub(super) fn prefetch<const ARITY: usize>(&self, mixed: u64) {
+    pub(super) fn prefetch<const ARITY: usize>(&self, mixed: u64, cache: Cache) {
         for cell in self.geometry.cells::<ARITY>(mixed) {
-            self.words.prefetch((cell * u64::from(self.geometry.width) / 64) as usize);
+            self.words.prefetch((cell * u64::from(self.geometry.width) / 64) as usize, cache);
         }
     }
 }
@@ -110,16 +111,18 @@ impl FuseTable {
 /// is one with questions, and of more it does not.
 pub(in crate::filter) const ANY: usize = 0;
 
-/// The fewest bytes, of those that are read at once, in which a cell of this width lies wherever it begins.
+/// So few bytes, of those that are read at once, that a cell of this width lies in them wherever it begins: one only
+/// if it is just a byte.
 ///
 /// Few, because a load that reaches into the next cache line waits for both, and nobody has fetched that one:
 /// of eight bytes every ninth load does, of two every 64th.
 #[inline(always)]
 pub(in crate::filter) const fn load_bytes(width: u32) -> usize {
+    // Cells begin at any bit of a byte if the width is odd, at multiples of 2, 4 or 8 bits if it is one of those.
     match width {
         8 => 1,
-        ..=9 => 2,
-        10..=25 => 4,
+        ..=10 | 12 | 16 => 2,
+        ..=26 | 28 | 32 => 4,
         _ => 8,
     }
 }
@@ -171,7 +174,7 @@ pub(in crate::filter) unsafe fn load<const LOAD: usize>(
         return unsafe { *words.as_ptr().cast::<u8>().add(index as usize) }.into();
     }
     let byte = (bit / 8) as usize;
-    debug_assert!(byte + LOAD <= 8 * words.len());
+    debug_assert!(byte + 8 <= 8 * words.len());
     // In this byte order the bytes of the words are one run of bits, and a cell that begins within a byte ends
     // within `LOAD` of them.
     //

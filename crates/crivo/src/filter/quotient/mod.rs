@@ -32,6 +32,7 @@ use super::{
 };
 use crate::persist::Metadata;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
+use crivo_core::memory::Cache;
 
 /// The quotient filter: fingerprints in sorted order, each in a few bits more than its tail.
 ///
@@ -404,7 +405,7 @@ impl Filter for Quotient {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        self.table.prefetch(self.fingerprint(key));
+        self.table.prefetch(self.fingerprint(key), Cache::First);
     }
 
     fn key_count(&self) -> u64 {

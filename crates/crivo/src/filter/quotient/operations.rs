@@ -4,6 +4,7 @@ use super::processor::{Processor, TableOperation};
 use super::table::{NoPlace, NoSuch, QuotientTable};
 use crate::Digest;
 use crate::filter::batch;
+use crivo_core::memory::Cache;
 
 /// Whether there is this fingerprint, whose quotient occurs, near that in all likelihood.
 pub(super) struct ContainsNear<'a>(pub(super) &'a QuotientTable, pub(super) u64);
@@ -49,7 +50,7 @@ impl TableOperation for ContainsBatch<'_> {
     fn run<P: Processor>(self, processor: P) {
         let fetch = |key: Digest| {
             let fingerprint = self.table.geometry.fingerprint(key.get());
-            self.table.prefetch(fingerprint);
+            self.table.prefetch(fingerprint, Cache::Second);
             fingerprint
         };
         let look = |fingerprint| self.table.contains(processor, fingerprint);

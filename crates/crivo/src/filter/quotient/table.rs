@@ -23,6 +23,7 @@ use super::processor::{Best, Processor};
 use super::shift;
 use crate::BuildError;
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// Fingerprints in a sorted, packed order. The same fingerprints are always the same words.
 ///
@@ -60,13 +61,13 @@ impl QuotientTable {
 
     /// Fetches what a question about this fingerprint will read.
     #[inline(always)]
-    pub(super) fn prefetch(&self, fingerprint: u64) {
+    pub(super) fn prefetch(&self, fingerprint: u64, cache: Cache) {
         let (quotient, _) = self.geometry.split(fingerprint);
         let block = quotient / BLOCK;
         let bit = quotient % BLOCK * self.geometry.remainder_bits() as usize;
-        self.words.prefetch(self.geometry.occupieds_word(block));
-        self.words.prefetch(self.geometry.remainders_word(block) + bit / 64);
-        self.words.prefetch(self.geometry.offset_word(block));
+        self.words.prefetch(self.geometry.occupieds_word(block), cache);
+        self.words.prefetch(self.geometry.remainders_word(block) + bit / 64, cache);
+        self.words.prefetch(self.geometry.offset_word(block), cache);
     }
 
     /// The table, to be changed.

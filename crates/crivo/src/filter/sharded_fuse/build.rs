@@ -13,7 +13,7 @@ use crivo_core::memory::collected;
 
 /// What the construction of a shard takes at most per key, its digests among it: 8 bytes for them and
 /// then the order, one more for the order, 8 mixed, 9 for each of 1.13 cells, and the queue. Before, while they
-/// are read, up to 24 where there are copies.
+/// are read, up to 24 where there are copies. An attempt that fails, which is rare, may take 9 more.
 const BYTES_PER_KEY: u64 = 29;
 
 /// The table of all keys.

@@ -77,6 +77,7 @@ use super::{Filter, FilterSpec};
 use crate::persist::Metadata;
 use crate::theory::fuse::Arity;
 use crate::{Digest, Key, KeyHasher};
+use crivo_core::memory::Cache;
 
 /// A binary fuse filter in shards: static, a false-positive rate of 2^−w, 1.13 · w bits per key.
 ///
@@ -241,8 +242,8 @@ impl Filter for ShardedFuse {
     fn prefetch_digest(&self, key: Digest) {
         match self.arity() {
             _ if self.has_no_cells() => {}
-            Arity::Three => self.cells.prefetch::<3>(self.cells.place(key.get())),
-            Arity::Four => self.cells.prefetch::<4>(self.cells.place(key.get())),
+            Arity::Three => self.cells.prefetch::<3>(self.cells.place(key.get()), Cache::First),
+            Arity::Four => self.cells.prefetch::<4>(self.cells.place(key.get()), Cache::First),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::filter::fuse::equation::FuseGeometry;
 use crate::filter::fuse::table::{ANY, CACHED_WORDS, by_load, load};
 use crate::{BuildError, Digest, ParameterError};
 use crivo_core::Words;
-use crivo_core::memory::{self, collected};
+use crivo_core::memory::{self, Cache, collected};
 
 /// At most 2^15 shards, whose seeds are parameters of a file.
 pub(super) const MAX_SHARD_BITS: u32 = 15;
@@ -20,7 +20,7 @@ const WORDS_PER_LINE: u64 = 8;
 pub(super) struct ShardedGeometry {
     /// Of one shard. Each has its own seed; this one means nothing, and is 1.
     pub(super) shard: FuseGeometry,
-    /// That many high bits of a digest choose the shard: `reduce` leaves them.
+    /// That many high bits of a digest choose the shard.
     pub(super) shard_bits: u32,
 }
 
@@ -162,7 +162,7 @@ impl ShardedTable {
         assert!(self.geometry.shard.first_cells > 0, "an empty filter has no cells");
         let fetch = |key: Digest| {
             let place = self.place(key.get());
-            self.prefetch::<ARITY>(place);
+            self.prefetch::<ARITY>(place, Cache::Second);
             place
         };
         by_load!(self.geometry.shard.width, |LOAD| {
@@ -193,6 +193,7 @@ impl ShardedTable {
     #[inline(always)]
     unsafe fn satisfy<const ARITY: usize, const LOAD: usize>(&self, place: Place) -> bool {
         let mut geometry = self.geometry.shard;
+        debug_assert!(LOAD != 1 || geometry.width == 8);
         if LOAD == 1 {
             geometry.width = 8;
         }
@@ -211,11 +212,11 @@ impl ShardedTable {
 
     /// Asks the processor to fetch the cells at this place.
     #[inline(always)]
-    pub(super) fn prefetch<const ARITY: usize>(&self, place: Place) {
+    pub(super) fn prefetch<const ARITY: usize>(&self, place: Place, cache: Cache) {
         let geometry = &self.geometry.shard;
         for cell in geometry.cells::<ARITY>(place.mixed) {
             let byte = (cell * u64::from(geometry.width) / 8) as usize;
-            memory::prefetch(place.start.wrapping_byte_add(byte));
+            memory::prefetch(place.start.wrapping_byte_add(byte), cache);
         }
     }
 }

@@ -35,6 +35,7 @@ use crate::theory::estimate::Estimate;
 use crate::theory::split_block;
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 /// The Bloom filter of Parquet files: eight 32-bit words to a block, and a bit in each of them.
 ///
@@ -332,7 +333,7 @@ impl Filter for SplitBlock {
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
         let blocks = self.table();
-        batch::fetch(blocks, block_of(key, blocks.len()));
+        batch::fetch(blocks, block_of(key, blocks.len()), Cache::First);
     }
 
     fn key_count(&self) -> u64 {
