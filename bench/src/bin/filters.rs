@@ -63,6 +63,8 @@ fn groups<K: BenchKey>(fpr: f64) -> Vec<Group<K>> {
         ("cuckoo", [ours::cuckoo(fpr), rivals::cuckoo(fpr)]),
         ("quotient", [ours::quotient(fpr), rivals::quotient(fpr)]),
         ("fuse", [ours::fuse(fpr), rivals::fuse(fpr)]),
+        ("sharded-7", [ours::sharded_fuse(7), ours::fuse_without_shards(7)]),
+        ("sharded-8", [ours::sharded_fuse(8), ours::fuse_without_shards(8)]),
     ]
     .into_iter()
     .map(|(name, subjects)| (name, subjects.into_iter().flatten().collect()))

@@ -6,7 +6,7 @@ use crivo::filter::{
     ShardedFuse, ShardedFuseSpec, SplitBlock,
 };
 use crivo::theory::fuse::Arity;
-use crivo::{Digest, KeyHasher, ParameterError};
+use crivo::{Digest, KeyHasher};
 
 use super::{BenchKey, Contestant, Subject, each};
 
@@ -123,20 +123,26 @@ pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
     subjects.extend(both_ways("crivo Fuse, 8 bits", bytes(None)));
     // Most rivals build on one thread; ours on all, unless it is told not to.
     subjects.extend(both_ways("crivo Fuse, 8 bits, built on one thread", bytes(Some(1))));
-    // In shards: as many as so many keys need, and two at least.
-    let sharded = |spec: fn(u64, f64) -> Result<ShardedFuseSpec, ParameterError>| {
-        move |keys: &[K]| -> ShardedFuse {
-            let spec = spec(keys.len() as u64, rate).expect("an FPR");
-            let spec = spec.with_shards(spec.shards().max(2)).expect("a power of two");
-            let spec = spec.with_arity(Arity::Three).expect("not too many keys");
-            let mut collector = KeyCollector::new(KeyHasher::default());
-            collector.extend(keys.iter()).expect("memory");
-            spec.build_from_keys(collector.finish().expect("memory")).expect("a filter")
-        }
-    };
-    let seven = sharded(ShardedFuseSpec::for_fpr);
-    subjects.extend(both_ways("crivo ShardedFuse", seven));
-    let eight = sharded(|n, _| ShardedFuseSpec::with_width(n, 8));
-    subjects.extend(both_ways("crivo ShardedFuse, 8 bits", eight));
     subjects
+}
+
+/// In shards: as many as so many keys need, and two at least.
+pub fn sharded_fuse<K: BenchKey>(width: u32) -> Subjects<K> {
+    both_ways(&format!("crivo ShardedFuse, {width} bits"), move |keys: &[K]| -> ShardedFuse {
+        let spec = ShardedFuseSpec::with_width(keys.len() as u64, width).expect("a width");
+        let spec = spec.with_shards(spec.shards().max(2)).expect("a power of two");
+        let spec = spec.with_arity(Arity::Three).expect("not too many keys");
+        let mut collector = KeyCollector::new(KeyHasher::default());
+        collector.extend(keys.iter()).expect("memory");
+        spec.build_from_keys(collector.finish().expect("memory")).expect("a filter")
+    })
+}
+
+/// The same without shards, in the place of a rival.
+pub fn fuse_without_shards<K: BenchKey>(width: u32) -> Subjects<K> {
+    both_ways(&format!("Fuse, {width} bits"), move |keys: &[K]| -> Fuse {
+        let spec = FuseSpec::with_width(keys.len() as u64, width).expect("a width");
+        let spec = spec.with_arity(Arity::Three).expect("not too many keys");
+        spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")
+    })
 }
