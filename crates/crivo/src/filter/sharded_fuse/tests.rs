@@ -331,6 +331,22 @@ fn parts_that_make_no_filter_are_refused() {
     }
 }
 
+/// Each knows where its own words are: a copy does not need the filter that it was made of.
+#[test]
+fn copies_and_filters_that_move_find_their_own_words() {
+    let hasher = KeyHasher::default();
+    let keys = digests(hasher, 0..200);
+    let filter = spec(200, 8, 4).build_from(keys.clone(), hasher).unwrap();
+    let copy = filter.clone();
+    assert!(copy == filter);
+    drop(filter);
+    let moved = Box::new(copy);
+    let again = (*moved).clone();
+    for filter in [&*moved, &again] {
+        assert!(keys.iter().all(|&key| filter.contains_digest(key)));
+    }
+}
+
 proptest! {
     #[test]
     #[cfg_attr(miri, ignore = "takes long there")]
