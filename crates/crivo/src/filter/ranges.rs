@@ -24,7 +24,7 @@ use super::threads::{lock, together};
 use crate::Digest;
 use crivo_core::memory;
 
-/// A range has 2^15 words, so that it and its marks fit into the cache of a core; fewer, if there would be
+/// A range has 2^14 words, so that it and its marks fit into the cache of a core; fewer, if there would be
 /// too few ranges, and more, if there would be too many.
 const RANGE_BITS: u32 = 14;
 
