@@ -4,7 +4,7 @@ use crate::Digest;
 use crivo_core::memory::{Cache, prefetch};
 
 /// Bytes that are fetched at a time, on most processors.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 
 /// How many keys ahead memory is fetched: as much as a processor can have under way at a time.
 const AHEAD: usize = 64;

@@ -20,9 +20,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use super::batch::LINE_BYTES;
 use super::threads::{lock, together};
 use crate::Digest;
-use crivo_core::memory;
+use crivo_core::memory::{self, prefetch_for_change};
 
 /// A range has 2^14 words, so that it and its marks fit into the cache of a core; fewer, if there would be
 /// too few ranges, and more, if there would be too many.
@@ -44,8 +45,8 @@ const MAX_RANGE_BITS: u32 = 26;
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 const MAX_BYTES: usize = 1 << 27;
 
-/// How many marks are put in their ranges before somebody looks for room.
-const MARKS_PER_STEP: usize = 256;
+/// A round ends where there is no room for the marks of so many items.
+const MIN_STEP: usize = 32;
 
 /// So much lies in the cache that cores share, or near it.
 pub(super) const BYTES_IN_CACHE: usize = 1 << 24;
@@ -85,54 +86,61 @@ pub(super) trait Marking: Copy + Sync {
 struct Sorted<M> {
     /// For each range as much room as for any other; nothing before the first mark.
     marks: Vec<M>,
-    /// Where the next mark of each range is put.
+    /// Where the marks of each range end.
     ends: Vec<usize>,
     room: usize,
-    /// How many items are looked at between two questions for room.
-    step: usize,
 }
 
 impl<M: Copy + Default> Sorted<M> {
     /// Room for at least `room` marks of each range, of items that make at most `most_marks` each.
     fn new(ranges: usize, room: usize, most_marks: usize) -> Option<Self> {
-        let step = (MARKS_PER_STEP / most_marks).max(1);
-        let room = room.checked_add(step * most_marks)?;
+        let room = room.checked_add(MIN_STEP * most_marks)?;
         let marks = memory::reserved(ranges.checked_mul(room)?)?;
-        Some(Self { marks, ends: memory::zeroed(ranges).ok()?, room, step })
+        Some(Self { marks, ends: memory::zeroed(ranges).ok()?, room })
     }
 
     /// Sorts the marks of the first items, until there may be no room for those of others; returns the
     /// items that are left.
     fn fill<'a, T>(
         &mut self,
-        items: &'a [T],
+        mut items: &'a [T],
         digest_of: &impl Fn(&T) -> Digest,
         marking: &impl Marking<Mark = M>,
         range_bits: u32,
     ) -> &'a [T] {
         // There is room: it was reserved. The thread that will write there touches it first.
         self.marks.resize(self.ends.len() * self.room, M::default());
-        let (marks, ends) = (&mut self.marks[..], &mut self.ends[..]);
-        for (range, end) in ends.iter_mut().enumerate() {
+        let marks = &mut self.marks[..];
+        // On this thread's stack: lists of two threads may lie in the same cache line.
+        let mut ends = [0; MAX_RANGES];
+        let ranges = self.ends.len();
+        for (range, end) in ends[..ranges].iter_mut().enumerate() {
             *end = range * self.room;
         }
-        let enough = self.room - self.step * marking.most_marks();
-        let mut done = 0;
-        for items in items.chunks(self.step) {
-            for item in items {
-                marking.marks(digest_of(item), range_bits, |range, mark| {
-                    let end = ends[range];
-                    marks[end] = mark;
-                    ends[range] = end + 1;
-                });
-            }
-            done += items.len();
-            let is_full = |(range, end): (usize, &usize)| end - range * self.room > enough;
-            if ends.iter().enumerate().any(is_full) {
+        loop {
+            // All marks of these items might lie in the fullest range.
+            let used =
+                ends[..ranges].iter().enumerate().map(|(range, end)| end - range * self.room);
+            let step = (self.room - used.max().unwrap_or(0)) / marking.most_marks();
+            if items.is_empty() || step < MIN_STEP {
                 break;
             }
+            let (now, later) = items.split_at(step.min(items.len()));
+            for item in now {
+                marking.marks(digest_of(item), range_bits, |range, mark| {
+                    let end = &mut ends[range % MAX_RANGES];
+                    marks[*end] = mark;
+                    // The line after the next marks, which another thread may have read.
+                    prefetch_for_change(
+                        marks.as_ptr().wrapping_add(*end + LINE_BYTES / size_of::<M>()),
+                    );
+                    *end += 1;
+                });
+            }
+            items = later;
         }
-        &items[done..]
+        self.ends.copy_from_slice(&ends[..ranges]);
+        items
     }
 
     fn of_range(&self, range: usize) -> &[M] {

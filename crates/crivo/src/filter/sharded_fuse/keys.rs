@@ -22,7 +22,7 @@ use crate::filter::FuseError;
 use crate::filter::spec::Bytes;
 use crate::filter::threads::{self, share};
 use crate::{BuildError, Digest, Key, KeyHasher, ParameterError};
-use crivo_core::memory::{collected, zeroed};
+use crivo_core::memory::{collected, reserved, zeroed};
 #[cfg(feature = "spill")]
 use crivo_core::spill::{PartFile, SpillError};
 
@@ -328,15 +328,25 @@ impl KeyCollector {
     ///
     /// # Errors
     /// If there is no memory, or a temporary file cannot be written or read.
-    pub fn finish(mut self) -> Result<KeySet, FuseError> {
+    pub fn finish(self) -> Result<KeySet, FuseError> {
+        self.finish_with(Vec::new())
+    }
+
+    /// The distinct keys, with what others have collected in memory: their parts. Others are there only if
+    /// nothing is on disk.
+    fn finish_with(mut self, others: Vec<Vec<Vec<u64>>>) -> Result<KeySet, FuseError> {
         let mut counts = zeroed(MOST_SHARDS)?;
-        let storage = self.store(&mut counts)?;
+        let storage = self.store(others, &mut counts)?;
         let Self { hasher, threads, memory, total, .. } = self;
         let count = counts.iter().sum();
         Ok(KeySet { hasher, threads, memory, total, count, counts, storage })
     }
 
-    fn store(&mut self, counts: &mut [u64]) -> Result<Storage, FuseError> {
+    fn store(
+        &mut self,
+        others: Vec<Vec<Vec<u64>>>,
+        counts: &mut [u64],
+    ) -> Result<Storage, FuseError> {
         #[cfg(feature = "spill")]
         if self.spilled.is_some() {
             self.spill()?;
@@ -349,17 +359,25 @@ impl KeyCollector {
         }
         self.make_parts()?;
         let workers = threads_for_parts(self.threads, self.held as u64);
+        let mut others: Vec<_> = others.into_iter().map(Vec::into_iter).collect();
         let parts = self.parts.iter_mut().zip(counts.chunks_mut(MOST_SHARDS / PARTS));
-        let count = |(part, counts): (&mut Vec<u64>, &mut [u64])| {
+        let parts = parts.map(|(part, counts)| {
+            let pieces = others.iter_mut().filter_map(Iterator::next);
+            (part, pieces.collect::<Vec<_>>(), counts)
+        });
+        let count = |(part, pieces, counts): (&mut Vec<u64>, Vec<Vec<u64>>, &mut [u64])| {
+            reserve(part, pieces.iter().map(Vec::len).sum())?;
+            pieces.into_iter().for_each(|mut piece| part.append(&mut piece));
+            // While it is in the cache.
             sort_and_drop_copies(part);
             // What copies took is for shards in work. Less is not worth to move the others for.
             if part.capacity() > part.len() + part.len() / 4 + 16 {
                 part.shrink_to_fit();
             }
             count_into(counts, part);
-            Ok::<(), std::convert::Infallible>(())
+            Ok::<(), BuildError>(())
         };
-        let Ok(()) = share(workers, Mutex::new(parts), count);
+        share(workers, Mutex::new(parts), count)?;
         let parts = std::mem::take(&mut self.parts);
         Ok(Storage::Memory(collected(parts.into_iter().map(Mutex::new))?))
     }
@@ -626,10 +644,10 @@ impl KeySet {
             &self.counts[shard * (MOST_SHARDS >> shard_bits)..][..MOST_SHARDS >> shard_bits];
         // A vector is never longer than memory.
         let count = counts.iter().sum::<u64>() as usize;
-        let mut digests = Vec::new();
-        match &self.storage {
+        let digests = match &self.storage {
             Storage::Memory(parts) => {
-                reserve(&mut digests, count)?;
+                let bytes = count.saturating_mul(DIGEST_BYTES as usize);
+                let mut digests = reserved(count).ok_or(BuildError::OutOfMemory { bytes })?;
                 for part in &parts[prefix.parts()] {
                     let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
                     if shard_bits <= PART_BITS {
@@ -642,19 +660,22 @@ impl KeySet {
                         digests.extend_from_slice(&part[first..first + count]);
                     }
                 }
+                digests
             }
             #[cfg(feature = "spill")]
             Storage::Disk(file) => {
                 // Where there are copies, room for as many again: it is taken once, and given back
                 // before the shard is solved, so that it is within what a shard takes per key.
                 let room = count.saturating_mul(2).saturating_add(1 << 12);
+                let mut digests = Vec::new();
                 read_into(&mut digests, file, prefix, room)?;
                 if digests.len() > count {
                     sort_and_drop_copies(&mut digests);
                 }
                 digests.shrink_to_fit();
+                digests
             }
-        }
+        };
         debug_assert_eq!(digests.len(), count);
         Ok(digests)
     }

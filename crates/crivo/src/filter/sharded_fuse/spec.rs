@@ -303,7 +303,7 @@ impl FilterSpec for ShardedFuseSpec {
         hasher: KeyHasher,
     ) -> Result<ShardedFuse, SpecError> {
         let threads = threads::count_for(threads, items.len())?;
-        let keys = KeyCollector::collected_by(items, digest_of, Some(threads), hasher)?;
-        Ok(self.build_from_keys(keys.finish()?)?)
+        let keys = KeyCollector::set_by(items, digest_of, Some(threads), hasher)?;
+        Ok(self.build_from_keys(keys)?)
     }
 }

@@ -1,10 +1,8 @@
 //! Keys that are all at hand: a share for each thread, which collects it on its own.
 
-use std::sync::Mutex;
-
 use super::{KeyCollector, KeySet, PARTS, reserve, threads_for};
 use crate::filter::FuseError;
-use crate::filter::threads::{each, share};
+use crate::filter::threads::each;
 use crate::{BuildError, Digest, KeyHasher};
 
 /// How many digests are computed before they are collected.
@@ -17,21 +15,38 @@ impl KeyCollector {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<KeySet, FuseError> {
-        let collector = Self::collected_by(&digests, |&digest| digest, threads, hasher)?;
+        let collectors = Self::collected_by(&digests, |&digest| digest, threads, hasher)?;
         drop(digests);
-        collector.finish()
+        Self::finish_together(collectors)
     }
 
-    /// All these items, in memory.
-    pub(in crate::filter::sharded_fuse) fn collected_by<T: Sync>(
+    /// The distinct ones of these items, in memory.
+    pub(in crate::filter::sharded_fuse) fn set_by<T: Sync>(
         items: &[T],
         digest_of: impl Fn(&T) -> Digest + Sync,
         threads: Option<usize>,
         hasher: KeyHasher,
-    ) -> Result<Self, FuseError> {
+    ) -> Result<KeySet, FuseError> {
+        Self::finish_together(Self::collected_by(items, digest_of, threads, hasher)?)
+    }
+
+    /// A collector for each thread that collects; one at least.
+    fn collected_by<T: Sync>(
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest + Sync,
+        threads: Option<usize>,
+        hasher: KeyHasher,
+    ) -> Result<Vec<Self>, FuseError> {
         let workers = threads_for(threads, items.len() as u64);
-        let mut collectors = each(items.chunks(items.len().div_ceil(workers).max(1)), |share| {
-            let mut collector = Self { threads, ..Self::new(hasher) };
+        let new = || Self { threads, ..Self::new(hasher) };
+        if items.is_empty() {
+            return Ok(vec![new()]);
+        }
+        let shares = items.chunks(items.len().div_ceil(workers));
+        each(shares.enumerate(), |(worker, share)| {
+            let mut collector = new();
+            // The first one takes what the others have collected, too.
+            collector.expect(if worker == 0 { items.len() } else { share.len() })?;
             let mut batch = [Digest::new(0); BATCH];
             for items in share.chunks(BATCH) {
                 for (digest, item) in batch.iter_mut().zip(items) {
@@ -39,38 +54,28 @@ impl KeyCollector {
                 }
                 collector.insert_digests(&batch[..items.len()])?;
             }
-            Ok::<Self, FuseError>(collector)
+            Ok(collector)
         })
-        .into_iter();
-        let Some(first) = collectors.next() else {
-            return Ok(Self { threads, ..Self::new(hasher) });
-        };
-        let mut all = first?;
-        all.take_over(collectors.collect::<Result<_, _>>()?, workers)?;
-        Ok(all)
+        .into_iter()
+        .collect()
     }
 
-    /// Adds all that others have collected in memory.
-    fn take_over(&mut self, mut others: Vec<Self>, workers: usize) -> Result<(), BuildError> {
-        self.held += others.iter().map(|other| other.held).sum::<usize>();
-        self.total += others.iter().map(|other| other.total).sum::<u64>();
-        if others.is_empty() {
-            return Ok(());
-        }
-        let mut others: Vec<_> = others.iter_mut().map(|other| other.parts.iter_mut()).collect();
-        let parts = self.parts.iter_mut().map(|part| {
-            let pieces = others.iter_mut().filter_map(Iterator::next);
-            (part, pieces.collect::<Vec<_>>())
-        });
-        share(workers.min(PARTS), Mutex::new(parts), |(part, pieces)| {
-            reserve(part, pieces.iter().map(|piece| piece.len()).sum())?;
-            for piece in pieces {
-                part.append(piece);
-                *piece = Vec::new();
-            }
-            Ok::<(), BuildError>(())
-        })?;
+    /// Makes room for that many keys, if they are spread as distinct ones are, up to a few standard deviations.
+    fn expect(&mut self, keys: usize) -> Result<(), BuildError> {
+        self.make_parts()?;
+        let mean = keys / PARTS;
+        let most = mean + 4 * mean.isqrt() + 4;
+        self.parts.iter_mut().try_for_each(|part| reserve(part, most))?;
         self.reserved = self.room();
         Ok(())
+    }
+
+    /// The distinct keys of all these collectors, none of which has a limit.
+    fn finish_together(mut collectors: Vec<Self>) -> Result<KeySet, FuseError> {
+        let others = collectors.split_off(1);
+        let mut all = collectors.pop().expect("there is one at least");
+        all.held += others.iter().map(|other| other.held).sum::<usize>();
+        all.total += others.iter().map(|other| other.total).sum::<u64>();
+        all.finish_with(others.into_iter().map(|other| other.parts).collect())
     }
 }
