@@ -1,5 +1,6 @@
-//! Many queries at once: the memory of each key is fetched before it is needed.
+//! Many keys at once: the memory of each is fetched before it is needed.
 
+use super::Filter;
 use crate::Digest;
 use crivo_core::memory::{Cache, prefetch};
 
@@ -11,6 +12,12 @@ const AHEAD: usize = 64;
 
 /// As many are fetched while as many before them are looked for.
 const GROUP: usize = AHEAD / 2;
+
+/// Up to this size a filter is near enough that a processor changes it without help.
+const BITS_NEAR: u64 = if cfg!(test) { 1 << 12 } else { 1 << 26 };
+
+/// So many keys ahead memory is fetched where an insertion takes long.
+pub(super) const TRIED_AHEAD: usize = 8;
 
 /// Fetches a block.
 #[inline(always)]
@@ -72,6 +79,65 @@ pub(super) fn fetch_and_look<Place: Copy>(
         fetch_group(&mut places[(g + 1) % 2], groups.next().unwrap_or_default());
         for (hit, &place) in hits.iter_mut().zip(&places[g % 2]) {
             *hit = look(place);
+        }
+    }
+}
+
+/// Inserts all keys by `put`, some at a time, while `fetch` asks for the memory of those after them.
+#[inline(always)]
+pub(super) fn fetch_and_put<F: Filter>(
+    filter: &mut F,
+    keys: &[Digest],
+    fetch: impl Fn(&F, Digest, Cache),
+    put: impl Fn(&mut F, &[Digest]),
+) {
+    if filter.size_in_bits() <= BITS_NEAR {
+        return put(filter, keys);
+    }
+    let fetch_group = |filter: &F, keys: Option<&&[Digest]>| {
+        let keys = keys.into_iter().flat_map(|keys| *keys);
+        keys.for_each(|&key| fetch(filter, key, Cache::Second));
+    };
+    let mut groups = keys.chunks(GROUP).peekable();
+    fetch_group(filter, groups.peek());
+    while let Some(now) = groups.next() {
+        fetch_group(filter, groups.peek());
+        put(filter, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KeyHasher;
+    use crate::codec;
+    use crate::filter::{Kind, Spec};
+
+    /// Filters on both sides of what is near, and numbers of keys on both sides of a group.
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn batches_insert_what_single_insertions_do() {
+        let hasher = KeyHasher::default();
+        for kind in Kind::ALL.into_iter().filter(|kind| kind.capabilities().insert) {
+            for capacity in [100, 3_000] {
+                let spec = Spec::for_fpr(kind, capacity, 0.01).unwrap();
+                for count in [0, 1, 7, 8, 9, 31, 32, 33, 64, 65, 100, 3_000] {
+                    // Every third key is one of forty.
+                    let keys =
+                        (0..count.min(capacity)).map(|i| if i % 3 == 0 { i % 40 } else { i });
+                    let digests: Vec<Digest> = keys.map(|key| hasher.digest(&key)).collect();
+                    let (mut one_by_one, mut batch) =
+                        (spec.build(hasher).unwrap(), spec.build(hasher).unwrap());
+                    let inserted =
+                        digests.iter().try_for_each(|&key| one_by_one.insert_digest(key).map(drop));
+                    let inserted_together = batch.insert_batch(&digests);
+                    assert_eq!(inserted.is_ok(), inserted_together.is_ok(), "{kind}, {count}");
+                    if inserted.is_ok() {
+                        let bytes = [&one_by_one, &batch].map(codec::to_bytes);
+                        assert!(bytes[0] == bytes[1], "{kind}, {capacity}, {count}");
+                    }
+                }
+            }
         }
     }
 }

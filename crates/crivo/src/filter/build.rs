@@ -26,7 +26,7 @@ use std::sync::Mutex;
 use super::any::Operations;
 use super::ranges::{self, Marked};
 use super::threads::{self, lock};
-use super::{DynamicFilter, FilterSpec, Full, SpecError};
+use super::{FilterSpec, Full, SpecError};
 use crate::{Digest, KeyHasher};
 
 /// How many digests are computed before they are inserted, in a batch that fetches ahead.
@@ -41,13 +41,11 @@ pub(super) fn in_order<S, T>(
     hasher: KeyHasher,
 ) -> Result<S::Filter, SpecError>
 where
-    S: FilterSpec<Filter: DynamicFilter>,
+    S: FilterSpec<Filter: Operations>,
 {
     const { assert!(S::CAPABILITIES.insert && !S::CAPABILITIES.merge) };
     threads::count_for(threads, 0)?;
-    let mut filter = spec.build(hasher)?;
-    items.iter().try_for_each(|item| filter.insert_digest(digest_of(item)).map(drop))?;
-    Ok(filter)
+    filled(spec, items, digest_of, hasher)
 }
 
 /// [`FilterSpec::build_by`] for kinds that can be united, in no better way.

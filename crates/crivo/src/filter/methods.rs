@@ -1,13 +1,14 @@
 //! The methods that every kind of filter has for itself, written once.
 //!
 //! A program that uses one kind imports one type and no trait. What the methods say is the same for
-//! every kind because it is the same text. The work is done by the traits' methods, or by two that a
+//! every kind because it is the same text. The work is done by the traits' methods, or by three that a
 //! kind that is never full has in private:
 //!
 //! - `put(&mut self, Digest) -> bool` inserts, and tells whether the key was certainly new. Where
 //!   nobody uses the answer it must cost nothing: it comes from a test without side effects in front
 //!   of the insertion, all of it inlined, which the compiler then deletes.
 //! - `put_all(&mut self, impl Iterator<Item = Digest>)` inserts many, and tells nothing.
+//! - `fetch(&self, Digest, Cache)` asks for the memory that an insertion changes.
 
 use std::fmt;
 
@@ -218,7 +219,7 @@ macro_rules! insert_methods {
                 self.put(key)
             }
 
-            /// Makes all of these keys members.
+            /// Makes all of these keys members. The memory of a large filter is fetched some keys ahead.
             ///
             /// ```
             #[doc = $example]
@@ -228,7 +229,10 @@ macro_rules! insert_methods {
             /// # Ok::<(), Box<dyn std::error::Error>>(())
             /// ```
             pub fn insert_batch(&mut self, keys: &[$crate::Digest]) {
-                self.put_all(keys.iter().copied());
+                let put = |filter: &mut Self, keys: &[$crate::Digest]| {
+                    filter.put_all(keys.iter().copied());
+                };
+                $crate::filter::batch::fetch_and_put(self, keys, Self::fetch, put);
             }
 
             /// How many keys it is made for. It accepts more, at a higher false-positive rate.
@@ -339,6 +343,9 @@ macro_rules! try_insert_methods {
                 keys: &[$crate::Digest],
             ) -> Result<(), $crate::filter::Full> {
                 for (inserted, &key) in keys.iter().enumerate() {
+                    if let Some(&later) = keys.get(inserted + $crate::filter::batch::TRIED_AHEAD) {
+                        self.prefetch_digest(later);
+                    }
                     if let Err(full) = self.insert_digest(key) {
                         self.remove_batch(&keys[..inserted]);
                         return Err(full);

@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::batch::LINE_BYTES;
 use super::threads::{lock, together};
 use crate::Digest;
-use crivo_core::memory::{self, prefetch_for_change};
+use crivo_core::memory::{self, Cache, prefetch, prefetch_for_change};
 
 /// A range has 2^14 words, so that it and its marks fit into the cache of a core; fewer, if there would be
 /// too few ranges, and more, if there would be too many.
@@ -189,8 +189,13 @@ pub(super) fn mark<T: Sync, M: Marking>(
             let sorted: Vec<_> = sorted.iter().map(read).collect();
             let is_last = sorted.iter().all(|sorted| sorted.1.is_empty());
             while let Some((range, words)) = at(&parts, take(&next_range)) {
+                let words = &mut **lock(words);
+                // All of it will be needed, and in no order that a processor foresees.
+                for line in words.chunks(LINE_BYTES / size_of::<u64>()) {
+                    prefetch(line.as_ptr(), Cache::Second);
+                }
                 for sorted in &sorted {
-                    marking.make(sorted.0.of_range(range), range << range_bits, &mut lock(words));
+                    marking.make(sorted.0.of_range(range), range << range_bits, words);
                 }
             }
             drop(sorted);

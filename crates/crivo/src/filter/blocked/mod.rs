@@ -318,8 +318,7 @@ impl Filter for Blocked {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        let lines = self.lines();
-        batch::fetch(lines, line_of(key, lines.len()), Cache::First);
+        self.fetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {
@@ -365,6 +364,13 @@ impl Blocked {
         dispatch::insert(self.level, line, key, self.probes);
         self.key_count = one_more(self.key_count);
         is_new
+    }
+
+    /// Asks the processor to fetch the memory of a key.
+    #[inline(always)]
+    pub(super) fn fetch(&self, key: Digest, cache: Cache) {
+        let lines = self.lines();
+        batch::fetch(lines, line_of(key, lines.len()), cache);
     }
 
     fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {

@@ -457,16 +457,7 @@ impl Filter for BlockedCounting {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        match self.width {
-            CounterWidth::Four => {
-                let blocks: &[[u64; LINE_WORDS]] = self.table();
-                batch::fetch(blocks, line_of(key, blocks.len()), Cache::First);
-            }
-            CounterWidth::Eight => {
-                let blocks: &[[u64; TWO_LINES]] = self.table();
-                batch::fetch(blocks, line_of(key, blocks.len()), Cache::First);
-            }
-        }
+        self.fetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {
@@ -522,6 +513,21 @@ impl BlockedCounting {
                 let is_new = !block::contains(block, key, probes);
                 block::step(block, key, probes, Step::Up);
                 is_new
+            }
+        }
+    }
+
+    /// Asks the processor to fetch the memory of a key.
+    #[inline(always)]
+    fn fetch(&self, key: Digest, cache: Cache) {
+        match self.width {
+            CounterWidth::Four => {
+                let blocks: &[[u64; LINE_WORDS]] = self.table();
+                batch::fetch(blocks, line_of(key, blocks.len()), cache);
+            }
+            CounterWidth::Eight => {
+                let blocks: &[[u64; TWO_LINES]] = self.table();
+                batch::fetch(blocks, line_of(key, blocks.len()), cache);
             }
         }
     }

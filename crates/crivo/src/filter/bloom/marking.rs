@@ -12,7 +12,8 @@ pub(in crate::filter) struct BitMarking {
 
 impl Marked for Bloom {
     type Marking = BitMarking;
-    const SHARED_BYTES: usize = BYTES_IN_CACHE;
+    /// Its marks are many, and fetched ahead.
+    const SHARED_BYTES: usize = 2 * BYTES_IN_CACHE;
 
     fn marking(&mut self) -> (BitMarking, &mut [u64]) {
         let probes = self.probes;

@@ -67,6 +67,7 @@ use crate::persist::Metadata;
 use crate::theory::estimate::Estimate;
 use crate::{BuildError, Digest, KeyHasher};
 use crivo_core::Words;
+use crivo_core::memory::Cache;
 
 pub use spec::BloomSpec;
 pub(super) use spec::{MAX_POSITIONS_PER_KEY, size_for};
@@ -292,7 +293,7 @@ impl Filter for Bloom {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        self.table.prefetch_key(key, self.probes);
+        self.fetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {
@@ -336,6 +337,12 @@ impl Bloom {
         self.table.insert(key, self.probes);
         self.key_count = self.key_count.saturating_add(1);
         is_new
+    }
+
+    /// Asks the processor to fetch the memory of a key.
+    #[inline(always)]
+    pub(super) fn fetch(&self, key: Digest, cache: Cache) {
+        self.table.prefetch_key(key, self.probes, cache);
     }
 
     fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {

@@ -151,9 +151,9 @@ impl BitTable {
     }
 
     /// Fetches the words of a key.
-    #[inline]
-    pub(super) fn prefetch_key(&self, key: Digest, probes: u32) {
-        self.prefetch(Probes::new(key), probes, Cache::First);
+    #[inline(always)]
+    pub(super) fn prefetch_key(&self, key: Digest, probes: u32, cache: Cache) {
+        self.prefetch(Probes::new(key), probes, cache);
     }
 
     #[inline(always)]

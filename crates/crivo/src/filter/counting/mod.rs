@@ -407,7 +407,7 @@ impl Filter for CountingBloom {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        self.counters.prefetch(key, Cache::First);
+        self.fetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {
@@ -457,6 +457,12 @@ impl CountingBloom {
     fn raise(&mut self, key: Digest) {
         self.counters.step(key, Step::Up);
         self.key_count = self.key_count.saturating_add(1);
+    }
+
+    /// Asks the processor to fetch the memory of a key.
+    #[inline(always)]
+    fn fetch(&self, key: Digest, cache: Cache) {
+        self.counters.prefetch(key, cache);
     }
 
     fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {

@@ -70,6 +70,7 @@ use super::methods::{describe, insert_methods, read_methods};
 use super::{Blocked, Bloom, DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
 use crate::{BuildError, Digest, Key, KeyHasher};
+use crivo_core::memory::Cache;
 
 /// r of the module's text.
 const TIGHTENING: f64 = 0.85;
@@ -302,6 +303,12 @@ impl<F: Stage> GrowingChain<F> {
             // Neither kind of stage is ever full.
             let _ = newest.insert_digest(key);
         }
+    }
+
+    /// Asks the processor to fetch the memory where a key is inserted.
+    #[inline(always)]
+    fn fetch(&self, key: Digest, cache: Cache) {
+        self.newest().fetch(key, cache);
     }
 
     fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {

@@ -5,6 +5,7 @@ use crate::filter::any::Operations;
 use crate::filter::ranges::Marked;
 use crate::filter::{Blocked, BlockedSpec, Bloom, BloomSpec, DynamicFilter, FilterSpec, Kind};
 use crate::persist::Persist;
+use crivo_core::memory::Cache;
 
 /// A filter that is never full, of which a [`Growing`](super::Growing) chain can be made: [`Bloom`]
 /// or [`Blocked`].
@@ -70,6 +71,9 @@ pub(super) trait Sealed: Sized + PartialEq + Send + Operations + Marked {
     /// used.
     fn contains_inlined(&self, key: Digest) -> bool;
 
+    /// Asks the processor to fetch the memory of a key.
+    fn fetch(&self, key: Digest, cache: Cache);
+
     /// The FPR that the bits themselves give.
     fn fill_fpr(&self) -> f64;
 
@@ -85,6 +89,11 @@ impl Sealed for Bloom {
     #[inline(always)]
     fn contains_inlined(&self, key: Digest) -> bool {
         self.contains_digest(key)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, key: Digest, cache: Cache) {
+        self.fetch(key, cache);
     }
 
     fn fill_fpr(&self) -> f64 {
@@ -107,6 +116,11 @@ impl Sealed for Blocked {
     #[inline(always)]
     fn contains_inlined(&self, key: Digest) -> bool {
         self.contains_inlined(key)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, key: Digest, cache: Cache) {
+        self.fetch(key, cache);
     }
 
     fn fill_fpr(&self) -> f64 {

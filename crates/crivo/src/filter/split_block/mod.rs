@@ -332,8 +332,7 @@ impl Filter for SplitBlock {
 
     #[inline]
     fn prefetch_digest(&self, key: Digest) {
-        let blocks = self.table();
-        batch::fetch(blocks, block_of(key, blocks.len()), Cache::First);
+        self.fetch(key, Cache::First);
     }
 
     fn key_count(&self) -> u64 {
@@ -380,6 +379,13 @@ impl SplitBlock {
         dispatch::insert(self.level, block, key);
         self.key_count = one_more(self.key_count);
         is_new
+    }
+
+    /// Asks the processor to fetch the memory of a key.
+    #[inline(always)]
+    fn fetch(&self, key: Digest, cache: Cache) {
+        let blocks = self.table();
+        batch::fetch(blocks, block_of(key, blocks.len()), cache);
     }
 
     fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {
