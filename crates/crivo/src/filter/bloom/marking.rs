@@ -13,7 +13,7 @@ pub(in crate::filter) struct BitMarking {
 impl Marked for Bloom {
     type Marking = BitMarking;
     /// Its marks are many, and fetched ahead.
-    const SHARED_BYTES: usize = 2 * BYTES_IN_CACHE;
+    const SHARED_BYTES: usize = 3 * BYTES_IN_CACHE;
 
     fn marking(&mut self) -> (BitMarking, &mut [u64]) {
         let probes = self.probes;
