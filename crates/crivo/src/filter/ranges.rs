@@ -45,8 +45,8 @@ const MAX_RANGE_BITS: u32 = 26;
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 const MAX_BYTES: usize = 1 << 27;
 
-/// A round ends where there is no room for the marks of so many items.
-const MIN_STEP: usize = 32;
+/// A round ends where a range may have no room for about so many marks.
+const MARKS_PER_STEP: usize = 256;
 
 /// So much lies in the cache that cores share, or near it.
 pub(super) const BYTES_IN_CACHE: usize = 1 << 24;
@@ -55,7 +55,7 @@ pub(super) const BYTES_IN_CACHE: usize = 1 << 24;
 pub(super) trait Marked {
     type Marking: Marking;
 
-    /// Up to how many bytes of all their tables together threads fill one each, and unite them: in the
+    /// Up to how many bytes of all their tables together threads fill one each, and unite them: near the
     /// cache that is faster than sorting marks, unless uniting takes long.
     const SHARED_BYTES: usize;
 
@@ -89,14 +89,17 @@ struct Sorted<M> {
     /// Where the marks of each range end.
     ends: Vec<usize>,
     room: usize,
+    /// A round ends where there may be no room for the marks of so many items.
+    min_step: usize,
 }
 
 impl<M: Copy + Default> Sorted<M> {
     /// Room for at least `room` marks of each range, of items that make at most `most_marks` each.
     fn new(ranges: usize, room: usize, most_marks: usize) -> Option<Self> {
-        let room = room.checked_add(MIN_STEP * most_marks)?;
+        let min_step = (MARKS_PER_STEP / most_marks).max(1);
+        let room = room.checked_add(min_step * most_marks)?;
         let marks = memory::reserved(ranges.checked_mul(room)?)?;
-        Some(Self { marks, ends: memory::zeroed(ranges).ok()?, room })
+        Some(Self { marks, ends: memory::zeroed(ranges).ok()?, room, min_step })
     }
 
     /// Sorts the marks of the first items, until there may be no room for those of others; returns the
@@ -111,8 +114,9 @@ impl<M: Copy + Default> Sorted<M> {
         // There is room: it was reserved. The thread that will write there touches it first.
         self.marks.resize(self.ends.len() * self.room, M::default());
         let marks = &mut self.marks[..];
-        // On this thread's stack: lists of two threads may lie in the same cache line.
-        let mut ends = [0; MAX_RANGES];
+        // On this thread's stack: lists of two threads may lie in the same cache line. A range that is not
+        // there would be a panic.
+        let mut ends = [usize::MAX; MAX_RANGES];
         let ranges = self.ends.len();
         for (range, end) in ends[..ranges].iter_mut().enumerate() {
             *end = range * self.room;
@@ -122,7 +126,7 @@ impl<M: Copy + Default> Sorted<M> {
             let used =
                 ends[..ranges].iter().enumerate().map(|(range, end)| end - range * self.room);
             let step = (self.room - used.max().unwrap_or(0)) / marking.most_marks();
-            if items.is_empty() || step < MIN_STEP {
+            if items.is_empty() || step < self.min_step {
                 break;
             }
             let (now, later) = items.split_at(step.min(items.len()));
@@ -190,13 +194,15 @@ pub(super) fn mark<T: Sync, M: Marking>(
             let is_last = sorted.iter().all(|sorted| sorted.1.is_empty());
             while let Some((range, words)) = at(&parts, take(&next_range)) {
                 let words = &mut **lock(words);
-                // All of it will be needed, and in no order that a processor foresees.
-                for line in words.chunks(LINE_BYTES / size_of::<u64>()) {
-                    prefetch(line.as_ptr(), Cache::Second);
+                let marks = || sorted.iter().map(|sorted| sorted.0.of_range(range));
+                // Most lines will be needed, and in no order that a processor foresees.
+                let lines = words.chunks(LINE_BYTES / size_of::<u64>());
+                if words.len() <= 1 << RANGE_BITS
+                    && marks().map(<[_]>::len).sum::<usize>() >= lines.len()
+                {
+                    lines.for_each(|line| prefetch(line.as_ptr(), Cache::Second));
                 }
-                for sorted in &sorted {
-                    marking.make(sorted.0.of_range(range), range << range_bits, words);
-                }
+                marks().for_each(|marks| marking.make(marks, range << range_bits, words));
             }
             drop(sorted);
             if is_last {

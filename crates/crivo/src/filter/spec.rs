@@ -285,11 +285,11 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     ///
     /// | kinds | how | memory while it is built |
     /// |---|---|---|
-    /// | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`] | keys are sorted by ranges of the table, and each range is left to one thread; small tables of bits as quotient filters | as much again as the filter, or 1 MiB if that is more; at most 128 MiB; for small tables 16 MiB |
-    /// | [`Growing`], [`GrowingBlocked`] | stage after stage, each as above | as much again as the largest stage |
+    /// | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`] | keys are sorted by ranges of the table, and each range is left to one thread; small tables of bits as quotient filters | as much again as the filter, or 1 MiB if that is more; at most 128 MiB; for small tables one for each thread, up to 16 MiB in all, or 48 MiB of `Bloom` |
+    /// | [`Growing`], [`GrowingBlocked`] | stage after stage, each as above | that of the largest stage |
     /// | [`Quotient`] | each thread fills a filter with its share of the keys, and they are united | a filter for each thread, and one more for every two |
     /// | [`Fuse`] | keys are partitioned, and the equations solved from both ends | digests, and about three times the filter |
-    /// | [`ShardedFuse`] | each thread collects its share of the keys, and solves shard after shard | digests, and about three times a shard for each thread |
+    /// | [`ShardedFuse`] | each thread collects its share of the keys, and solves shard after shard | digests, with room for up to as many again, and about three times a shard for each thread |
     /// | [`Cuckoo`] | on one thread: a place depends on the keys before | the filter |
     ///
     /// Where there is no memory for that, or no other thread can be started, one thread does it all.

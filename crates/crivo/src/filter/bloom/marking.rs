@@ -12,7 +12,7 @@ pub(in crate::filter) struct BitMarking {
 
 impl Marked for Bloom {
     type Marking = BitMarking;
-    /// Its marks are many, and fetched ahead.
+    /// To sort many marks takes longer than to set bits whose memory is fetched ahead.
     const SHARED_BYTES: usize = 3 * BYTES_IN_CACHE;
 
     fn marking(&mut self) -> (BitMarking, &mut [u64]) {

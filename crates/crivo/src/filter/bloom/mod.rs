@@ -342,7 +342,7 @@ impl Bloom {
     /// Asks the processor to fetch the memory of a key.
     #[inline(always)]
     pub(super) fn fetch(&self, key: Digest, cache: Cache) {
-        self.table.prefetch_key(key, self.probes, cache);
+        self.table.prefetch(Probes::new(key), self.probes, cache);
     }
 
     fn put_all(&mut self, keys: impl Iterator<Item = Digest>) {

@@ -152,12 +152,7 @@ impl BitTable {
 
     /// Fetches the words of a key.
     #[inline(always)]
-    pub(super) fn prefetch_key(&self, key: Digest, probes: u32, cache: Cache) {
-        self.prefetch(Probes::new(key), probes, cache);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, mut key: Probes, probes: u32, cache: Cache) {
+    pub(super) fn prefetch(&self, mut key: Probes, probes: u32, cache: Cache) {
         for _ in 0..probes {
             self.words.prefetch(key.next(self.words.len()).0, cache);
         }

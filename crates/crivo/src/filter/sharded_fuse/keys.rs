@@ -349,6 +349,7 @@ impl KeyCollector {
     ) -> Result<Storage, FuseError> {
         #[cfg(feature = "spill")]
         if self.spilled.is_some() {
+            debug_assert!(others.is_empty(), "collectors for several threads have no limit");
             self.spill()?;
             // Counting needs the memory.
             self.parts = Vec::new();

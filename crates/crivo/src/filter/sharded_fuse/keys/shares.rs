@@ -45,8 +45,11 @@ impl KeyCollector {
         let shares = items.chunks(items.len().div_ceil(workers));
         each(shares.enumerate(), |(worker, share)| {
             let mut collector = new();
-            // The first one takes what the others have collected, too.
-            collector.expect(if worker == 0 { items.len() } else { share.len() })?;
+            // The first one takes what the others have collected, too. Without room for all at once, parts
+            // grow as they must.
+            if collector.expect(if worker == 0 { items.len() } else { share.len() }).is_err() {
+                collector = new();
+            }
             let mut batch = [Digest::new(0); BATCH];
             for items in share.chunks(BATCH) {
                 for (digest, item) in batch.iter_mut().zip(items) {
