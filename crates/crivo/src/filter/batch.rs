@@ -95,7 +95,7 @@ pub(super) fn fetch_and_put<F: Filter>(
         return put(filter, keys);
     }
     let fetch_group = |filter: &F, keys: &[Digest]| {
-        keys.iter().for_each(|&key| fetch(filter, key, Cache::Second))
+        keys.iter().for_each(|&key| fetch(filter, key, Cache::Second));
     };
     let mut groups = keys.chunks(GROUP).peekable();
     fetch_group(filter, groups.peek().copied().unwrap_or_default());
