@@ -141,10 +141,17 @@ impl MergeArgs {
             let summary = MergeSummary { file, merged: self.files.len(), facts };
             output::print_json(&summary)?;
         } else if !self.quiet {
+            // Keys that seemed to be there already were not counted, so that a sum of counts is no bound where
+            // there is an estimate.
+            let keys = match all.estimated_key_count() {
+                Some(found) => {
+                    format!("about {}", human::counted(found.keys.round() as u64, "key"))
+                }
+                None => format!("at most {}", human::counted(all.key_count(), "key")),
+            };
             output::print_message(format_args!(
-                "{file}: {} merged; it holds at most {}",
+                "{file}: {} merged; it holds {keys}",
                 human::counted(self.files.len() as u64, &format!("{} filter", all.kind())),
-                human::counted(all.key_count(), "key"),
             ));
         }
         Ok(Status::Success)

@@ -295,6 +295,9 @@ fn merging_gives_the_union() {
         assert!(finished.err.contains(&format!("3 {kind} filters merged")), "{finished:?}");
         let all = dir.load("all.f");
         assert_eq!((all.kind().name(), all.key_count()), (kind, 3_000));
+        // An estimate is no bound.
+        let told = if all.estimated_key_count().is_some() { "about" } else { "at most 3,000" };
+        assert!(finished.err.contains(&format!("it holds {told} ")), "{finished:?}");
         assert!((0..3_000u32).all(|key| all.contains(&key.to_string())), "{kind}");
         // The output may be an input.
         dir.ok("merge -o a.f a.f b.f");
