@@ -4,6 +4,8 @@
 
 #![allow(unsafe_code)]
 
+use std::alloc::{Layout, alloc_zeroed};
+
 use crate::BuildError;
 
 /// An empty vector with room for `length` elements, on huge pages if it is large; `None` if there
@@ -38,6 +40,38 @@ pub fn zeroed<T: Copy + Default>(length: usize) -> Result<Vec<T>, BuildError> {
     let mut values = reserved(length).ok_or_else(|| out_of_memory::<T>(length))?;
     values.resize(length, T::default());
     Ok(values)
+}
+
+/// `length` words, all 0, on huge pages if they are many.
+///
+/// Unlike those of [`zeroed`], they are usually not touched: the system clears a page of fresh memory when it is
+/// first needed, on the thread that needs it.
+///
+/// ```
+/// use crivo_core::memory::zeros;
+///
+/// assert_eq!(zeros(3)?, [0, 0, 0]);
+/// assert!(zeros(usize::MAX).is_err());
+/// # Ok::<(), crivo_core::BuildError>(())
+/// ```
+///
+/// # Errors
+/// If there is no memory for them.
+pub fn zeros(length: usize) -> Result<Vec<u64>, BuildError> {
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    let layout = Layout::array::<u64>(length).map_err(|_| out_of_memory::<u64>(length))?;
+    // SAFETY: the layout has a size, because there is a word.
+    let start = unsafe { alloc_zeroed(layout) }.cast::<u64>();
+    if start.is_null() {
+        return Err(out_of_memory::<u64>(length));
+    }
+    // SAFETY: the memory is the global allocator's, with the layout that a vector of this capacity has, and zeros
+    // are words.
+    let mut words = unsafe { Vec::from_raw_parts(start, length, length) };
+    ask_for_huge_pages(&mut words);
+    Ok(words)
 }
 
 /// Makes the vector longer, by default values.

@@ -18,7 +18,7 @@
 
 use std::fmt;
 
-use crate::memory::zeroed;
+use crate::memory::zeros;
 use crate::{BuildError, ParameterError};
 
 /// A fixed number of slots of `width` bits each, packed without gaps. They start as 0.
@@ -65,7 +65,7 @@ impl PackedSlots {
             .ok_or_else(|| {
                 ParameterError::new("slot count", slots, "less than 2^64 bits in all")
             })?;
-        Ok(Self { words: zeroed(word_count)?, slots, width })
+        Ok(Self { words: zeros(word_count)?, slots, width })
     }
 
     /// The value in slot `index`.

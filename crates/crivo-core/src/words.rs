@@ -2,20 +2,25 @@
 
 #![allow(unsafe_code)]
 
+use std::alloc::{Layout, alloc, dealloc};
 use std::any::Any;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::BuildError;
-use crate::memory::{Cache, prefetch, zeroed};
+use crate::memory::{Cache, ask_for_huge_pages, prefetch, zeros};
 
-/// A cache line of words; what alignment is counted in.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(64))]
-struct Line([u64; WORDS_PER_LINE]);
+const LINE_BYTES: usize = 64;
+const WORDS_PER_LINE: usize = LINE_BYTES / size_of::<u64>();
 
-const WORDS_PER_LINE: usize = 8;
+const HUGE_PAGE: usize = 1 << 21;
+
+/// Tables of these sizes begin at a huge page. Anywhere else they would have no whole one, or only one of a few;
+/// a larger table has most of its own wherever it begins.
+const AT_HUGE_PAGE: Range<usize> =
+    if cfg!(all(target_os = "linux", not(miri))) { HUGE_PAGE / 2..4 * HUGE_PAGE } else { 0..0 };
 
 /// 64-bit words that begin at a cache line: owned, or borrowed from a mapped file.
 ///
@@ -46,11 +51,54 @@ fn drop_out_of_line(owner: Owner) {
 // A tag of its own is compared in one instruction; in the capacity of a vector it would take two.
 #[repr(u8)]
 enum Owner {
-    /// `start` is the first line of this vector, through which alone it is changed.
-    Lines(Vec<Line>),
+    /// `start` lies in this vector, which is changed through it alone.
+    Own(#[expect(dead_code, reason = "it frees the memory")] Vec<u64>),
+    /// `start` is the first word here.
+    AtHugePage(#[expect(dead_code, reason = "it frees the memory")] HugePages),
     /// `start` lies in memory that this keeps alive and unchanged.
     Lent(Arc<dyn Any + Send + Sync>),
 }
+
+/// Memory of the global allocator, from a huge page on.
+struct HugePages {
+    start: *mut u64,
+    layout: Layout,
+}
+
+impl HugePages {
+    /// Room for `length` words, at least one, all 0. `None` if there is no memory for them.
+    fn zeroed(length: usize) -> Option<Self> {
+        let bytes = length.checked_mul(size_of::<u64>())?;
+        // A page of which less than half is needed is not taken whole.
+        let last = bytes % HUGE_PAGE;
+        let room = if last < HUGE_PAGE / 2 { bytes } else { bytes - last + HUGE_PAGE };
+        let layout = Layout::from_size_align(room, HUGE_PAGE).ok()?;
+        // SAFETY: there is a word.
+        let start = unsafe { alloc(layout) }.cast::<u64>();
+        if start.is_null() {
+            return None;
+        }
+        let pages = Self { start, layout };
+        let memory = start.cast::<MaybeUninit<u8>>();
+        // SAFETY: the memory is ours, as large as the layout, and may hold anything.
+        ask_for_huge_pages(unsafe { std::slice::from_raw_parts_mut(memory, room) });
+        // SAFETY: there is room for the words, and zeros are words.
+        unsafe { start.write_bytes(0, length) };
+        Some(pages)
+    }
+}
+
+impl Drop for HugePages {
+    fn drop(&mut self) {
+        // SAFETY: the memory was allocated with this layout, and nobody else frees it.
+        unsafe { dealloc(self.start.cast(), self.layout) };
+    }
+}
+
+// SAFETY: it owns its memory.
+unsafe impl Send for HugePages {}
+// SAFETY: nothing can be done with a reference.
+unsafe impl Sync for HugePages {}
 
 // SAFETY: `start` points into `owner`, which is `Send` and `Sync`; `&Words` only reads.
 unsafe impl Send for Words {}
@@ -58,7 +106,8 @@ unsafe impl Send for Words {}
 unsafe impl Sync for Words {}
 
 impl Words {
-    /// `length` words, all 0, on huge pages if they are many.
+    /// `length` words, all 0, on huge pages if they are many: from 1 MiB on, with at most 1 MiB more of memory. From
+    /// 8 MiB on, most systems clear pages when they are first needed.
     ///
     /// ```
     /// use crivo_core::Words;
@@ -71,7 +120,20 @@ impl Words {
     /// # Errors
     /// If there is no memory for them.
     pub fn zeroed(length: usize) -> Result<Self, BuildError> {
-        Ok(Self::of_lines(zeroed(length.div_ceil(WORDS_PER_LINE))?, length))
+        if AT_HUGE_PAGE.contains(&length.saturating_mul(size_of::<u64>())) {
+            // To begin there may take more addresses than there are.
+            if let Some(pages) = HugePages::zeroed(length) {
+                return Ok(Self { start: pages.start, length, owner: Owner::AtHugePage(pages) });
+            }
+        }
+        // Allocators clear memory that begins at any word without touching it, and at a cache line only by
+        // touching it. So there is room to begin later.
+        let mut own = zeros(length.saturating_add(WORDS_PER_LINE))?;
+        let skipped = own.as_ptr().addr().wrapping_neg() % LINE_BYTES;
+        // The pointer must be one that may write: `to_mut` gives it away. Where words are aligned to less than
+        // their size, a line need not begin at one of the vector's.
+        let start = own.as_mut_ptr().wrapping_byte_add(skipped);
+        Ok(Self { start, length, owner: Owner::Own(own) })
     }
 
     /// A copy of `words`.
@@ -91,12 +153,6 @@ impl Words {
         Ok(copy)
     }
 
-    fn of_lines(mut lines: Vec<Line>, length: usize) -> Self {
-        debug_assert!(lines.len() * WORDS_PER_LINE >= length);
-        // The pointer must be one that may write: `to_mut` gives it away.
-        Self { start: lines.as_mut_ptr().cast(), length, owner: Owner::Lines(lines) }
-    }
-
     /// Words that lie in the memory of `owner`: `words` is asked for them once.
     ///
     /// `None` if they do not begin at a multiple of 64 bytes.
@@ -110,7 +166,7 @@ impl Words {
     ) -> Option<Self> {
         let slice = words(&owner);
         let (start, length) = (slice.as_ptr(), slice.len());
-        start.addr().is_multiple_of(align_of::<Line>()).then_some(())?;
+        start.addr().is_multiple_of(LINE_BYTES).then_some(())?;
         Some(Self { start, length, owner: Owner::Lent(owner) })
     }
 
@@ -135,7 +191,7 @@ impl Words {
     pub fn part_of(whole: &Arc<Self>, range: Range<usize>) -> Result<Self, BuildError> {
         let part = &whole[range];
         let (start, length) = (part.as_ptr(), part.len());
-        if whole.is_lent() && start.addr().is_multiple_of(align_of::<Line>()) {
+        if whole.is_lent() && start.addr().is_multiple_of(LINE_BYTES) {
             // The part keeps the whole alive, and words with two owners cannot be changed.
             return Ok(Self { start, length, owner: Owner::Lent(Arc::clone(whole) as _) });
         }
@@ -191,8 +247,8 @@ impl Words {
     #[inline(always)]
     fn owned(&mut self) -> &mut [u64] {
         debug_assert!(!self.is_lent());
-        // SAFETY: the words are owned: `start` comes from a mutable borrow of the lines, which
-        // hold at least `length` words without gaps, and a reader borrows `self`.
+        // SAFETY: the words are owned: `start` comes from a mutable borrow of the vector, which has room for
+        // `length` words behind it, or from the allocator, and a reader borrows `self`.
         unsafe { std::slice::from_raw_parts_mut(self.start.cast_mut(), self.length) }
     }
 
@@ -261,7 +317,7 @@ impl Clone for Words {
     /// Owned words are copied; borrowed words are borrowed once more.
     fn clone(&self) -> Self {
         match &self.owner {
-            Owner::Lines(lines) => Self::of_lines(lines.clone(), self.length),
+            Owner::Own(_) | Owner::AtHugePage(_) => Self::copied_or_end(self),
             Owner::Lent(owner) => Self {
                 start: self.start,
                 length: self.length,
@@ -292,10 +348,24 @@ mod tests {
 
     #[test]
     fn words_begin_at_a_cache_line_and_are_zero() {
-        for length in [0, 1, 7, 8, 9, 1000] {
+        begin_at_a_cache_line_and_are_zero([0, 1, 7, 8, 9, 1000]);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn many_words_begin_at_a_huge_page_and_are_zero() {
+        // On both sides of half a huge page, of one and a half, and of four.
+        let many = [1 << 17, 3 << 17, 1 << 20];
+        begin_at_a_cache_line_and_are_zero(many.into_iter().flat_map(|n| n - 1..=n + 1));
+    }
+
+    fn begin_at_a_cache_line_and_are_zero(lengths: impl IntoIterator<Item = usize>) {
+        for length in lengths {
             let mut words = Words::zeroed(length).unwrap();
             assert_eq!(words.len(), length);
             assert!(words.as_ptr().addr().is_multiple_of(64));
+            let is_at_huge_page = words.as_ptr().addr().is_multiple_of(HUGE_PAGE);
+            assert!(is_at_huge_page || !AT_HUGE_PAGE.contains(&(8 * length)), "{length}");
             assert!(words.iter().all(|&word| word == 0));
             words.to_mut().fill(5);
             let copy = words.clone();
