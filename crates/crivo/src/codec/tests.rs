@@ -51,11 +51,12 @@ fn forged(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
 }
 
 fn repair_header(bytes: &mut [u8]) {
-    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-    let mut end = u32_at(12).saturating_mul(8).saturating_add(48);
+    let u32_at = |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
+    let mut end = u32_at(12) * 8 + 48;
     if bytes[8] != 1 {
-        end = end.saturating_add(8).saturating_add(u32_at(48).next_multiple_of(8));
+        end += 8 + u32_at(48).next_multiple_of(8);
     }
+    let end = usize::try_from(end).unwrap_or(usize::MAX);
     if let Some(checksum) = bytes.get(..end).map(xxh3_64)
         && let Some(place) = bytes[end..].get_mut(..8)
     {

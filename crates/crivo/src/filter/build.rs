@@ -1,15 +1,16 @@
 //! Filters from all their keys: one by one, or on several threads.
 //!
-//! Keys that mark bits or counters of a table are sorted by [ranges](super::ranges) of it. Small tables of bits, and
-//! quotient filters, whose fingerprints make room for each other, are built in shares:
+//! Keys that mark bits or counters of a table are sorted by [ranges](super::ranges) of it, and the fingerprints of a
+//! quotient filter by parts of its table (`quotient::sort`). Small tables of bits, and quotient filters that are
+//! hardly filled or have long fingerprints, are built in shares:
 //!
 //! ```text
-//!   keys      [ a  b  c  d | e  f  g  h | i  j  k  l ]      a share for each thread
-//!                   ↓            ↓            ↓
-//!   filters      {a b c d}   {e f g h}   {i j k l}          each by the whole specification
-//!                     ╲        ╱            │
-//!                 {a b c d e f g h}         │               whoever is ready unites two
-//!                            ╲              │
+//!   keys      [ a  b | c  d | e  f | g  h | i  j | k  l ]   a few for whoever is free
+//!                 ↓       ↘    ↙      ↓       ↘    ↙
+//!   filters   {a b g h}   {c d e f}   {i j k l}             each by the whole specification
+//!                    ╲      ╱             │
+//!               {a b c d e f g h}         │                 whoever is ready unites two
+//!                            ╲            │
 //!                     {a b c d e f g h i j k l}
 //! ```
 //!
@@ -22,6 +23,7 @@
 //! for the keys of both. It is built in order. So are the stages of a growing filter, each on all threads.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::any::Operations;
 use super::ranges::{self, Marked};
@@ -29,8 +31,14 @@ use super::threads::{self, lock};
 use super::{FilterSpec, Full, SpecError};
 use crate::{Digest, KeyHasher};
 
-/// How many digests are computed before they are inserted, in a batch that fetches ahead.
-const BATCH: usize = 256;
+/// How many digests are computed before they are inserted, in a batch that fetches ahead. Many, because processors read
+/// ahead in items that lie one after the other, and must begin anew after each batch; few, where there are few.
+pub(super) const BATCH: usize = 1 << 12;
+pub(super) const SMALL_BATCH: usize = 1 << 8;
+
+/// A thread takes so many items at a time: where processors are not equally fast, or begin at different times, they end
+/// together all the same.
+const TAKEN: usize = if cfg!(test) { 1 << 4 } else { 1 << 12 };
 
 /// [`FilterSpec::build_by`] for kinds that take keys one by one, and cannot be united.
 pub(super) fn in_order<S, T>(
@@ -111,8 +119,15 @@ where
 {
     // A filter that waits for another one.
     let waiting = Mutex::new(None);
-    let build_share = |share: &[T]| {
+    let next = AtomicUsize::new(0);
+    let take = || items.chunks(TAKEN).nth(next.fetch_add(1, Ordering::Relaxed));
+    let build_share = |_: usize| {
+        // Others may have taken all.
+        let Some(share) = take() else { return Some(()) };
         let mut filter = filled(spec, share, digest_of, hasher).ok()?;
+        while let Some(share) = take() {
+            fill(&mut filter, share, digest_of).ok()?;
+        }
         loop {
             let mut place = lock(&waiting);
             let Some(other) = place.take() else {
@@ -123,10 +138,9 @@ where
             filter.any_union(&other)?.ok()?;
         }
     };
-    let shares = items.chunks(items.len().div_ceil(threads).max(1));
-    let built = threads::each(shares, build_share);
+    let built = threads::each(0..threads, build_share);
     let all = built.iter().all(Option::is_some);
-    // Without a share there is nothing here.
+    // Without items there is nothing here.
     waiting.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).filter(|_| all)
 }
 
@@ -147,6 +161,20 @@ where
 
 /// Inserts all items, on this thread.
 fn fill<F: Operations, T>(
+    filter: &mut F,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest,
+) -> Result<(), Full> {
+    if items.len() <= SMALL_BATCH {
+        fill_in_batches::<_, _, SMALL_BATCH>(filter, items, digest_of)
+    } else {
+        fill_in_batches::<_, _, BATCH>(filter, items, digest_of)
+    }
+}
+
+/// Out of line: a caller needs the stack for one of them only.
+#[inline(never)]
+fn fill_in_batches<F: Operations, T, const BATCH: usize>(
     filter: &mut F,
     items: &[T],
     digest_of: impl Fn(&T) -> Digest,

@@ -56,6 +56,7 @@ pub mod quotient;
 mod ranges;
 mod set_bits;
 pub mod sharded_fuse;
+mod sorted;
 pub mod spec;
 pub mod split_block;
 #[cfg(test)]

@@ -18,22 +18,20 @@
 //! done here.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, RwLock};
 
 use super::batch::LINE_BYTES;
-use super::threads::{lock, together};
+use super::sorted::{Sorted, Sorting, limits};
+use super::threads::{lock, read, together, write};
 use crate::Digest;
-use crivo_core::memory::{self, Cache, prefetch, prefetch_for_change};
+use crivo_core::memory::{self, Cache, prefetch};
 
-/// A range has 2^14 words, so that it and its marks fit into the cache of a core; fewer, if there would be
+/// A range has 2^15 words, so that it and its marks fit into the cache of a core; fewer, if there would be
 /// too few ranges, and more, if there would be too many.
-const RANGE_BITS: u32 = 14;
+const RANGE_BITS: u32 = 15;
 
 /// Some for each thread, so that all have as much to do.
 const RANGES_PER_THREAD: usize = 8;
-
-/// So few that the next place of each stays in the cache.
-const MAX_RANGES: usize = 1 << 10;
 
 /// A block of any kind lies in one range.
 const MIN_RANGE_BITS: u32 = 6;
@@ -41,15 +39,20 @@ const MIN_RANGE_BITS: u32 = 6;
 /// 32 bits name a bit, or a counter, of a range.
 const MAX_RANGE_BITS: u32 = 26;
 
-/// The marks of a round take as much memory as the table, but not less and not more than this.
+/// The marks of a round take at most twice the memory of the table, so that it passes through the caches a few times
+/// only, but at least and at most so much. Where threads are many they take up to two fifths more, and up to twice the
+/// least where the table has few ranges.
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
-const MAX_BYTES: usize = 1 << 27;
-
-/// A round ends where a range may have no room for about so many marks.
-const MARKS_PER_STEP: usize = 256;
+pub(super) const MAX_BYTES: usize = if cfg!(test) { 1 << 12 } else { 1 << 27 };
 
 /// So much lies in the cache that cores share, or near it.
 pub(super) const BYTES_IN_CACHE: usize = 1 << 24;
+
+/// A table of so many bytes passes quickly: it and its marks lie near the cache.
+const BYTES_OF_QUICK_PASSES: usize = BYTES_IN_CACHE + BYTES_IN_CACHE / 4;
+
+/// The words of a page, on most systems.
+const PAGE_WORDS: usize = 4096 / size_of::<u64>();
 
 /// A filter whose keys mark places of its table.
 pub(super) trait Marked {
@@ -69,7 +72,11 @@ pub(super) trait Marked {
 /// How keys mark the words of a table: what is left of a filter without its words.
 pub(super) trait Marking: Copy + Sync {
     /// What is to be done in a range: a key, or a place.
-    type Mark: Copy + Default + Send + Sync;
+    type Mark: Copy + Send + Sync;
+
+    /// Whether it costs little that a table near the cache passes through it more often. Then the marks of a round
+    /// take as much memory as the table: fresh memory for more of them costs more.
+    const QUICK_PASSES: bool;
 
     /// The most marks that a key makes.
     fn most_marks(&self) -> usize;
@@ -82,78 +89,27 @@ pub(super) trait Marking: Copy + Sync {
     fn make(&self, marks: &[Self::Mark], first: usize, words: &mut [u64]);
 }
 
-/// Marks by ranges.
-struct Sorted<M> {
-    /// For each range as much room as for any other; nothing before the first mark.
-    marks: Vec<M>,
-    /// Where the marks of each range end.
-    ends: Vec<usize>,
-    room: usize,
-    /// A round ends where there may be no room for the marks of so many items.
-    min_step: usize,
+/// Marks by ranges of 2^`range_bits` words.
+struct ByRange<M> {
+    marking: M,
+    range_bits: u32,
 }
 
-impl<M: Copy + Default> Sorted<M> {
-    /// Room for at least `room` marks of each range, of items that make at most `most_marks` each.
-    fn new(ranges: usize, room: usize, most_marks: usize) -> Option<Self> {
-        let min_step = (MARKS_PER_STEP / most_marks).max(1);
-        let room = room.checked_add(min_step * most_marks)?;
-        let marks = memory::reserved(ranges.checked_mul(room)?)?;
-        Some(Self { marks, ends: memory::zeroed(ranges).ok()?, room, min_step })
+impl<M: Marking> Sorting for ByRange<M> {
+    type Mark = M::Mark;
+
+    fn most_marks(&self) -> usize {
+        self.marking.most_marks()
     }
 
-    /// Sorts the marks of the first items, until there may be no room for those of others; returns the
-    /// items that are left.
-    fn fill<'a, T>(
-        &mut self,
-        mut items: &'a [T],
-        digest_of: &impl Fn(&T) -> Digest,
-        marking: &impl Marking<Mark = M>,
-        range_bits: u32,
-    ) -> &'a [T] {
-        // There is room: it was reserved. The thread that will write there touches it first.
-        self.marks.resize(self.ends.len() * self.room, M::default());
-        let marks = &mut self.marks[..];
-        // On this thread's stack: lists of two threads may lie in the same cache line. A range that is not
-        // there would be a panic.
-        let mut ends = [usize::MAX; MAX_RANGES];
-        let ranges = self.ends.len();
-        for (range, end) in ends[..ranges].iter_mut().enumerate() {
-            *end = range * self.room;
-        }
-        loop {
-            // All marks of these items might lie in the fullest range.
-            let used =
-                ends[..ranges].iter().enumerate().map(|(range, end)| end - range * self.room);
-            let step = (self.room - used.max().unwrap_or(0)) / marking.most_marks();
-            if items.is_empty() || step < self.min_step {
-                break;
-            }
-            let (now, later) = items.split_at(step.min(items.len()));
-            for item in now {
-                marking.marks(digest_of(item), range_bits, |range, mark| {
-                    let end = &mut ends[range % MAX_RANGES];
-                    marks[*end] = mark;
-                    // The line after the next marks, which another thread may have read.
-                    prefetch_for_change(
-                        marks.as_ptr().wrapping_add(*end + LINE_BYTES / size_of::<M>()),
-                    );
-                    *end += 1;
-                });
-            }
-            items = later;
-        }
-        self.ends.copy_from_slice(&ends[..ranges]);
-        items
-    }
-
-    fn of_range(&self, range: usize) -> &[M] {
-        &self.marks[range * self.room..self.ends[range]]
+    #[inline(always)]
+    fn marks(&self, key: Digest, put: impl FnMut(usize, M::Mark)) {
+        self.marking.marks(key, self.range_bits, put);
     }
 }
 
-/// Marks the words of a table with all items, on that many threads. `None` if there is no memory for it;
-/// then nothing has changed.
+/// Marks the words of a table, all 0, with all items, on that many threads. `None` if there is no memory for
+/// it; then nothing has changed.
 pub(super) fn mark<T: Sync, M: Marking>(
     marking: M,
     words: &mut [u64],
@@ -161,50 +117,67 @@ pub(super) fn mark<T: Sync, M: Marking>(
     digest_of: &(impl Fn(&T) -> Digest + Sync),
     threads: usize,
 ) -> Option<()> {
-    let range_bits = range_bits(words.len(), threads)?;
+    let bytes = size_of_val(words);
+    let is_quick = M::QUICK_PASSES && bytes <= BYTES_OF_QUICK_PASSES;
+    let bytes = if is_quick { bytes } else { bytes.saturating_mul(2) };
+    let bytes = bytes.clamp(MIN_BYTES, MAX_BYTES);
+    let marks = items.len().saturating_mul(marking.most_marks());
+    // The last range has room like any other, also if it is shorter: a sixteenth more than is needed, unless ranges
+    // are few, because many threads share the marks or the table is small.
+    let marks_at_once = bytes / size_of::<M::Mark>() / 17 * 16;
+    // Rounds that are about as long as each other: memory costs time, too.
+    let rounds = marks.div_ceil(marks_at_once).max(1);
+    let (threads, max_ranges) = limits(marks / rounds, threads);
+    let range_bits = range_bits(words.len(), threads, max_ranges)?;
     let ranges = words.len().div_ceil(1 << range_bits);
-    let bytes = size_of_val(words).clamp(MIN_BYTES, MAX_BYTES);
-    // Few keys have few marks, however large the table is.
-    let of_items = 2 * size_of::<M::Mark>() * marking.most_marks();
-    let bytes = bytes.min(of_items.saturating_mul(items.len()));
-    let room = bytes / (threads * ranges * size_of::<M::Mark>());
+    // Of a whole range, and of a thread.
+    let range_words = words.len().min(1 << range_bits);
+    let marks_per_word = marks as f64 / (rounds * threads) as f64 / words.len().max(1) as f64;
+    let mean = marks_per_word * range_words as f64;
+    // Ranges have more or fewer marks than the mean, and hardly any so many more. If one has, there is one
+    // more round.
+    let room = (mean + 4.0 * mean.sqrt()).ceil() as usize;
+    let by_range = ByRange { marking, range_bits };
     let mut shares = items.chunks(items.len().div_ceil(threads).max(1));
     let mut sorted = memory::reserved(threads)?;
     for _ in 0..threads {
         sorted.push(RwLock::new((
-            Sorted::new(ranges, room, marking.most_marks())?,
+            Sorted::new(ranges, room, &by_range)?,
             shares.next().unwrap_or_default(),
         )));
     }
     let parts = words.chunks_mut(1 << range_bits).map(Mutex::new);
     let parts = memory::collected(parts).ok()?;
-    let (next_share, next_range) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let parts_of_share = parts.len().div_ceil(threads).max(1);
+    let [next_part, next_share, next_range] = [const { AtomicUsize::new(0) }; 3];
     let take = |next: &AtomicUsize| next.fetch_add(1, Ordering::Relaxed);
     together(threads, |meeting| {
+        while let Some(parts) = parts.chunks(parts_of_share).nth(take(&next_part)) {
+            parts.iter().for_each(|words| touch(&mut lock(words)));
+        }
         loop {
             while let Some(sorted) = sorted.get(take(&next_share)) {
                 let (sorted, items) = &mut *write(sorted);
-                *items = sorted.fill(items, digest_of, &marking, range_bits);
+                *items = sorted.fill(items, digest_of, &by_range);
             }
             // Who is last begins the count of what nobody counts at the time.
             if meeting.wait() {
                 next_share.store(0, Ordering::Relaxed);
             }
-            let sorted: Vec<_> = sorted.iter().map(read).collect();
-            let is_last = sorted.iter().all(|sorted| sorted.1.is_empty());
+            let is_last = sorted.iter().all(|sorted| read(sorted).1.is_empty());
             while let Some((range, words)) = at(&parts, take(&next_range)) {
                 let words = &mut **lock(words);
-                let marks = || sorted.iter().map(|sorted| sorted.0.of_range(range));
+                let marks = || sorted.iter().map(read);
+                let count: usize = marks().map(|sorted| sorted.0.of_range(range).len()).sum();
                 // Most lines will be needed, and in no order that a processor foresees.
                 let lines = words.chunks(LINE_BYTES / size_of::<u64>());
-                if words.len() <= 1 << RANGE_BITS
-                    && marks().map(<[_]>::len).sum::<usize>() >= lines.len()
-                {
+                if words.len() <= 1 << RANGE_BITS && count >= lines.len() {
                     lines.for_each(|line| prefetch(line.as_ptr(), Cache::Second));
                 }
-                marks().for_each(|marks| marking.make(marks, range << range_bits, words));
+                marks().for_each(|sorted| {
+                    marking.make(sorted.0.of_range(range), range << range_bits, words);
+                });
             }
-            drop(sorted);
             if is_last {
                 return;
             }
@@ -216,13 +189,19 @@ pub(super) fn mark<T: Sync, M: Marking>(
     Some(())
 }
 
+/// Has the system clear the pages of words that are 0 and may not have been touched yet. It does so when a page is
+/// first written to, and threads that need the same page at that time would all wait for it.
+pub(super) fn touch(words: &mut [u64]) {
+    words.iter_mut().step_by(PAGE_WORDS).for_each(|word| *word = 0);
+}
+
 /// The logarithm of the words of a range. `None` if there are so many that marks could not name a place.
-fn range_bits(words: usize, threads: usize) -> Option<u32> {
+fn range_bits(words: usize, threads: usize, max_ranges: usize) -> Option<u32> {
     let mut bits = RANGE_BITS;
     while words >> bits < RANGES_PER_THREAD * threads && bits > MIN_RANGE_BITS {
         bits -= 1;
     }
-    while words >> bits >= MAX_RANGES {
+    while bits <= MAX_RANGE_BITS && words.div_ceil(1 << bits) > max_ranges {
         bits += 1;
     }
     (bits <= MAX_RANGE_BITS).then_some(bits)
@@ -230,14 +209,6 @@ fn range_bits(words: usize, threads: usize) -> Option<u32> {
 
 fn at<T>(items: &[T], index: usize) -> Option<(usize, &T)> {
     Some((index, items.get(index)?))
-}
-
-fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -298,12 +269,14 @@ mod tests {
 
     #[test]
     fn ranges_are_neither_few_nor_many() {
-        assert_eq!(range_bits(8, 2), Some(MIN_RANGE_BITS));
-        assert_eq!(range_bits(1 << 18, 2), Some(14));
-        assert_eq!(range_bits(1 << 22, 2), Some(RANGE_BITS));
-        assert_eq!(range_bits(1 << 26, 2), Some(17));
+        assert_eq!(range_bits(8, 2, 1_024), Some(MIN_RANGE_BITS));
+        assert_eq!(range_bits(1 << 18, 2, 1_024), Some(14));
+        assert_eq!(range_bits(1 << 18, 2, 10), Some(15));
+        assert_eq!(range_bits(1 << 22, 2, 1_024), Some(RANGE_BITS));
+        assert_eq!(range_bits(1 << 26, 2, 1_024), Some(16));
+        assert_eq!(range_bits((1 << 26) + 1, 2, 1_024), Some(17));
         #[cfg(target_pointer_width = "64")]
-        assert_eq!(range_bits(1 << 37, 2), None);
+        assert_eq!(range_bits(1 << 37, 2, 1_024), None);
     }
 
     /// Of whichever share the key is, and so of whichever thread.

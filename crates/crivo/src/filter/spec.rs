@@ -285,9 +285,9 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     ///
     /// | kinds | how | memory while it is built |
     /// |---|---|---|
-    /// | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`] | keys are sorted by ranges of the table, and each range is left to one thread; small tables of bits as quotient filters | as much again as the filter, or 1 MiB if that is more; at most 128 MiB; for small tables one for each thread, up to 16 MiB in all, or 48 MiB of `Bloom` |
+    /// | [`Bloom`], [`Blocked`], [`SplitBlock`], [`CountingBloom`], [`BlockedCounting`] | keys are sorted by ranges of the table, and each range is left to one thread; for small tables of bits, each thread fills one with some of the keys, and they are united | 8 to 10 bytes for each key (4·k to 5·k for `Bloom` and `CountingBloom`), but no more than twice the filter, or 2 MiB if that is more, and 128 MiB; on very many threads up to two fifths more; for small tables one for each thread, up to 16 MiB in all, or 48 MiB of `Bloom`, and up to 1 MiB more for each to begin at a huge page |
     /// | [`Growing`], [`GrowingBlocked`] | stage after stage, each as above | that of the largest stage |
-    /// | [`Quotient`] | each thread fills a filter with its share of the keys, and they are united | a filter for each thread, and one more for every two |
+    /// | [`Quotient`] | fingerprints are sorted by parts of the table, also on one thread, and each part is left to one thread; where fewer than one slot in eight will be filled, or fingerprints are long, each thread makes a filter of some of the keys, and they are united | 4 to 6 bytes for each key, but no more than 128 MiB or the filter, whichever is more; on many threads up to half as much again; of those that are united, also where keys come often or in the order of their digests, a filter for each thread, and one more for every two |
     /// | [`Fuse`] | keys are partitioned, and the equations solved from both ends | digests, and about three times the filter |
     /// | [`ShardedFuse`] | each thread collects its share of the keys, and solves shard after shard | digests, with room for up to as many again, and about three times a shard for each thread |
     /// | [`Cuckoo`] | on one thread: a place depends on the keys before | the filter |

@@ -9,7 +9,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use crate::ParameterError;
@@ -143,8 +143,20 @@ impl Meeting {
             self.steps.store(step.wrapping_add(1), Ordering::Release);
             return true;
         }
+        self.until(|| (self.steps.load(Ordering::Acquire) != step).then_some(()));
+        false
+    }
+
+    /// Waits for something that another thread will tell, and has begun to work on. Nobody sleeps here, either.
+    ///
+    /// # Panics
+    /// If another thread has panicked, likewise.
+    pub(super) fn until<T>(&self, told: impl Fn() -> Option<T>) -> T {
         let mut turns = 0;
-        while self.steps.load(Ordering::Acquire) == step {
+        loop {
+            if let Some(told) = told() {
+                return told;
+            }
             if self.is_broken.load(Ordering::Acquire) {
                 std::panic::resume_unwind(Box::new(LeftAlone));
             }
@@ -155,7 +167,6 @@ impl Meeting {
                 std::thread::yield_now();
             }
         }
-        false
     }
 }
 
@@ -229,6 +240,16 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 /// What is inside; a panic of another thread is told where that thread is joined.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What nobody changes meanwhile.
+pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What nobody else looks at meanwhile.
+pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

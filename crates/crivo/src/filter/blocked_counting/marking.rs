@@ -53,6 +53,7 @@ impl CounterBlockMarking {
 impl Marking for CounterBlockMarking {
     /// A digest.
     type Mark = u64;
+    const QUICK_PASSES: bool = false;
 
     fn most_marks(&self) -> usize {
         1

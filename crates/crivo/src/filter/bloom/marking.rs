@@ -29,6 +29,7 @@ impl Marked for Bloom {
 impl Marking for BitMarking {
     /// A bit of the range.
     type Mark = u32;
+    const QUICK_PASSES: bool = false;
 
     fn most_marks(&self) -> usize {
         self.probes as usize

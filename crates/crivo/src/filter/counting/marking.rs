@@ -31,6 +31,7 @@ impl Marked for CountingBloom {
 impl Marking for CounterMarking {
     /// A counter of the range.
     type Mark = u32;
+    const QUICK_PASSES: bool = false;
 
     fn most_marks(&self) -> usize {
         self.probes as usize

@@ -20,15 +20,21 @@ use crivo_core::memory::Cache;
 /// The maximum number of buckets that a search looks at before the table counts as full.
 const MAX_SEEN: usize = 1 << 11;
 
+/// As many as most searches look at.
+const FEW_SEEN: usize = 1 << 7;
+
 const ROOTS: usize = 2;
 const CHILDREN: usize = BUCKET_SIZE as usize;
 
 /// Puts a fingerprint, both of whose buckets are full, into one of them, and moves others for it.
-/// If there is no way, nothing has moved, and the answer is `false`.
+/// If there is no way, or no memory to look for it, nothing has moved, and the answer is `false`.
 #[cold]
 #[inline(never)]
 pub(super) fn make_room<L: LoadBucket>(table: &mut CuckooTable, place: &Place) -> bool {
-    let mut seen: Vec<Bucket> = Vec::with_capacity(128);
+    let mut seen: Vec<Bucket> = Vec::new();
+    if seen.try_reserve_exact(FEW_SEEN).is_err() {
+        return false;
+    }
     seen.extend(place.buckets);
     let Some((last, marked)) = find_empty::<L>(table, &mut seen) else {
         return false;
@@ -58,7 +64,7 @@ fn find_empty<L: LoadBucket>(table: &CuckooTable, seen: &mut Vec<Bucket>) -> Opt
         if empty != L::NONE {
             return Some((number, empty));
         }
-        if seen.len() + CHILDREN <= MAX_SEEN {
+        if seen.len() + CHILDREN <= MAX_SEEN && seen.try_reserve(CHILDREN).is_ok() {
             for slot in 0..BUCKET_SIZE {
                 let fingerprint = fields.get(content, slot * fields.width());
                 let next = table.other(bucket, fingerprint);

@@ -15,7 +15,7 @@ const MAX_LOAD: f64 = 0.95;
 const BITMAPS: usize = 2;
 
 /// Offsets in a word.
-const OFFSETS_PER_WORD: usize = 4;
+pub(super) const OFFSETS_PER_WORD: usize = 4;
 
 /// Quotients below `slots`, remainders of `remainder_bits` bits, and what follows from the two.
 ///

@@ -9,6 +9,7 @@ mod operations;
 mod processor;
 mod rebuild;
 mod shift;
+mod sort;
 mod spec;
 mod table;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The dimensions of a quotient filter.
 
-use super::Quotient;
 use super::geometry::QuotientGeometry;
 use super::table::QuotientTable;
-use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build};
+use super::{Quotient, sort};
+use crate::filter::{Bytes, Capabilities, FilterSpec, Kind, SpecError, build, threads};
 use crate::persist::Metadata;
 use crate::theory::{digest, quotient};
 use crate::{BuildError, Digest, KeyHasher, ParameterError};
@@ -186,6 +186,11 @@ impl FilterSpec for QuotientSpec {
         threads: Option<usize>,
         hasher: KeyHasher,
     ) -> Result<Quotient, SpecError> {
-        build::in_shares(self, items, digest_of, threads, hasher)
+        let count = threads::count_for(threads, items.len())?;
+        let Some(table) = sort::table_of(self.geometry, items, &digest_of, count) else {
+            return build::in_shares(self, items, digest_of, threads, hasher);
+        };
+        let key_count = items.len() as u64;
+        Ok(Quotient { table, key_count, hasher, metadata: Metadata::new() })
     }
 }

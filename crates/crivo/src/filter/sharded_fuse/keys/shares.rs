@@ -2,11 +2,9 @@
 
 use super::{KeyCollector, KeySet, PARTS, reserve, threads_for};
 use crate::filter::FuseError;
+use crate::filter::build::{BATCH, SMALL_BATCH};
 use crate::filter::threads::each;
 use crate::{BuildError, Digest, KeyHasher};
-
-/// How many digests are computed before they are collected.
-const BATCH: usize = 256;
 
 impl KeyCollector {
     /// The distinct ones of these digests.
@@ -50,17 +48,32 @@ impl KeyCollector {
             if collector.expect(if worker == 0 { items.len() } else { share.len() }).is_err() {
                 collector = new();
             }
-            let mut batch = [Digest::new(0); BATCH];
-            for items in share.chunks(BATCH) {
-                for (digest, item) in batch.iter_mut().zip(items) {
-                    *digest = digest_of(item);
-                }
-                collector.insert_digests(&batch[..items.len()])?;
+            if share.len() <= SMALL_BATCH {
+                collector.collect::<_, SMALL_BATCH>(share, &digest_of)?;
+            } else {
+                collector.collect::<_, BATCH>(share, &digest_of)?;
             }
             Ok(collector)
         })
         .into_iter()
         .collect()
+    }
+
+    /// Out of line: a caller needs the stack for one batch only.
+    #[inline(never)]
+    fn collect<T, const BATCH: usize>(
+        &mut self,
+        items: &[T],
+        digest_of: impl Fn(&T) -> Digest,
+    ) -> Result<(), FuseError> {
+        let mut batch = [Digest::new(0); BATCH];
+        for items in items.chunks(BATCH) {
+            for (digest, item) in batch.iter_mut().zip(items) {
+                *digest = digest_of(item);
+            }
+            self.insert_digests(&batch[..items.len()])?;
+        }
+        Ok(())
     }
 
     /// Makes room for that many keys, if they are spread as distinct ones are, up to a few standard deviations.
