@@ -247,7 +247,7 @@ impl ForeignReport {
         let bold = Style::new().bold();
         let mut text = format!("{bold}{}: a filter of {}{bold:#}\n", self.file, self.format);
         let mut line = |name: &str, value: String| {
-            text.push_str(&format!("  {name:<17}{value}\n"));
+            text.push_str(&format!("  {name:<16} {value}\n"));
         };
         line("system", self.system.to_owned());
         if let Some(keys) = self.keys {

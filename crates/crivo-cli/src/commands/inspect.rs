@@ -161,7 +161,7 @@ impl InspectReport {
         let mut text =
             format!("{bold}{}: a {}{bold:#}\n", self.file, kind_of(header).description());
         let mut line = |name: &str, value: String| {
-            text.push_str(&format!("  {name:<15}{value}\n"));
+            text.push_str(&format!("  {name:<14} {value}\n"));
         };
         line("keys", human::count(self.keys));
         if let (Some(details), Some(filter)) = (&self.filter, filter) {
