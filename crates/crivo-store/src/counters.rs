@@ -1,9 +1,11 @@
 //! How many questions there were, and how they ended.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
+
+use crate::thread_number::{self, OWN};
 
 /// How many questions there were, and how they ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,12 +40,8 @@ pub struct Counters {
 pub struct Tally {
     /// Threads that ask at the same time count in different cache lines. Each of the first has the shard of its
     /// number to itself; the others share the rest.
-    shards: [CachePadded<Shard>; OWN + SHARED],
+    shards: [CachePadded<Shard>; thread_number::COUNT],
 }
-
-/// As many as threads are likely to ask at the same time.
-const OWN: usize = 16;
-const SHARED: usize = 8;
 
 #[derive(Debug, Default)]
 struct Shard {
@@ -149,42 +147,8 @@ impl Tally {
     /// Where this thread counts.
     #[inline]
     pub(crate) fn of_this_thread(&self) -> Counting<'_> {
-        thread_local! {
-            static NUMBER: Number = Number::take();
-        }
-        // A thread that is ending has given its number back.
-        let number = NUMBER.try_with(|number| number.0).unwrap_or(OWN);
+        let number = thread_number::of_this_thread();
         Counting { shard: &self.shards[number], is_own: number < OWN, stays: PhantomData }
-    }
-}
-
-/// The number of a thread, which belongs to its shard in every [`Tally`]. Those below [`OWN`] belong to one
-/// thread at a time.
-struct Number(usize);
-
-/// A bit for each number below [`OWN`] that a thread has.
-static TAKEN: AtomicU32 = AtomicU32::new(0);
-
-impl Number {
-    fn take() -> Self {
-        static OTHERS: AtomicUsize = AtomicUsize::new(0);
-        // Acquires what the last thread of that number has counted.
-        let taken = TAKEN.fetch_update(Ordering::Acquire, Ordering::Relaxed, |taken| {
-            let free = taken.trailing_ones() as usize;
-            (free < OWN).then(|| taken | 1 << free)
-        });
-        match taken {
-            Ok(taken) => Self(taken.trailing_ones() as usize),
-            Err(_) => Self(OWN + OTHERS.fetch_add(1, Ordering::Relaxed) % SHARED),
-        }
-    }
-}
-
-impl Drop for Number {
-    fn drop(&mut self) {
-        if self.0 < OWN {
-            TAKEN.fetch_and(!(1 << self.0), Ordering::Release);
-        }
     }
 }
 

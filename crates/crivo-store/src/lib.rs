@@ -55,6 +55,7 @@ pub mod redb;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod store;
+mod thread_number;
 
 #[cfg(feature = "async")]
 pub use asynchronous::{

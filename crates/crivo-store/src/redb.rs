@@ -44,6 +44,11 @@ type Opened<K, V> = (ReadTransaction, ReadOnlyTable<K, V>);
 ///   [`compare`](redb::Key::compare) takes different bytes for equal, such as text without regard to case,
 ///   must not be used: what was put under one form would be hidden under the other. redb's own types compare
 ///   all of their bytes.
+/// - redb has one write transaction at a time. Opening, putting, deleting and closing wait for one of your own, for
+///   ever if it is of the same thread. A put cannot be part of your transaction; with a
+///   [`Guard`](crate::Guard) alone you announce what you write yourself.
+/// - What is written past the guard, also between two sessions, stays hidden: then call
+///   [`rebuild`](crate::Guarded::rebuild), or delete the guard's file before you open the store.
 ///
 /// ```
 /// use crivo::filter::Kind;

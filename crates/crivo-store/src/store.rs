@@ -48,7 +48,7 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// A store that has work to do before it looks for any key, such as beginning a transaction, does that
     /// before it calls `admits`. The memory of the guard arrives meanwhile, and the guard is locked: until it has
-    /// called `admits`, the store must not wait for a put or a delete through the guard.
+    /// called `admits`, the store must not use the guard in any way, not even print it, nor wait for whoever does.
     /// [`Guarded`](crate::Guarded) asks in this way while keys are found, and would rather not begin such work
     /// for keys that are not there.
     ///

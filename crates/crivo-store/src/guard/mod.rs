@@ -48,6 +48,7 @@
 //! ```
 
 mod doubts;
+mod lock;
 mod options;
 mod tables;
 #[cfg(test)]
@@ -62,10 +63,10 @@ use std::time::{Duration, Instant};
 use crivo::codec::{FileError, LoadOptions};
 use crivo::filter::{AnyFilter, SpecError};
 use crivo::{Digest, KeyHasher};
-use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 
 use crate::Existed;
 use doubts::Doubts;
+use lock::{Lock, Reading, Writing};
 pub(crate) use tables::Tables;
 use tables::{Multiset, Place};
 
@@ -75,9 +76,8 @@ use tables::{Multiset, Place};
 pub struct Guard {
     options: GuardOptions,
     /// Poisoned if a thread panicked while it changed the guard: then nothing is known about it, and
-    /// every question passes. Threads that ask do not touch each other's cache lines; a change takes all
-    /// shards, and is rare.
-    state: ShardedLock<State>,
+    /// every question passes.
+    state: Lock<State>,
 }
 
 struct State {
@@ -147,7 +147,7 @@ impl Guard {
     /// If the filter cannot be built: no memory, or an FPR that is too small for this many keys.
     pub fn build(options: GuardOptions, digests: Vec<Digest>) -> Result<Self, SpecError> {
         let tables = Tables::build(&options, digests)?;
-        Ok(Self { options, state: ShardedLock::new(State::new(tables, 0)) })
+        Ok(Self { options, state: Lock::new(State::new(tables, 0)) })
     }
 
     /// A guard from a filter that holds every key, of which about `stale` are no longer in the store.
@@ -157,7 +157,7 @@ impl Guard {
         stale: u64,
     ) -> Result<Self, SpecError> {
         let tables = Tables::of(&options, filter)?;
-        Ok(Self { options, state: ShardedLock::new(State::new(tables, stale)) })
+        Ok(Self { options, state: Lock::new(State::new(tables, stale)) })
     }
 
     /// The hash function that makes digests for this guard.
@@ -276,7 +276,7 @@ impl Guard {
     /// How large the guard is, how old, and how much of it is wasted.
     pub fn status(&self) -> GuardStatus {
         // A guard that is not trusted still has its memory; a poisoned lock hides nothing here.
-        let state = self.state.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let state = self.state.read_anyway();
         let trusted = state.trusted && !self.state.is_poisoned();
         GuardStatus {
             key_count: state.tables.main().key_count() + state.tables.overflow_count(),
@@ -311,12 +311,12 @@ impl Guard {
 
     /// The state, unless the guard cannot be trusted.
     #[inline]
-    fn read(&self) -> Option<ShardedLockReadGuard<'_, State>> {
-        self.state.read().ok().filter(|state| state.trusted)
+    fn read(&self) -> Option<Reading<'_, State>> {
+        self.state.read().filter(|state| state.trusted)
     }
 
-    fn write(&self) -> Option<ShardedLockWriteGuard<'_, State>> {
-        self.state.write().ok().filter(|state| state.trusted)
+    fn write(&self) -> Option<Writing<'_, State>> {
+        self.state.write().filter(|state| state.trusted)
     }
 }
 
@@ -467,11 +467,17 @@ impl PutTicket<'_> {
     /// The fate of the write is known. A copy that no key needs is taken out where that is possible.
     fn settle(mut self, has_spare_copy: bool) {
         self.is_settled = true;
-        let Some(mut state) = self.guard.write() else { return };
-        state.in_flight.take(self.digest);
+        let Some(mut state) = self.landed() else { return };
         if has_spare_copy {
             self.take_copy(&mut state);
         }
+    }
+
+    /// The put is under way no longer; also where the guard is not trusted any more. The state, unless that is so.
+    fn landed(&self) -> Option<Writing<'_, State>> {
+        let mut state = self.guard.state.write()?;
+        state.in_flight.take(self.digest);
+        state.trusted.then_some(state)
     }
 
     /// Takes the copy of this put out, where that is possible.
@@ -498,8 +504,7 @@ impl Drop for PutTicket<'_> {
         if self.is_settled {
             return;
         }
-        let Some(mut state) = self.guard.write() else { return };
-        state.in_flight.take(self.digest);
+        let Some(mut state) = self.landed() else { return };
         let options = &self.guard.options;
         if !options.late_writes {
             state.stale += u64::from(self.copy.is_some());

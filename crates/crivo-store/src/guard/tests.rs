@@ -245,9 +245,13 @@ fn a_delete_from_the_overflow_takes_no_copy_of_another_key() {
 fn a_guard_that_is_not_trusted_lets_everything_pass() {
     let guard = guard(Kind::Cuckoo, &[]);
     let open = guard.begin_put(spread(1));
+    let given_up = guard.begin_put(spread(6));
     guard.distrust();
+    assert_eq!(guard.status().in_flight_count, 2);
     open.stored(Existed::No);
+    drop(given_up);
     put(&guard, 2, Existed::No);
+    assert_eq!(guard.status().in_flight_count, 0);
     delete(&guard, 2, Existed::Yes);
     let mut hits = [false; 2];
     guard.contains_batch(&[spread(3), spread(4)], &mut hits);
@@ -417,4 +421,11 @@ fn no_order_of_events_hides_a_key() {
             }
         }
     }
+}
+
+/// As locks of the standard library let it.
+#[test]
+fn guards_can_be_asked_in_what_may_panic() {
+    fn check<T: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    check::<Guard>();
 }

@@ -50,9 +50,9 @@ pub enum ScanReason {
     NoFile,
     /// The last owner did not close the store, or there was none.
     NotClosed,
-    /// The file was written for another session, or with other options.
+    /// The file was written for another session or another store, or with another kind or FPR.
     OtherGuard,
-    /// The file cannot be read: the message says why.
+    /// The file is not there, cannot be read, or was made with another hash function: the message says why.
     Unreadable(String),
 }
 
@@ -60,8 +60,10 @@ impl fmt::Display for ScanReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFile => f.write_str("no file was named"),
-            Self::NotClosed => f.write_str("the last owner did not close the store"),
-            Self::OtherGuard => f.write_str("the file is for another session or other options"),
+            Self::NotClosed => f.write_str("the store was not closed, or never had an owner"),
+            Self::OtherGuard => {
+                f.write_str("the file is for another session, another store or other options")
+            }
             Self::Unreadable(why) => f.write_str(why),
         }
     }
@@ -90,6 +92,9 @@ impl OpenOptions {
     }
 
     /// Saves the guard to this file when the store is closed, and reads it when the store is opened.
+    ///
+    /// Each table, or prefix, needs a file of its own: two that share one would overwrite it, and be scanned
+    /// whenever they are opened.
     pub fn file(self, path: impl Into<PathBuf>) -> Self {
         Self { file: Some(path.into()), ..self }
     }

@@ -30,7 +30,7 @@ use crate::{Counters, Store};
 ///
 /// An error of the store is never *absent*.
 ///
-/// Several threads can share it; put it into an [`Arc`].
+/// Several threads can share it; put it into an [`Arc`]. To close it, take it out again: `Arc::into_inner`.
 pub struct Guarded<S, M = Exclusive> {
     store: Arc<S>,
     mode: M,

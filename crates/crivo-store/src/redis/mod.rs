@@ -66,7 +66,14 @@ return 1";
 /// The keys with one prefix on a Redis or Valkey server: bytes to bytes.
 ///
 /// It takes the caller's own connection, with its credentials, TLS and time-outs: one that can be
-/// cloned, such as `redis::aio::MultiplexedConnection`. It adds two keys. `crivo-store.owner:` and the
+/// cloned. A program that runs for long should take `redis::aio::ConnectionManager` (`Client::get_connection_manager`,
+/// feature `connection-manager` of `redis`), which connects again after the server has restarted; a
+/// `MultiplexedConnection` is dead then, and every question that reaches the store is an error.
+///
+/// Values are strings. A key of another type under the prefix is counted as present, and its value cannot be
+/// read.
+///
+/// It adds two keys. `crivo-store.owner:` and the
 /// prefix says who may write: writes are scripts that check it, so that an owner that was replaced cannot
 /// write. `crivo-store.stream:` and the prefix has the announcements of those who
 /// [share](crate::Shared) the keys.
@@ -328,13 +335,21 @@ impl<C> fmt::Debug for RedisStore<C> {
     }
 }
 
+impl From<redis::RedisError> for RedisStoreError {
+    fn from(error: redis::RedisError) -> Self {
+        Self::Server(error)
+    }
+}
+
 /// Why keys on a Redis server could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedisStoreError {
     /// The server or the connection failed. A write may have been applied, or will be.
-    #[error(transparent)]
-    Server(#[from] redis::RedisError),
+    #[error(
+        "the server has not done it, or its answer was lost; a write may have been applied: {0}"
+    )]
+    Server(redis::RedisError),
     /// The server has refused to write, as when it has no memory left, or is a replica now; or it has refused
     /// the connection. Nothing was written.
     #[error("the server has refused the write: {0}")]
@@ -352,7 +367,8 @@ pub enum RedisStoreError {
     /// written. Those who share the keys join again by themselves as soon as they can.
     #[error(
         "the keys have another owner, or none, and nothing was written; \
-         an owner must open the store again, and those who share it try to join again by themselves"
+         an owner must open the store again; those who share it join again by themselves when they can, \
+         and may then repeat the write"
     )]
     LostClaim,
     /// The owner's record is not one that this crate writes.

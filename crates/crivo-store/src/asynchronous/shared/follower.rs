@@ -106,6 +106,7 @@ impl<S: AsyncSharedStore> Follower<S> {
         let mut has_every_key = false;
         let mut scan_after = Instant::now();
         let mut scan_pause = PAUSE;
+        let mut is_silent = false;
         loop {
             if self.scan.is_empty()
                 && (!has_every_key || self.guard.needs_rebuild())
@@ -124,15 +125,29 @@ impl<S: AsyncSharedStore> Follower<S> {
             let asked = Instant::now();
             let is_end = match timeout(PATIENCE, self.hear(&session, &position)).await {
                 Ok(Ok(Some(followed))) => {
+                    if std::mem::take(&mut is_silent) {
+                        tracing::info!("there is news from the store again");
+                    }
                     position = followed.position;
                     Some(followed.is_end)
                 }
                 Ok(Ok(None)) => return End::Lost,
-                Ok(Err(error)) => {
-                    tracing::debug!(%error, "no news from the store");
+                unheard => {
+                    let why = match unheard {
+                        Ok(Err(error)) => error.to_string(),
+                        _ => format!("there is no answer after {PATIENCE:?}"),
+                    };
+                    // Told once, and not as often as it is tried.
+                    if std::mem::replace(&mut is_silent, true) {
+                        tracing::debug!(why, "no news from the store");
+                    } else {
+                        tracing::warn!(
+                            why,
+                            "no news from the store; until there is, every question passes"
+                        );
+                    }
                     None
                 }
-                Err(_) => None,
             };
             let is_heard = mark.is_some_and(|mark| mark.is_heard.load(Ordering::Acquire));
             if is_sent && !is_heard && is_end == Some(true) {
