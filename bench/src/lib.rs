@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crivo_core::mix::{GOLDEN, mix};
 
+pub mod cores;
 pub mod filters;
 pub mod processes;
 

@@ -1,27 +1,62 @@
 //! Building filters, and sharing one, on two threads beside one.
 //!
 //! ```text
-//! cargo run --release --bin threads [-- KEYS]
+//! cargo run --release --bin threads [-- [--only NAME]... [KEYS]]
 //! ```
 //!
-//! The last column is what two threads gain: 2 is the most that two cores give. Processor time, on all
-//! threads together, tells what two threads cost, also where other programs take the cores.
+//! With `--only` what has NAME in its name: `--only "build blocked, u64"`.
+//!
+//! "Speed" is what two threads gain. It may be more than 2, because several threads sort their marks where one fetches
+//! memory ahead. Processor time, on all threads together, tells what two threads cost, also where other programs take the
+//! cores.
+//!
+//! A machine with two processors does not always have [two cores](crivo_bench::cores) to give: so that is measured
+//! before and after every round, which waits for them for up to two seconds. The last columns tell what two threads
+//! gained when they multiplied; in how many rounds they had two cores; and what they gained at the real work in these
+//! rounds. There are rounds until nine had two cores, or eighteen in all; what is measured is told at once, and in a
+//! table at the end.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use crivo::filter::{AnyFilter, AtomicBlocked, AtomicBloom, Kind, Spec};
 use crivo::{Digest, KeyHasher};
+use crivo_bench::cores::Cores;
 use crivo_bench::{median, number, shuffle, table};
 
 const FPR: f64 = 0.01;
-const ROUNDS: usize = 5;
+/// As many rounds with two cores are wanted, and more than these are not tried.
+const ROUNDS: usize = 9;
+const MAX_ROUNDS: usize = 18;
 
-/// What was measured of one way: seconds on the clock, and of processors.
-#[derive(Default, Clone)]
-struct Times {
-    wall: Vec<f64>,
-    processor: Vec<f64>,
+/// What was measured in one round: on one thread and on two.
+struct Round {
+    /// Seconds on the clock.
+    wall: [f64; 2],
+    /// Seconds of processors.
+    processor: [f64; 2],
+    /// What two threads gained when they multiplied, before or after, whichever was less.
+    multiplications: f64,
+}
+
+impl Round {
+    fn has_two_cores(&self) -> bool {
+        Cores::are_two(self.multiplications)
+    }
+}
+
+/// What was measured so far.
+struct Report {
+    cores: Cores,
+    /// Parts of the names of what is to be measured; none for everything.
+    only: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Report {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
+    }
 }
 
 /// One thread and two, in turn. What `prepare` does before each is not measured.
@@ -29,32 +64,50 @@ fn compare(
     name: String,
     mut prepare: impl FnMut(),
     mut work: impl FnMut(usize),
-    rows: &mut Vec<Vec<String>>,
+    report: &mut Report,
 ) {
-    let mut times = [Times::default(), Times::default()];
-    for round in 0..=ROUNDS {
+    if !report.wants(&name) {
+        return;
+    }
+    let mut rounds: Vec<Round> = Vec::new();
+    for round in 0..=MAX_ROUNDS {
+        if rounds.iter().filter(|round| round.has_two_cores()).count() == ROUNDS {
+            break;
+        }
         let mut order = [1, 2];
         order.rotate_left(round % 2);
+        let (mut wall, mut processor) = ([0.0; 2], [0.0; 2]);
+        let gain_before = report.cores.wait();
         for threads in order {
             prepare();
-            let (start, processor) = (Instant::now(), processor_time());
+            let (start, processor_start) = (Instant::now(), processor_time());
             work(threads);
-            let elapsed = (start.elapsed(), processor_time().saturating_sub(processor));
-            // The first round warms up.
-            if round > 0 {
-                times[threads - 1].wall.push(elapsed.0.as_secs_f64());
-                times[threads - 1].processor.push(elapsed.1.as_secs_f64());
-            }
+            wall[threads - 1] = start.elapsed().as_secs_f64();
+            let used = processor_time().saturating_sub(processor_start);
+            processor[threads - 1] = used.as_secs_f64();
+        }
+        let multiplications = gain_before.min(report.cores.gain());
+        // The first round warms up.
+        if round > 0 {
+            rounds.push(Round { wall, processor, multiplications });
         }
     }
-    let [one, two] = times.map(|times| (median(times.wall), median(times.processor)));
-    rows.push(vec![
+    let of = |value: fn(&Round) -> f64| median(rounds.iter().map(value).collect());
+    let gain = |round: &Round| round.wall[0] / round.wall[1];
+    let with_two_cores = rounds.iter().filter(|round| round.has_two_cores());
+    let gains: Vec<f64> = with_two_cores.map(gain).collect();
+    let row = vec![
         name,
-        format!("{:.0}", 1e3 * one.0),
-        format!("{:.0}", 1e3 * two.0),
-        format!("{:.2}×", two.1 / one.1),
-        format!("{:.2}×", one.0 / two.0),
-    ]);
+        format!("{:.0}", 1e3 * of(|round| round.wall[0])),
+        format!("{:.0}", 1e3 * of(|round| round.wall[1])),
+        format!("{:.2}×", of(|round| round.processor[1]) / of(|round| round.processor[0])),
+        format!("{:.2}×", median(rounds.iter().map(gain).collect())),
+        format!("{:.2}×", of(|round| round.multiplications)),
+        format!("{} of {}", gains.len(), rounds.len()),
+        if gains.is_empty() { "–".to_owned() } else { format!("{:.2}×", median(gains)) },
+    ];
+    eprintln!("{}", row.join("  "));
+    report.rows.push(row);
 }
 
 /// Processor time of this process so far, on all threads, in hundredths of a second; zero where the
@@ -79,18 +132,19 @@ fn share<T: Sync>(items: &[T], threads: usize, work: impl Fn(&[T]) + Sync) {
     });
 }
 
-fn build<K: crivo::Key + Sync>(what: &str, keys: &[K], rows: &mut Vec<Vec<String>>) {
+fn build<K: crivo::Key + Sync>(what: &str, keys: &[K], report: &mut Report) {
     let hasher = KeyHasher::default();
     for kind in Kind::ALL {
         let spec = Spec::for_fpr(kind, keys.len() as u64, FPR).expect("a filter");
-        let mut last: Option<AnyFilter> = None;
-        let mut work = |threads| {
+        let last: RefCell<Option<AnyFilter>> = RefCell::new(None);
+        let work = |threads| {
             let filter = spec.build_on_threads(keys, Some(threads), hasher).expect("memory");
-            assert!(last.as_ref().is_none_or(|last| last.key_count() == filter.key_count()));
-            last = Some(filter);
+            *last.borrow_mut() = Some(filter);
         };
-        compare(format!("build {kind}, {what}"), || (), &mut work, rows);
-        let filter = last.expect("it was built");
+        // To give the last one's memory back is not building.
+        let forget = || drop(last.borrow_mut().take());
+        compare(format!("build {kind}, {what}"), forget, work, report);
+        let Some(filter) = last.into_inner() else { continue };
         assert!(
             keys.iter().step_by(997).all(|key| filter.contains(key)),
             "{kind}: a false negative"
@@ -99,7 +153,7 @@ fn build<K: crivo::Key + Sync>(what: &str, keys: &[K], rows: &mut Vec<Vec<String
 }
 
 macro_rules! shared {
-    ($atomic:ident, $digests:ident, $absent:ident, $rows:ident) => {
+    ($atomic:ident, $digests:ident, $absent:ident, $report:ident) => {
         let name = stringify!($atomic);
         let filter = $atomic::new($digests.len() as u64, FPR).expect("memory");
         let filter = RefCell::new(filter);
@@ -107,49 +161,62 @@ macro_rules! shared {
             let filter = &*filter.borrow();
             share($digests, threads, |digests| filter.insert_batch(digests));
         };
-        compare(format!("{name}: insert"), || filter.borrow_mut().clear(), insert, $rows);
+        compare(format!("{name}: insert"), || filter.borrow_mut().clear(), insert, $report);
         let filter = filter.into_inner();
+        // Also if that was not wanted.
+        filter.insert_batch($digests);
         let ask = |threads| {
             share($digests, threads, |digests| {
                 assert!(digests.iter().all(|&digest| filter.contains_digest(digest)));
             });
         };
-        compare(format!("{name}: hits"), || (), ask, $rows);
+        compare(format!("{name}: hits"), || (), ask, $report);
         let ask = |threads| {
             share($absent, threads, |digests| {
                 let found = digests.iter().filter(|&&digest| filter.contains_digest(digest));
                 assert!(std::hint::black_box(found.count()) < digests.len() / 20);
             });
         };
-        compare(format!("{name}: misses"), || (), ask, $rows);
+        compare(format!("{name}: misses"), || (), ask, $report);
     };
 }
 
 fn main() {
-    let count =
-        std::env::args().nth(1).map_or(Ok(10_000_000), |count| count.replace('_', "").parse());
-    let Ok(count) = count else {
-        eprintln!("usage: threads [KEYS]");
+    let (mut only, mut count) = (Vec::new(), Some(10_000_000));
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--only" => match arguments.next() {
+                Some(name) => only.push(name),
+                None => count = None,
+            },
+            number => count = number.replace('_', "").parse().ok(),
+        }
+    }
+    let Some(count) = count else {
+        eprintln!("usage: threads [--only NAME]... [KEYS]");
         std::process::exit(2);
     };
+    let times = ["", "1 thread, ms", "2 threads, ms", "processor time"];
+    let gains = ["speed", "multiplications", "two cores", "speed then"];
+    let head = times.into_iter().chain(gains).map(String::from).collect();
+    let mut report = Report { cores: Cores::new(), only, rows: vec![head] };
     let mut keys: Vec<u64> = (0..count).map(number).collect();
     shuffle(&mut keys);
-    let head = ["", "1 thread, ms", "2 threads, ms", "processor time", "speed"].map(String::from);
-    let mut rows = vec![head.to_vec()];
-    build("u64", &keys, &mut rows);
+    build("u64", &keys, &mut report);
     {
         let text: Vec<String> = keys.iter().map(|key| format!("user/{key:x}")).collect();
-        build("text", &text, &mut rows);
+        build("text", &text, &mut report);
     }
     let hasher = KeyHasher::default();
     let digests: &[Digest] = &keys.iter().map(|key| hasher.digest(key)).collect::<Vec<_>>();
     let absent: &[Digest] =
         &(count..2 * count).map(|i| hasher.digest(&number(i))).collect::<Vec<_>>();
     {
-        let rows = &mut rows;
-        shared!(AtomicBloom, digests, absent, rows);
-        shared!(AtomicBlocked, digests, absent, rows);
+        let report = &mut report;
+        shared!(AtomicBloom, digests, absent, report);
+        shared!(AtomicBlocked, digests, absent, report);
     }
     println!("{count} keys");
-    print!("{}", table(&rows));
+    print!("{}", table(&report.rows));
 }
