@@ -23,8 +23,10 @@ pub struct JobMetrics {
     pub filter_input_rows: u64,
     /// How many of them passed.
     pub filter_output_rows: u64,
-    /// The bytes of the rows that stages read from other stages, decoded.
-    pub shuffled_bytes: u64,
+    /// The bytes of the rows that executors fetched from each other, decoded. What an executor reads from its own
+    /// files is not counted, so that the number depends on who ran what; with `ballista.shuffle.force_remote_read`
+    /// executors fetch all that stages read from other stages.
+    pub fetched_bytes: u64,
 }
 
 /// What the last execution of a plan did on the cluster of the scheduler at `address`.
@@ -63,7 +65,7 @@ fn summary(job: &GetJobMetricsResult) -> JobMetrics {
                 total.filter_input_rows += output_rows(input);
                 total.filter_output_rows += output_rows(operator);
             }
-            total.shuffled_bytes += count(operator, "decoded_bytes");
+            total.fetched_bytes += count(operator, "decoded_bytes");
         }
     }
     total

@@ -262,7 +262,7 @@ async fn savings(root: &RuntimeFilterExec, cluster: Option<&str>) -> String {
         // The executors have counted.
         Some(address) => match job_metrics(address, root).await {
             Ok(counts) => {
-                let exchanged = format!("{} bytes were exchanged", counts.shuffled_bytes);
+                let exchanged = format!("executors fetched {} bytes from each other", counts.fetched_bytes);
                 if !is_counted {
                     return format!("{made}{not_counted}; {exchanged}");
                 }
