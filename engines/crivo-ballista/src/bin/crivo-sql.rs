@@ -262,7 +262,8 @@ async fn savings(root: &RuntimeFilterExec, cluster: Option<&str>) -> String {
         // The executors have counted.
         Some(address) => match job_metrics(address, root).await {
             Ok(counts) => {
-                let exchanged = format!("executors fetched {} bytes from each other", counts.fetched_bytes);
+                let exchanged =
+                    format!("executors fetched {} bytes from each other", counts.fetched_bytes);
                 if !is_counted {
                     return format!("{made}{not_counted}; {exchanged}");
                 }

@@ -58,13 +58,16 @@ pub(super) fn make_room<L: LoadBucket>(table: &mut CuckooTable, place: &Place) -
 fn find_empty<L: LoadBucket>(table: &CuckooTable, seen: &mut Vec<Bucket>) -> Option<(usize, L)> {
     let fields = table.fields();
     let mut number = 0;
+    // The list is a tree only without gaps: after the first bucket whose children are left out, no others follow.
+    let mut grows = true;
     while let Some(&bucket) = seen.get(number) {
         let content: L = table.bucket(bucket);
         let empty = fields.empty(content);
         if empty != L::NONE {
             return Some((number, empty));
         }
-        if seen.len() + CHILDREN <= MAX_SEEN && seen.try_reserve(CHILDREN).is_ok() {
+        grows &= seen.len() + CHILDREN <= MAX_SEEN && seen.try_reserve(CHILDREN).is_ok();
+        if grows {
             for slot in 0..BUCKET_SIZE {
                 let fingerprint = fields.get(content, slot * fields.width());
                 let next = table.other(bucket, fingerprint);
