@@ -50,6 +50,8 @@ mod counters;
 mod error;
 pub mod guard;
 mod guarded;
+#[cfg(test)]
+mod heard;
 #[cfg(feature = "redb")]
 pub mod redb;
 #[cfg(feature = "redis")]

@@ -57,6 +57,7 @@ mod tests;
 pub use options::GuardOptions;
 
 use std::fmt;
+use std::mem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -206,11 +207,18 @@ impl Guard {
 
     /// To be called before a write is sent to the store. The key is in the guard when this returns.
     pub fn begin_put(&self, digest: Digest) -> PutTicket<'_> {
-        let mut ticket =
-            PutTicket { guard: self, digest, copy: None, rebuild: None, is_settled: false };
+        let mut ticket = PutTicket {
+            guard: self,
+            digest,
+            is_counted: false,
+            copy: None,
+            rebuild: None,
+            is_settled: false,
+        };
         let Some(mut state) = self.write() else { return ticket };
         let state = &mut *state;
         state.in_flight.add(digest);
+        ticket.is_counted = true;
         if let Some(journal) = &mut state.journal {
             journal.puts.add(digest);
             ticket.rebuild = Some(journal.rebuild);
@@ -267,10 +275,11 @@ impl Guard {
     /// Stops answering *absent*: from now on every question passes. For a guard that no longer knows
     /// all writes, because the store has another writer.
     pub fn distrust(&self) {
-        if let Some(mut state) = self.write() {
-            state.trusted = false;
-            tracing::warn!("the guard is no longer trusted: every question reaches the store");
-        }
+        let Some(mut state) = self.write() else { return };
+        state.trusted = false;
+        // Whoever hears of it may ask the guard.
+        drop(state);
+        tracing::warn!("the guard is no longer trusted: every question reaches the store");
     }
 
     /// How large the guard is, how old, and how much of it is wasted.
@@ -399,6 +408,8 @@ impl fmt::Debug for Guard {
 pub struct PutTicket<'g> {
     guard: &'g Guard,
     digest: Digest,
+    /// Whether it is among those under way. Not if it began when the guard was no longer trusted.
+    is_counted: bool,
     /// Where this put inserted a copy, and in which epoch.
     copy: Option<(Place, u64)>,
     /// In whose journal it is.
@@ -475,6 +486,9 @@ impl PutTicket<'_> {
 
     /// The put is under way no longer; also where the guard is not trusted any more. The state, unless that is so.
     fn landed(&self) -> Option<Writing<'_, State>> {
+        if !self.is_counted {
+            return None;
+        }
         let mut state = self.guard.state.write()?;
         state.in_flight.take(self.digest);
         state.trusted.then_some(state)
@@ -516,6 +530,8 @@ impl Drop for PutTicket<'_> {
             Ok(false) => self.take_copy(&mut state),
             Err(error) => {
                 state.trusted = false;
+                // Whoever hears of it may ask the guard.
+                drop(state);
                 tracing::warn!(%error, "no room for doubtful keys: every question reaches the store");
             }
         }
@@ -594,11 +610,14 @@ impl Rebuild<'_> {
                 tables.insert(digest);
             }
         }
-        state.tables = tables;
+        let old = mem::replace(&mut state.tables, tables);
         state.stale = journal.deletes;
         state.epoch += 1;
         state.retry_above = 0;
         state.built = Instant::now();
+        // Nobody waits while the memory of the old ones is given back.
+        drop(state);
+        drop((old, journal));
     }
 }
 

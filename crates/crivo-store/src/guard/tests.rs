@@ -1,11 +1,14 @@
 //! The protocol, step by step: a store, its guard, and every order of events that a random walk finds.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crivo::filter::Kind;
 use crivo_core::Random;
+use tracing::Level;
 
 use super::*;
+use crate::heard;
 
 fn guard(kind: Kind, digests: &[u64]) -> Guard {
     let options = GuardOptions::new(kind, 0.01).unwrap();
@@ -257,6 +260,49 @@ fn a_guard_that_is_not_trusted_lets_everything_pass() {
     guard.contains_batch(&[spread(3), spread(4)], &mut hits);
     assert!(guard.contains(spread(5)) && hits == [true; 2]);
     assert!(!guard.status().is_trusted && guard.begin_rebuild().is_none());
+}
+
+/// A put that began when the guard was no longer trusted is not under way, whatever the others do.
+#[test]
+fn only_puts_that_were_counted_are_counted_out() {
+    let guard = guard(Kind::Cuckoo, &[]);
+    let counted = guard.begin_put(spread(1));
+    guard.distrust();
+    for existed in [Existed::No, Existed::Yes] {
+        put(&guard, 1, existed);
+        guard.begin_put(spread(1)).refused();
+        drop(guard.begin_put(spread(1)));
+        assert_eq!(guard.status().in_flight_count, 1);
+    }
+    counted.stored(Existed::No);
+    assert_eq!(guard.status().in_flight_count, 0);
+}
+
+/// Whoever hears an event of the guard may ask it.
+#[test]
+fn events_are_told_while_the_guard_is_free() {
+    let distrust = |guard: &Guard| guard.distrust();
+    // There is no filter of such an FPR for keys that are not listed.
+    let fail = |guard: &Guard| {
+        guard.state.write().unwrap().doubts.max_listed = 0;
+        drop(guard.begin_put(spread(1)));
+    };
+    for cause in [distrust as fn(&Guard), fail] {
+        heard::ends(move || {
+            let mut guard = guard(Kind::Cuckoo, &[]);
+            guard.options.fpr = 0.0;
+            let guard = Arc::new(guard);
+            let asked = guard.clone();
+            let (sender, heard) = std::sync::mpsc::channel();
+            let ask = move |level, _: &str| {
+                let answers = (asked.status().is_trusted, asked.contains(spread(2)));
+                sender.send((level, answers)).unwrap();
+            };
+            heard::hear(ask, || cause(&guard));
+            let heard: Vec<_> = heard.into_iter().collect();
+            assert_eq!(heard, [(Level::WARN, (false, true))]);
+        });
+    }
 }
 
 /// A store that forgets to answer, and the guard in front of it.

@@ -8,7 +8,9 @@ use std::thread;
 use crivo::filter::Kind;
 use crivo::{Digest, KeyHasher};
 use crivo_core::Random;
+use tracing::Level;
 
+use crate::heard;
 use crate::{
     Claim, Existed, GuardOptions, Guarded, OpenOptions, OwnedStore, Owner, Session, Store,
 };
@@ -34,6 +36,8 @@ enum Fault {
     TimedOut,
     #[error("refused")]
     Refused,
+    #[error("the store has another owner")]
+    LostClaim,
 }
 
 impl<const CLASSES: u64> Faulty<CLASSES> {
@@ -51,6 +55,9 @@ impl<const CLASSES: u64> Faulty<CLASSES> {
 
     fn write(&self, key: u64, value: Option<u64>) -> Result<Existed, Fault> {
         let mut inner = self.inner.lock().unwrap();
+        if inner.session.is_none() {
+            return Err(Fault::LostClaim);
+        }
         let fault = if inner.has_faults { inner.random.below(10) } else { 9 };
         match fault {
             0 => return Err(Fault::TimedOut),
@@ -150,8 +157,8 @@ impl<const CLASSES: u64> OwnedStore for Faulty<CLASSES> {
         self.write(*key, None)
     }
 
-    fn is_lost_claim(_: &Fault) -> bool {
-        false
+    fn is_lost_claim(error: &Fault) -> bool {
+        matches!(error, Fault::LostClaim)
     }
 
     fn is_refusal(error: &Fault) -> bool {
@@ -217,6 +224,34 @@ fn a_guard_with_doubtful_keys_is_closed_without_a_scan() {
     guarded.close().unwrap();
     assert_eq!(inner.lock().unwrap().scans, 1, "when it was opened");
     assert!(!file.exists());
+}
+
+/// What those who watch it are told: see the README.
+#[test]
+fn events_tell_how_a_guard_is_built_and_lost() {
+    let store = Faulty::<40>::new(false);
+    let inner = store.inner.clone();
+    let ((), events) = heard::events(|| {
+        let options = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.1).unwrap());
+        let guarded = Guarded::open(store, options.rebuild_in_background(false)).unwrap();
+        guarded.put(1, 1).unwrap();
+        assert!(guarded.rebuild().unwrap());
+        // Another owner has come and gone.
+        inner.lock().unwrap().session = None;
+        for _ in 0..2 {
+            assert!(matches!(guarded.put(2, 2), Err(Fault::LostClaim)));
+        }
+        assert!(!guarded.guard_status().is_trusted);
+        guarded.close().unwrap();
+    });
+    let expected = [
+        (Level::INFO, "the guard is built from a scan"),
+        (Level::DEBUG, "the store is open"),
+        (Level::DEBUG, "the guard was rebuilt"),
+        (Level::WARN, "the guard is no longer trusted: every question reaches the store"),
+        (Level::DEBUG, "the store is closed"),
+    ];
+    assert_eq!(events, expected.map(|(level, message)| (level, message.to_owned())));
 }
 
 /// Of N = 20,000 absent keys a guard stops all but a number of mean at most 0.01·N. That it is twice
