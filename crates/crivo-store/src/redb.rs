@@ -18,7 +18,7 @@ const OWNERS: TableDefinition<'_, &str, (u64, u128, bool)> =
     TableDefinition::new("crivo-store.owners");
 
 /// Who owns which table in this process: by the address of the database and the name of the table. There
-/// are no owners in other processes: redb lets one process at a time open a database.
+/// are no owners in other processes, unless the database was opened in redb's mode for several.
 static LIVE: Mutex<BTreeMap<(usize, String), Owner>> = Mutex::new(BTreeMap::new());
 
 fn live() -> MutexGuard<'static, BTreeMap<(usize, String), Owner>> {
@@ -38,6 +38,9 @@ type Opened<K, V> = (ReadTransaction, ReadOnlyTable<K, V>);
 /// - redb lets one process at a time open a database. An owner in another process has therefore ended,
 ///   and is replaced without being asked. An owner in the same process, through the same database,
 ///   refuses a second one.
+/// - Do not use a mode of redb that lets several processes have the file, as later versions have one for trial. An owner
+///   that was replaced by another process writes no more, but answers *absent* for keys of that process until its
+///   own next write is refused.
 /// - The first change records the owner in its own transaction. Opening and closing a table without a
 ///   change writes nothing, and leaves the saved guard valid.
 /// - The digest of a key is that of its bytes in the table. A type of key whose
@@ -117,8 +120,7 @@ impl<K: Key + 'static, V: Value + 'static> RedbStore<K, V> {
         change: impl FnOnce(&mut Table<'_, K, V>) -> Result<T, RedbError>,
     ) -> Result<T, RedbError> {
         let transaction = self.database.begin_write()?;
-        self.check(claim)?;
-        if self.record()? != Some((claim.session, true)) {
+        if !self.is_recorded(claim)? {
             self.set_record(&transaction, claim.session, true)?;
         }
         let changed = change(&mut transaction.open_table(self.definition())?)?;
@@ -126,12 +128,18 @@ impl<K: Key + 'static, V: Value + 'static> RedbStore<K, V> {
         Ok(changed)
     }
 
-    /// An error unless this claim is the current one. While a transaction for writing is open it
-    /// remains so.
-    fn check(&self, claim: &Claim) -> Result<(), RedbError> {
-        match live().get(&self.live_key()) {
-            Some(owner) if *owner == claim.session.owner => Ok(()),
-            _ => Err(RedbError::LostClaim { table: self.table.clone() }),
+    /// Whether something was written under this claim; an error unless it is the current one. While a transaction
+    /// for writing is open it remains so.
+    fn is_recorded(&self, claim: &Claim) -> Result<bool, RedbError> {
+        let lost = || Err(RedbError::LostClaim { table: self.table.clone() });
+        if live().get(&self.live_key()) != Some(&claim.session.owner) {
+            return lost();
+        }
+        match self.record()? {
+            Some(record) if record == (claim.session, true) => Ok(true),
+            // In this process a claim comes after all that was recorded: this is the owner of another one.
+            Some((last, _)) if last.generation >= claim.session.generation => lost(),
+            _ => Ok(false),
         }
     }
 
@@ -254,7 +262,7 @@ impl<K: Key + 'static, V: Value + 'static> OwnedStore for RedbStore<K, V> {
 
     fn release(&self, claim: &Claim) -> Result<(), RedbError> {
         let transaction = self.database.begin_write()?;
-        self.check(claim)?;
+        self.is_recorded(claim)?;
         self.set_record(&transaction, claim.session, false)?;
         live().remove(&self.live_key());
         Ok(transaction.commit()?)
@@ -262,8 +270,7 @@ impl<K: Key + 'static, V: Value + 'static> OwnedStore for RedbStore<K, V> {
 
     fn withdraw(&self, claim: &Claim) -> Result<bool, RedbError> {
         let _transaction = self.database.begin_write()?;
-        self.check(claim)?;
-        let is_unused = self.record()? != Some((claim.session, true));
+        let is_unused = !self.is_recorded(claim)?;
         if is_unused {
             live().remove(&self.live_key());
         }

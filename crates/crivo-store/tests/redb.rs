@@ -23,7 +23,7 @@ use crivo_store::{
     Snapshot, Store,
 };
 use redb::backends::InMemoryBackend;
-use redb::{Database, StorageBackend, TableDefinition};
+use redb::{Database, ReadableDatabase, StorageBackend, TableDefinition};
 
 #[cfg(unix)]
 use journal::{Journal, Operation};
@@ -341,6 +341,53 @@ fn a_second_owner_is_refused_or_fences_the_first_off() {
     let other = Guarded::open(RedbStore::new(database.clone(), other), guard).unwrap();
     other.put("ana", 1).unwrap();
     assert_eq!(other.get_batch(&["ana", "rui"]).unwrap().iter().flatten().count(), 1);
+}
+
+/// In a mode of redb for several processes another one may own the table: its record is not overwritten.
+#[test]
+fn an_owner_in_another_process_is_noticed() {
+    const OWNERS: TableDefinition<'_, &str, (u64, u128, bool)> =
+        TableDefinition::new("crivo-store.owners");
+    let database = Database::builder().create_with_backend(InMemoryBackend::new()).unwrap();
+    let database = Arc::new(database);
+    let open = || {
+        let options = OpenOptions::new(GuardOptions::new(Kind::Cuckoo, 0.01).unwrap());
+        Guarded::open(RedbStore::new(database.clone(), TABLE), options).unwrap()
+    };
+    let record = |generation: u64, is_open: bool| {
+        let transaction = database.begin_write().unwrap();
+        let record = (generation, 7, is_open);
+        transaction.open_table(OWNERS).unwrap().insert("data", record).unwrap();
+        transaction.commit().unwrap();
+        record
+    };
+    let is_lost = |error: &RedbError| matches!(error, RedbError::LostClaim { .. });
+    // It has claimed the table after this owner or at the same time, which has written or not.
+    for (at, (has_written, later, is_open)) in
+        [(true, 1, true), (true, 1, false), (false, 0, true), (false, 0, false)]
+            .into_iter()
+            .enumerate()
+    {
+        let key = at as u64;
+        let guarded = open();
+        if has_written {
+            guarded.put(key, "x").unwrap();
+        }
+        let theirs = record(guarded.session().generation + later, is_open);
+        assert!(is_lost(&guarded.put(100 + key, "y").unwrap_err()));
+        assert!(!guarded.guard_status().is_trusted);
+        assert!(!guarded.store().contains(&(100 + key)).unwrap());
+        let closed = guarded.close().unwrap_err();
+        assert!(matches!(&closed, GuardedError::Store(error) if is_lost(error)), "{closed}");
+        let reading = database.begin_read().unwrap();
+        let found = reading.open_table(OWNERS).unwrap().get("data").unwrap().unwrap().value();
+        assert_eq!(found, theirs);
+        // The next owner here comes after it, as after one that has crashed.
+        let next = open();
+        assert_eq!(next.session().generation, theirs.0 + 1);
+        next.put(key, "z").unwrap();
+        next.close().unwrap();
+    }
 }
 
 /// Threads take over from each other while they write. Whoever could write before and after a look at all keys
