@@ -20,6 +20,9 @@ pub enum GuardedError<E: Error> {
     #[error("the guard is not saved, and will be rebuilt: {0}")]
     Save(FileError),
     /// The system has no random numbers.
-    #[error("no random numbers for the number of an owner: {0}")]
+    #[error(
+        "the system has no random numbers for the number of an owner: {0}; \
+         let the program have them (getrandom, or /dev/urandom), and open the store again"
+    )]
     Random(getrandom::Error),
 }

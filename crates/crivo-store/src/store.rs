@@ -49,6 +49,9 @@ pub trait Store: Send + Sync + 'static {
     /// A store that has work to do before it looks for any key, such as beginning a transaction, does that
     /// before it calls `admits`. The memory of the guard arrives meanwhile, and the guard is locked: until it has
     /// called `admits`, the store must not use the guard in any way, not even print it, nor wait for whoever does.
+    /// So that work must be short: until it is done every change of the guard waits, and all other questions wait
+    /// behind that change. A store that asks a server calls `admits` first.
+    ///
     /// [`Guarded`](crate::Guarded) asks in this way while keys are found, and would rather not begin such work
     /// for keys that are not there.
     ///

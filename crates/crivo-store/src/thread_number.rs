@@ -12,6 +12,9 @@ const SHARED: usize = 8;
 pub(crate) const COUNT: usize = OWN + SHARED;
 
 /// The number of this thread. Threads of the same number one after the other see what those before have done.
+///
+/// A thread keeps its number as long as it lives. One that comes when all of the first are taken shares one for good,
+/// also after others have ended, and its questions take a little longer; so let threads that live long come first.
 #[inline]
 pub(crate) fn of_this_thread() -> usize {
     thread_local! {

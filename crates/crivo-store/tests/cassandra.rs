@@ -19,8 +19,8 @@ use crivo::filter::Kind;
 use crivo_core::Random;
 use crivo_store::cassandra::{CHECK_INTERVAL, CassandraStore, CassandraStoreError, CassandraTable};
 use crivo_store::{
-    AsyncGuarded, AsyncStore, Existed, GuardOptions, GuardSource, GuardedError, Mode, OpenOptions,
-    Owner, ScanReason,
+    AsyncGuarded, AsyncOwnedStore, AsyncStore, Existed, GuardOptions, GuardSource, GuardedError,
+    Mode, OpenOptions, Owner, ScanReason,
 };
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -147,7 +147,7 @@ fn every_kind_follows_writes() {
 
 #[test]
 fn keys_that_cassandra_cannot_hold_are_absent() {
-    with_server(|client, table, _| async move {
+    with_server(|client, table, keyspace| async move {
         let raw = store(&client, &table).await;
         let guarded =
             AsyncGuarded::open(store(&client, &table).await, options(Kind::Blocked)).await.unwrap();
@@ -161,9 +161,20 @@ fn keys_that_cassandra_cannot_hold_are_absent() {
         }
         assert_eq!(raw.get(b"ana").await.unwrap(), None);
         assert_eq!(guarded.guard_status().doubtful_count, 0, "nothing was sent");
+        // Without the table, or that of the owners, whoever opens it is told what to do.
         guarded.close().await.unwrap();
-        let missing = CassandraStore::new(client, CassandraTable::new("crivo", "no such")).await;
-        assert!(matches!(missing.unwrap_err(), CassandraStoreError::Prepare(_)));
+        let missing = CassandraTable::new("crivo", "no such");
+        let missing = CassandraStore::new(client.clone(), missing).await.unwrap_err();
+        let store = store(&client, &table).await;
+        client
+            .query_unpaged(format!("DROP TABLE {keyspace}.crivo_store_owners"), ())
+            .await
+            .unwrap();
+        let ownerless = store.claim(Owner(1), false).await.unwrap_err();
+        for error in [missing, ownerless] {
+            assert!(matches!(error, CassandraStoreError::Prepare(_)), "{error}");
+            assert!(error.to_string().contains("CassandraTable::create"), "{error}");
+        }
     });
 }
 

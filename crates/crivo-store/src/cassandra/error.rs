@@ -17,8 +17,12 @@ pub enum CassandraStoreError {
     /// The owner's record could not be read before a write. Nothing was written.
     #[error("nothing was written, because the owner's record could not be read: {0}")]
     Unchecked(Box<CassandraStoreError>),
-    /// A statement could not be prepared: the table is not there, or has other columns.
-    #[error(transparent)]
+    /// A statement could not be prepared: the table, or that of the owners' records, is not there, or has other
+    /// columns.
+    #[error(
+        "a statement cannot be prepared: {0}; if the table or crivo_store_owners is not there, create both by \
+         CassandraTable::create; if the table has other columns, name them by CassandraTable::columns"
+    )]
     Prepare(Box<PrepareError>),
     /// The cluster has no such data centre.
     #[error(
@@ -46,9 +50,10 @@ pub enum CassandraStoreError {
         /// Who owns it.
         owner: Owner,
     },
-    /// Another owner has taken over. Nothing was written.
+    /// Another owner has taken over. Nothing was written; of a batch, a part may have been written before.
     #[error(
-        "another owner has taken over the table, and nothing was written; open the store again to write to it"
+        "another owner has taken over the table, and nothing was written, except perhaps a part of a batch; \
+         open the store again to write to it"
     )]
     LostClaim,
     /// The owner's record is not one that this crate writes.

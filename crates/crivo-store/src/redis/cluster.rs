@@ -244,7 +244,7 @@ impl ClusterStore {
         Ok(answers)
     }
 
-    /// Changes keys of all partitions, at the same time.
+    /// Changes keys of all partitions, at the same time. If the claim is lost in one, others may have been changed.
     async fn change_all(
         &self,
         script: &ClusterScript,

@@ -364,9 +364,10 @@ pub enum RedisStoreError {
     #[error("the keys are shared by several writers; share them too, or take over if all are gone")]
     Shared,
     /// Another owner has taken over, or the owner's record is gone, as after `FLUSHALL`. Nothing was
-    /// written. Those who share the keys join again by themselves as soon as they can.
+    /// written; of a batch, a part may have been written before. Those who share the keys join again by
+    /// themselves as soon as they can.
     #[error(
-        "the keys have another owner, or none, and nothing was written; \
+        "the keys have another owner, or none, and nothing was written, except perhaps a part of a batch; \
          an owner must open the store again; those who share it join again by themselves when they can, \
          and may then repeat the write"
     )]
@@ -422,7 +423,10 @@ pub enum RedisStoreError {
         key: String,
     },
     /// The system has no random numbers.
-    #[error("no random numbers: {0}")]
+    #[error(
+        "the system has no random numbers: {0}; \
+         let the program have them (getrandom, or /dev/urandom), and try again"
+    )]
     Random(getrandom::Error),
 }
 
