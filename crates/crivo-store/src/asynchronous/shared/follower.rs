@@ -23,6 +23,10 @@ const MIN_WAIT: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
+/// News must have come for so long without a failure until that is told: a server that fails now and then is told of
+/// once.
+const CALM: Duration = Duration::from_secs(1);
+
 /// How long a question for news may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -106,7 +110,8 @@ impl<S: AsyncSharedStore> Follower<S> {
         let mut has_every_key = false;
         let mut scan_after = Instant::now();
         let mut scan_pause = PAUSE;
-        let mut is_silent = false;
+        // If it was told of.
+        let mut last_failure: Option<Instant> = None;
         loop {
             if self.scan.is_empty()
                 && (!has_every_key || self.guard.needs_rebuild())
@@ -125,7 +130,7 @@ impl<S: AsyncSharedStore> Follower<S> {
             let asked = Instant::now();
             let is_end = match timeout(PATIENCE, self.hear(&session, &position)).await {
                 Ok(Ok(Some(followed))) => {
-                    if std::mem::take(&mut is_silent) {
+                    if last_failure.take_if(|failure| failure.elapsed() >= CALM).is_some() {
                         tracing::info!("there is news from the store again");
                     }
                     position = followed.position;
@@ -138,12 +143,13 @@ impl<S: AsyncSharedStore> Follower<S> {
                         _ => format!("there is no answer after {PATIENCE:?}"),
                     };
                     // Told once, and not as often as it is tried.
-                    if std::mem::replace(&mut is_silent, true) {
+                    if last_failure.replace(Instant::now()).is_some() {
                         tracing::debug!(why, "no news from the store");
                     } else {
                         tracing::warn!(
                             why,
-                            "no news from the store; until there is, every question passes"
+                            "no news from the store; once the last are older than the staleness, \
+                             every question passes until there are others"
                         );
                     }
                     None

@@ -5,8 +5,10 @@ use std::sync::Mutex;
 
 use crivo::filter::Kind;
 use crivo_core::Random;
+use tracing::Level;
 
 use super::*;
+use crate::heard;
 use crate::{AsyncStore, Owner};
 
 const KEYS: u64 = 60;
@@ -36,6 +38,9 @@ struct Server {
     since: BTreeMap<u64, Instant>,
     next_number: u64,
     faults: Option<Random>,
+    /// Of so many questions for news one fails; 0: none.
+    silent_one_in: u64,
+    asked_for_news: u64,
     /// Puts that were given up and will still arrive.
     late: Vec<(Session, u64)>,
     /// How often data were lost.
@@ -193,7 +198,9 @@ impl AsyncSharedStore for Peer {
     ) -> Result<Option<Followed<(u64, u64)>>, Fault> {
         tokio::task::yield_now().await;
         let mut server = self.0.lock().unwrap();
-        if server.fails() == 0 {
+        server.asked_for_news += 1;
+        let is_silent = server.asked_for_news.checked_rem(server.silent_one_in) == Some(0);
+        if is_silent || server.fails() == 0 {
             return Err(Fault::TimedOut);
         }
         let stream = &server.data.stream;
@@ -413,6 +420,34 @@ fn a_guard_without_news_lets_everything_pass() {
         shared.put(&1, &1).await.unwrap();
         assert!(shared.contains(&1).await.unwrap());
     });
+}
+
+/// Between failures the guard goes on answering, as long as its knowledge is not too old.
+#[test]
+fn a_server_that_fails_now_and_then_is_told_of_once() {
+    let ((), events) = heard::events(|| {
+        block_on(async {
+            let peer = Peer::default();
+            let shared = share(&peer, Kind::Cuckoo, Duration::from_millis(400)).await;
+            wait_until_current(&shared).await;
+            let asked = || peer.0.lock().unwrap().asked_for_news;
+            peer.0.lock().unwrap().silent_one_in = 2;
+            let before = asked();
+            wait_until("some have failed", || asked() >= before + 10).await;
+            assert!(shared.is_current());
+            peer.0.lock().unwrap().silent_one_in = 0;
+            // One of these is answered a second after the last failure.
+            let start = Instant::now();
+            let before = asked();
+            wait_until("all is calm", || {
+                start.elapsed() >= Duration::from_millis(1_500) && asked() >= before + 3
+            })
+            .await;
+        });
+    });
+    let told: Vec<_> = events.into_iter().filter(|(level, _)| *level <= Level::INFO).collect();
+    let [(Level::WARN, silence), (Level::INFO, news)] = &told[..] else { panic!("{told:?}") };
+    assert!(silence.starts_with("no news") && news.starts_with("there is news"), "{told:?}");
 }
 
 #[test]
