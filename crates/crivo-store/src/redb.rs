@@ -226,6 +226,11 @@ impl<K: Key + 'static, V: Value + 'static> Store for RedbStore<K, V> {
         keys.iter().map(get).collect()
     }
 
+    fn contains_batch(&self, keys: &[&K::SelfType<'_>]) -> Result<Vec<bool>, RedbError> {
+        let Some((_transaction, table)) = self.read()? else { return Ok(vec![false; keys.len()]) };
+        keys.iter().map(|key| Ok(table.get(*key)?.is_some())).collect()
+    }
+
     fn scan(&self, mut visit: impl FnMut(&K::SelfType<'_>)) -> Result<(), RedbError> {
         let Some((_transaction, table)) = self.read()? else { return Ok(()) };
         for entry in table.iter()? {

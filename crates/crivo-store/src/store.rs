@@ -86,6 +86,15 @@ pub trait Store: Send + Sync + 'static {
         keys.iter().map(|key| self.get(key)).collect()
     }
 
+    /// Whether there are values for several keys, in their order. By default the values are read, as
+    /// [`get_batch`](Self::get_batch) does.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn contains_batch(&self, keys: &[&Self::Key<'_>]) -> Result<Vec<bool>, Self::Error> {
+        Ok(self.get_batch(keys)?.iter().map(Option::is_some).collect())
+    }
+
     /// Calls `visit` once for each key: at least for those that are there from the beginning of the
     /// scan to its end.
     ///

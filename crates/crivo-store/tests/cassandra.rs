@@ -126,6 +126,8 @@ fn every_kind_follows_writes() {
             for (at, value) in values.iter().enumerate() {
                 assert_eq!(value.is_some(), at < 1_000 && at != 8, "{kind}: {at}");
             }
+            let found: Vec<bool> = values.iter().map(Option::is_some).collect();
+            assert_eq!(guarded.store().contains_batch(&asked).await.unwrap(), found, "{kind}");
             guarded.rebuild().await.unwrap();
             stops_absent_keys(&guarded).await;
             if kind == Kind::Fuse {

@@ -73,6 +73,10 @@ fn a_closed_store_opens_with_its_saved_guard() {
         let counters = guarded.counters();
         assert_eq!(counters.questions, 601);
         assert_eq!(counters.found, 499);
+        let keys: Vec<u64> = (0..600).collect();
+        let values = guarded.get_batch(&keys).unwrap();
+        let found: Vec<bool> = values.iter().map(Option::is_some).collect();
+        assert_eq!(guarded.contains_batch(&keys).unwrap(), found, "{kind}");
         // 102 absent keys at 1%, of which the two that were deleted may still be in the guard. By
         // chance 13 pass with a probability below 10^-9.
         assert!(counters.stopped >= 90, "{kind}: {counters:?}");
@@ -440,7 +444,10 @@ fn a_snapshot_has_the_keys_of_a_scan_or_of_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     let none = Guarded::snapshot(store(directory), &GuardOptions::new(Kind::Fuse, 0.01).unwrap());
-    assert!(!none.unwrap().contains(1).unwrap(), "a table that does not exist is empty");
+    let none = none.unwrap();
+    assert!(!none.contains(1).unwrap(), "a table that does not exist is empty");
+    assert_eq!(none.store().contains_batch(&[&1, &2]).unwrap(), [false; 2]);
+    drop(none);
     let guarded = open(directory);
     guarded.put_batch(&(0..300).map(|key| (key, "x")).collect::<Vec<_>>()).unwrap();
     guarded.close().unwrap();

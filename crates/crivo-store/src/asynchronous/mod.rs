@@ -22,7 +22,7 @@ use crivo::{Digest, KeyHasher};
 
 use crate::counters::Tally;
 use crate::guard::{Rebuild, Tables};
-use crate::guarded::Mode;
+use crate::guarded::{Mode, passed, spread};
 use crate::{Counters, Guard, GuardOptions, GuardedError, Snapshot};
 
 /// A store behind a guard, with calls that are futures: absent keys are answered from memory, at once.
@@ -64,24 +64,58 @@ impl<S: AsyncStore, M: Mode> AsyncGuarded<S, M> {
     /// # Errors
     /// If the store cannot be read.
     pub async fn get_batch(&self, keys: &[&S::Key]) -> Result<Vec<Option<S::Value>>, S::Error> {
-        let hasher = self.mode.hasher();
-        let digests: Vec<Digest> = keys.iter().map(|key| hasher.digest(*key)).collect();
-        let mut hits = vec![false; keys.len()];
-        self.mode.admits_batch(&digests, &mut hits);
-        let mut values: Vec<Option<S::Value>> = keys.iter().map(|_| None).collect();
-        let passed: Vec<usize> = (0..keys.len()).filter(|&at| hits[at]).collect();
-        self.tally.stopped((keys.len() - passed.len()) as u64);
-        if passed.is_empty() {
-            return Ok(values);
-        }
-        let asked: Vec<&S::Key> = passed.iter().map(|&at| keys[at]).collect();
-        let answers = self.store.get_batch(&asked).await;
-        let answers = answers.inspect_err(|_| self.tally.failed(passed.len() as u64))?;
-        for (at, answer) in passed.into_iter().zip(answers) {
-            self.tally.answered(answer.is_some());
-            values[at] = answer;
-        }
-        Ok(values)
+        let (passed, asked) = self.passed(keys);
+        let answers = match asked.is_empty() {
+            true => Ok(vec![]),
+            false => self.store.get_batch(&asked).await,
+        };
+        spread(&self.tally, keys.len(), passed, answers, Option::is_some)
+    }
+
+    /// Whether there are values for several keys, in their order. The store is asked once, for those keys that
+    /// the guard lets through.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    ///
+    /// use crivo::filter::Kind;
+    /// use crivo_store::{AsyncGuarded, AsyncStore, GuardOptions};
+    ///
+    /// /// The squares of the first hundred numbers.
+    /// struct Squares;
+    ///
+    /// impl AsyncStore for Squares {
+    ///     type Key = u64;
+    ///     type Value = u64;
+    ///     type Error = Infallible;
+    ///
+    ///     async fn get(&self, key: &u64) -> Result<Option<u64>, Infallible> {
+    ///         Ok((*key < 100).then(|| key * key))
+    ///     }
+    ///
+    ///     async fn scan(&self, visit: impl FnMut(&u64) + Send) -> Result<(), Infallible> {
+    ///         Vec::from_iter(0..100).iter().for_each(visit);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let squares = AsyncGuarded::snapshot(Squares, &GuardOptions::new(Kind::Fuse, 0.001)?).await?;
+    /// assert_eq!(squares.contains_batch(&[&7, &1_000]).await?, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn contains_batch(&self, keys: &[&S::Key]) -> Result<Vec<bool>, S::Error> {
+        let (passed, asked) = self.passed(keys);
+        let answers = match asked.is_empty() {
+            true => Ok(vec![]),
+            false => self.store.contains_batch(&asked).await,
+        };
+        spread(&self.tally, keys.len(), passed, answers, |found| *found)
     }
 
     /// How many questions there were, and how they ended.
@@ -97,6 +131,15 @@ impl<S: AsyncStore, M: Mode> AsyncGuarded<S, M> {
     /// The store. What is written past the guard is hidden by it.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// Those keys that the guard lets through, and their places.
+    fn passed<'k>(&self, keys: &[&'k S::Key]) -> (Vec<usize>, Vec<&'k S::Key>) {
+        let hasher = self.mode.hasher();
+        let digests: Vec<Digest> = keys.iter().map(|key| hasher.digest(*key)).collect();
+        let passed = passed(&self.mode, &self.tally, &digests);
+        let asked = passed.iter().map(|&at| keys[at]).collect();
+        (passed, asked)
     }
 
     fn stops(&self, key: &S::Key) -> bool {

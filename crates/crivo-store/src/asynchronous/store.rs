@@ -49,6 +49,18 @@ pub trait AsyncStore: Send + Sync + 'static {
         }
     }
 
+    /// Whether there are values for several keys, in their order. By default the values are read, as
+    /// [`get_batch`](Self::get_batch) does.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn contains_batch(
+        &self,
+        keys: &[&Self::Key],
+    ) -> impl Future<Output = Result<Vec<bool>, Self::Error>> + Send {
+        async move { Ok(self.get_batch(keys).await?.iter().map(Option::is_some).collect()) }
+    }
+
     /// Calls `visit` for each key: at least for those that are there from the beginning of the scan to
     /// its end. A key that is visited twice costs memory until the next rebuild.
     ///

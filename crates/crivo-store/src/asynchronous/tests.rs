@@ -238,6 +238,8 @@ fn tasks_hide_no_key() {
                     guarded.store().deliver(key);
                     let holds = guarded.store().holds(key);
                     assert_eq!(guarded.contains(&key).await.unwrap(), holds, "{kind}: {key}");
+                    let found = guarded.contains_batch(&[&key, &key]).await.unwrap();
+                    assert_eq!(found, [holds; 2], "{kind}: {key}");
                     if random.below(20) == 0 {
                         guarded.rebuild().await.unwrap();
                     }
@@ -271,6 +273,11 @@ fn a_snapshot_is_asked_in_the_same_way() {
         }
         assert_eq!(guarded.get(&1_000_000).await.unwrap(), None);
         assert_eq!(guarded.counters().found, 100);
+        let keys: Vec<u64> = (0..200).collect();
+        let found = guarded.contains_batch(&keys.iter().collect::<Vec<_>>()).await.unwrap();
+        assert!(found.into_iter().eq(keys.iter().map(|key| *key < 100)));
+        let counters = guarded.counters();
+        assert_eq!((counters.questions, counters.found), (301, 200));
         let filter = guarded.filter().clone();
         let same = AsyncGuarded::with_filter(Slow::default(), filter);
         assert_eq!(same.hasher(), guarded.hasher());

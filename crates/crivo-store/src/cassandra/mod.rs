@@ -449,6 +449,14 @@ impl AsyncStore for CassandraStore {
         batch.finish().await
     }
 
+    async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Vec<bool>, CassandraStoreError> {
+        let mut batch = Batch::new();
+        for key in keys {
+            batch.push(self.contains(key)).await;
+        }
+        batch.finish().await
+    }
+
     async fn scan(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), CassandraStoreError> {
         let mut ranges = token_ranges();
         let mut pages = FuturesUnordered::new();

@@ -80,24 +80,37 @@ impl<S: Store, M: Mode> Guarded<S, M> {
     /// # Errors
     /// If the store cannot be read.
     pub fn get_batch(&self, keys: &[S::Key<'_>]) -> Result<Vec<Option<S::Value>>, S::Error> {
-        let hasher = self.mode.hasher();
-        let digests: Vec<Digest> = keys.iter().map(|key| S::digest(&hasher, key)).collect();
-        let mut hits = vec![false; keys.len()];
-        self.mode.admits_batch(&digests, &mut hits);
-        let mut values: Vec<Option<S::Value>> = keys.iter().map(|_| None).collect();
-        let passed: Vec<usize> = (0..keys.len()).filter(|&at| hits[at]).collect();
-        self.tally.stopped((keys.len() - passed.len()) as u64);
-        if passed.is_empty() {
-            return Ok(values);
-        }
-        let asked: Vec<&S::Key<'_>> = passed.iter().map(|&at| &keys[at]).collect();
-        let answers =
-            self.store.get_batch(&asked).inspect_err(|_| self.tally.failed(passed.len() as u64))?;
-        for (at, answer) in passed.into_iter().zip(answers) {
-            self.tally.answered(answer.is_some());
-            values[at] = answer;
-        }
-        Ok(values)
+        let passed = self.passed(keys);
+        self.ask_passed(keys, passed, Option::is_some, S::get_batch)
+    }
+
+    /// Whether there are values for several keys, in their order. The store is asked once, for those keys that
+    /// the guard lets through.
+    ///
+    /// ```
+    /// # #[cfg(feature = "redb")] {
+    /// use crivo::filter::Kind;
+    /// use crivo_store::redb::RedbStore;
+    /// use crivo_store::{GuardOptions, Guarded};
+    /// use redb::{Database, TableDefinition};
+    ///
+    /// const WORDS: TableDefinition<&str, u64> = TableDefinition::new("words");
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// let database = Database::create(directory.path().join("words.redb"))?;
+    /// let store = RedbStore::new(database, WORDS);
+    /// let words = Guarded::open(store, GuardOptions::new(Kind::Cuckoo, 0.001)?)?;
+    /// words.put("sieve", 1)?;
+    /// assert_eq!(words.contains_batch(&["filter", "sieve"])?, [false, true]);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn contains_batch(&self, keys: &[S::Key<'_>]) -> Result<Vec<bool>, S::Error> {
+        let passed = self.passed(keys);
+        self.ask_passed(keys, passed, |found| *found, S::contains_batch)
     }
 
     /// How many questions there were, and how they ended.
@@ -113,6 +126,26 @@ impl<S: Store, M: Mode> Guarded<S, M> {
     /// The store. What is written past the guard is hidden by it.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// The places of those keys that the guard lets through.
+    fn passed(&self, keys: &[S::Key<'_>]) -> Vec<usize> {
+        let hasher = self.mode.hasher();
+        let digests: Vec<Digest> = keys.iter().map(|key| S::digest(&hasher, key)).collect();
+        passed(&self.mode, &self.tally, &digests)
+    }
+
+    /// Asks the store for these of the keys.
+    fn ask_passed<'k, T: Default>(
+        &self,
+        keys: &[S::Key<'k>],
+        passed: Vec<usize>,
+        is_found: impl Fn(&T) -> bool,
+        ask_store: impl FnOnce(&S, &[&S::Key<'k>]) -> Result<Vec<T>, S::Error>,
+    ) -> Result<Vec<T>, S::Error> {
+        let asked: Vec<&S::Key<'_>> = passed.iter().map(|&at| &keys[at]).collect();
+        let answers = if asked.is_empty() { Ok(vec![]) } else { ask_store(&self.store, &asked) };
+        spread(&self.tally, keys.len(), passed, answers, is_found)
     }
 
     /// A question for a key that is likely to be there begins with the store: its filter's memory takes
@@ -149,6 +182,32 @@ impl<S, M: fmt::Debug> fmt::Debug for Guarded<S, M> {
             .field("counters", &self.tally.counters())
             .finish_non_exhaustive()
     }
+}
+
+/// The places of those digests of a batch that the guard lets through. The others are counted.
+pub(crate) fn passed(mode: &impl Mode, tally: &Tally, digests: &[Digest]) -> Vec<usize> {
+    let mut hits = vec![false; digests.len()];
+    mode.admits_batch(digests, &mut hits);
+    let passed: Vec<usize> = (0..hits.len()).filter(|&at| hits[at]).collect();
+    tally.stopped((hits.len() - passed.len()) as u64);
+    passed
+}
+
+/// The answers to so many questions, from those of the store for the keys that have passed, which are counted.
+pub(crate) fn spread<T: Default, E>(
+    tally: &Tally,
+    count: usize,
+    passed: Vec<usize>,
+    answers: Result<Vec<T>, E>,
+    is_found: impl Fn(&T) -> bool,
+) -> Result<Vec<T>, E> {
+    let answers = answers.inspect_err(|_| tally.failed(passed.len() as u64))?;
+    let mut all: Vec<T> = (0..count).map(|_| T::default()).collect();
+    for (at, answer) in passed.into_iter().zip(answers) {
+        tally.answered(is_found(&answer));
+        all[at] = answer;
+    }
+    Ok(all)
 }
 
 /// The digests of all keys of a store.

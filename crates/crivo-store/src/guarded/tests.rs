@@ -188,6 +188,7 @@ fn threads_hide_no_key() {
                 guarded.store().deliver(is_own);
                 let holds = guarded.store().holds(key);
                 assert_eq!(guarded.contains(key).unwrap(), holds, "{kind}: {key}");
+                assert_eq!(guarded.contains_batch(&[key; 2]).unwrap(), [holds; 2], "{kind}: {key}");
             }
         };
         let done = AtomicBool::new(false);
@@ -282,6 +283,14 @@ fn a_guard_that_is_up_to_date_stops_the_absent() {
         assert_eq!(stopped + (after.false_positives - before.false_positives), ABSENT);
         assert!(stopped as f64 >= (1.0 - 2.0 * FPR) * ABSENT as f64, "{kind}: {stopped}");
         assert_eq!((after.found, after.failures), (5_000, 0));
+        // Whether there are values is the same question, and is counted in the same way.
+        let all: Vec<u64> = (0..5_000 + ABSENT).collect();
+        let found = guarded.contains_batch(&all).unwrap();
+        assert!(found.into_iter().eq(all.iter().map(|&key| key < 5_000)), "{kind}");
+        let again = guarded.counters();
+        assert_eq!(again.found, after.found + 5_000);
+        assert_eq!(again.stopped, after.stopped + stopped);
+        assert_eq!(again.questions, after.questions + 5_000 + ABSENT);
     }
 }
 

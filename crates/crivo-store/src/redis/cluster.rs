@@ -359,6 +359,15 @@ impl AsyncStore for ClusterStore {
         Ok(super::values_of(&self.connection, &names).await?)
     }
 
+    /// Each key by itself, because a command or a pipeline goes to one slot: many at a time.
+    async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Vec<bool>, RedisStoreError> {
+        let mut found = Vec::with_capacity(keys.len());
+        for part in keys.chunks(SCRIPT_KEYS) {
+            found.extend(try_join_all(part.iter().map(|key| self.contains(key))).await?);
+        }
+        Ok(found)
+    }
+
     async fn scan(&self, mut visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
         for _ in 1..SCANS {
             match self.scan_once(&mut visit).await {

@@ -269,6 +269,24 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncStore for RedisStor
         Ok(values)
     }
 
+    async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Vec<bool>, RedisStoreError> {
+        let names: Vec<Vec<u8>> = keys.iter().map(|key| self.full_key(key)).collect();
+        let mut found = Vec::with_capacity(names.len());
+        for part in names.chunks(SCRIPT_KEYS) {
+            // A single command would only count those that are there.
+            let mut pipe = redis::pipe();
+            part.iter().for_each(|name| {
+                pipe.cmd("EXISTS").arg(name);
+            });
+            let part: Vec<bool> = pipe.query_async(&mut self.connection.clone()).await?;
+            found.extend(part);
+        }
+        for (found, _) in found.iter_mut().zip(&names).filter(|(_, name)| self.is_own(name)) {
+            *found = false;
+        }
+        Ok(found)
+    }
+
     async fn scan(&self, visit: impl FnMut(&[u8]) + Send) -> Result<(), RedisStoreError> {
         // A cursor means nothing to a server that was started in the meantime.
         let run_id = self.run_id().await?;

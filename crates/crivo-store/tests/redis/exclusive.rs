@@ -36,8 +36,11 @@ pub fn follow_writes<S: Servers>(kinds: &[Kind]) {
             for (at, value) in values.iter().enumerate() {
                 assert_eq!(value.is_some(), at < 1_000 && at != 8, "{kind}: {at}");
             }
-            // 200 absent keys at 1%: by chance more than 20 pass with a probability below 10^-12.
-            assert!(guarded.counters().stopped >= 180, "{kind}: {:?}", guarded.counters());
+            let found: Vec<bool> = values.iter().map(Option::is_some).collect();
+            assert_eq!(guarded.contains_batch(&asked).await.unwrap(), found, "{kind}");
+            assert_eq!(guarded.store().contains_batch(&asked).await.unwrap(), found, "{kind}");
+            // 200 absent keys at 1%, asked twice: by chance more than 20 pass with a probability below 10^-12.
+            assert!(guarded.counters().stopped >= 360, "{kind}: {:?}", guarded.counters());
             let snapshot =
                 AsyncGuarded::snapshot(servers.store(&prefix), &guard(kind)).await.unwrap();
             for (at, key) in keys.iter().enumerate().step_by(10) {
@@ -193,6 +196,8 @@ fn a_key_cannot_be_the_record() {
         assert_eq!(owner.guard_status().doubtful_count, 0, "it was refused before it was sent");
         assert!(!owner.contains(key).await.unwrap());
         assert_eq!(owner.get_batch(&[key, b"ana"]).await.unwrap(), [None, None]);
+        let found = owner.store().contains_batch(&[key, b"ana"]).await.unwrap();
+        assert_eq!(found, [false, false]);
         owner.put(b"ana", b"1").await.unwrap();
         owner.rebuild().await.unwrap();
         assert!(owner.contains(b"ana").await.unwrap());

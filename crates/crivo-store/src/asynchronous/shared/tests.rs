@@ -412,6 +412,8 @@ fn a_guard_without_news_lets_everything_pass() {
         assert!(!shared.contains(&1).await.unwrap());
         assert_eq!(shared.counters().false_positives, 1);
         assert_eq!(shared.get_batch(&[&1, &2]).await.unwrap(), [None, None]);
+        assert_eq!(shared.contains_batch(&[&1, &2]).await.unwrap(), [false, false]);
+        assert_eq!(shared.counters().false_positives, 5);
         // The server has lost everything: the next session begins by itself.
         let session = shared.session();
         peer.0.lock().unwrap().replace(Data::default());
