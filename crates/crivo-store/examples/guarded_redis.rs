@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 async fn run(address: &str) -> Result<(), Box<dyn Error>> {
     let client = redis::Client::open(address)?;
-    let connection = client.get_multiplexed_async_connection().await?;
+    // It connects again after a restart of the server, and sends no command twice.
+    let connection = client.get_connection_manager().await?;
     let store = || RedisStore::new(connection.clone(), "crivo-example.user:");
     let guard = |kind: Kind| GuardOptions::new(kind, 0.001);
 
@@ -36,7 +37,7 @@ async fn run(address: &str) -> Result<(), Box<dyn Error>> {
 
     // Several writers. With a connection of its own for the stream, a reader hears of news at once.
     let options = SharedOptions::new(guard(Kind::Blocked)?).staleness(Duration::from_millis(500));
-    let stream = client.get_multiplexed_async_connection().await?;
+    let stream = client.get_connection_manager().await?;
     let writer = AsyncGuarded::share(store(), options.clone()).await?;
     let reader = AsyncGuarded::share(store().stream_connection(stream), options).await?;
     writer.put(b"eva", b"2").await?;

@@ -66,9 +66,10 @@ return 1";
 /// The keys with one prefix on a Redis or Valkey server: bytes to bytes.
 ///
 /// It takes the caller's own connection, with its credentials, TLS and time-outs: one that can be
-/// cloned. A program that runs for long should take `redis::aio::ConnectionManager` (`Client::get_connection_manager`,
-/// feature `connection-manager` of `redis`), which connects again after the server has restarted; a
-/// `MultiplexedConnection` is dead then, and every question that reaches the store is an error.
+/// cloned. A program that runs for long should take `redis::aio::ConnectionManager` (`Client::get_connection_manager`),
+/// which connects again after the server has restarted; a `MultiplexedConnection` is dead then, and every question
+/// that reaches the store is an error. The retries of its configuration are those of connecting: a command whose
+/// answer was lost is an error, and is not sent again.
 ///
 /// Values are strings. A key of another type under the prefix is counted as present, and its value cannot be
 /// read.
@@ -88,7 +89,7 @@ return 1";
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = redis::Client::open("redis://127.0.0.1/")?;
-/// let connection = client.get_multiplexed_async_connection().await?;
+/// let connection = client.get_connection_manager().await?;
 /// let store = RedisStore::new(connection, "user:");
 /// let users = AsyncGuarded::open(store, GuardOptions::new(Kind::Cuckoo, 0.001)?).await?;
 /// users.put(b"ana", b"1").await?;
