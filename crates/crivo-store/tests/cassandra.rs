@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crivo::filter::Kind;
 use crivo_core::Random;
@@ -216,6 +216,63 @@ fn a_saved_guard_is_valid_for_the_session_that_was_closed() {
         assert!(!guarded.guard_status().is_trusted && guarded.contains(b"eva").await.unwrap());
         assert!(guarded.close().await.is_err());
         second.close().await.unwrap();
+    });
+}
+
+/// Two tasks take over from each other while they write. Whoever could write after a look at all keys had no successor
+/// yet that writes, so that nothing may be hidden from it.
+#[test]
+fn owners_who_take_over_from_each_other_hide_nothing() {
+    const KEYS: u8 = 20;
+    const WAIT: Duration = Duration::from_secs(2);
+    const { assert!(WAIT.as_millis() > CHECK_INTERVAL.as_millis()) };
+    with_server(|client, table, _| async move {
+        let own = |seed: u64, client: Arc<Session>, table: CassandraTable| async move {
+            let mut random = Random::new(seed);
+            let mut looks_of_successors = 0;
+            for round in 0..2 {
+                if round > 0 {
+                    // The other one takes over meanwhile, and writes.
+                    let pause = WAIT + Duration::from_millis(500 * random.below(3));
+                    tokio::time::sleep(pause).await;
+                }
+                let options = options(Kind::Blocked).take_over(true);
+                let opened = AsyncGuarded::open(store(&client, &table).await, options).await;
+                let guarded = opened.unwrap();
+                let has_taken_over = guarded.session().generation > 1;
+                let begin = Instant::now();
+                // Until the other one takes over, if it still does.
+                while begin.elapsed() < 2 * WAIT {
+                    let key = [random.below(KEYS.into()) as u8];
+                    let written = match random.below(3) {
+                        0 => guarded.delete(&key).await,
+                        _ => guarded.put(&key, b"x").await,
+                    };
+                    match written {
+                        Ok(_) => {}
+                        Err(CassandraStoreError::LostClaim) => break,
+                        Err(error) => panic!("{error}"),
+                    }
+                    let keys: Vec<[u8; 1]> = (0..KEYS).map(|key| [key]).collect();
+                    let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
+                    // In this order: a key may come, but from the owner alone.
+                    let are_there = guarded.store().contains_batch(&keys).await.unwrap();
+                    let found = guarded.contains_batch(&keys).await.unwrap();
+                    if guarded.put(&key, b"y").await.is_ok() {
+                        looks_of_successors += u32::from(has_taken_over);
+                        let hidden = (0..keys.len()).find(|&at| are_there[at] && !found[at]);
+                        assert_eq!(hidden, None, "task {seed}");
+                    }
+                }
+            }
+            looks_of_successors
+        };
+        let table = table.takeover_wait(WAIT);
+        let first = tokio::spawn(own(0, client.clone(), table.clone()));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let second = tokio::spawn(own(1, client.clone(), table.clone()));
+        let looks = first.await.unwrap() + second.await.unwrap();
+        assert!(looks > 0, "nobody was the next owner for long enough");
     });
 }
 
