@@ -75,7 +75,7 @@ pub(super) trait Marking: Copy + Sync {
     type Mark: Copy + Send + Sync;
 
     /// Whether it costs little that a table near the cache passes through it more often. Then the marks of a round
-    /// take as much memory as the table: fresh memory for more of them costs more.
+    /// take half as much memory as the table: they stay near the cache, too, and fresh memory for more of them costs more.
     const QUICK_PASSES: bool;
 
     /// The most marks that a key makes.
@@ -119,7 +119,7 @@ pub(super) fn mark<T: Sync, M: Marking>(
 ) -> Option<()> {
     let bytes = size_of_val(words);
     let is_quick = M::QUICK_PASSES && bytes <= BYTES_OF_QUICK_PASSES;
-    let bytes = if is_quick { bytes } else { bytes.saturating_mul(2) };
+    let bytes = if is_quick { bytes / 2 } else { bytes.saturating_mul(2) };
     let bytes = bytes.clamp(MIN_BYTES, MAX_BYTES);
     let marks = items.len().saturating_mul(marking.most_marks());
     // The last range has room like any other, also if it is shorter: a sixteenth more than is needed, unless ranges

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::batch::LINE_BYTES;
 use crate::Digest;
-use crivo_core::memory::{self, prefetch_for_change};
+use crivo_core::memory;
 
 /// So few that the next place of each stays in the cache.
 pub(super) const MAX_RANGES: usize = 1 << 10;
@@ -15,7 +15,7 @@ pub(super) const MAX_RANGES: usize = 1 << 10;
 const MARKS_PER_STEP: usize = 64;
 
 /// A range of a thread has at least so many marks, in the mean: then it needs hardly more room than for the mean, by
-/// a quarter at most (two fifths, where a key has so many marks that they do not lie in a step).
+/// three tenths at most (two fifths, where a key has so many marks that they do not lie in a step).
 const MIN_MEAN: usize = if cfg!(test) { 1 } else { 1 << 10 };
 
 /// On how many threads, of these at most, and by how many ranges at most so many marks are sorted.
@@ -102,10 +102,6 @@ impl<M: Copy> Sorted<M> {
                 sorting.marks(digest_of(item), |range, mark| {
                     let end = &mut ends[range % MAX_RANGES];
                     marks[*end].write(mark);
-                    // The line after the next marks, which another thread may have read.
-                    prefetch_for_change(
-                        marks.as_ptr().wrapping_add(*end + LINE_BYTES / size_of::<M>()),
-                    );
                     *end += 1;
                 });
             }

@@ -84,7 +84,7 @@ pub(super) fn together(most: usize, work: impl Fn(&Meeting) + Sync) {
     std::thread::scope(|scope| {
         let closed = lock(gate);
         let run = || {
-            let _absence = Absence(meeting);
+            let _absence = Absence { meeting, was_panicking: std::thread::panicking() };
             work(meeting);
         };
         let other = move || {
@@ -117,12 +117,16 @@ pub(super) struct Meeting {
 }
 
 /// Tells the others that a thread will not come any more, if it panics.
-struct Absence<'a>(&'a Meeting);
+struct Absence<'a> {
+    meeting: &'a Meeting,
+    /// A filter may be built in the course of a panic.
+    was_panicking: bool,
+}
 
 impl Drop for Absence<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.is_broken.store(true, Ordering::Release);
+        if std::thread::panicking() && !self.was_panicking {
+            self.meeting.is_broken.store(true, Ordering::Release);
         }
     }
 }
@@ -288,6 +292,30 @@ mod tests {
             assert_eq!(told.into_inner(), 100);
             assert_eq!(ended.into_inner() % 100, 0);
         }
+    }
+
+    /// What a destructor builds while its thread panics is built like anything else.
+    #[test]
+    fn threads_step_together_in_the_course_of_a_panic() {
+        struct StepsAtTheEnd<'a>(&'a AtomicUsize);
+        impl Drop for StepsAtTheEnd<'_> {
+            fn drop(&mut self) {
+                for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+                    together(2, |meeting| {
+                        meeting.wait();
+                        self.0.fetch_add(1, Ordering::Relaxed);
+                        meeting.wait();
+                    });
+                }
+            }
+        }
+        let steps = AtomicUsize::new(0);
+        let panic = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let _steps = StepsAtTheEnd(&steps);
+            panic!("before the steps");
+        }));
+        assert_eq!(*panic.unwrap_err().downcast::<&str>().unwrap(), "before the steps");
+        assert!(steps.into_inner() >= 2);
     }
 
     #[test]

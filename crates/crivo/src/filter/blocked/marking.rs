@@ -28,8 +28,7 @@ impl Marked for Blocked {
 }
 
 impl Marking for LineMarking {
-    /// A digest.
-    type Mark = u64;
+    type Mark = Digest;
     const QUICK_PASSES: bool = true;
 
     fn most_marks(&self) -> usize {
@@ -37,14 +36,14 @@ impl Marking for LineMarking {
     }
 
     #[inline(always)]
-    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, u64)) {
-        put((line_of(key, self.lines) * LINE_WORDS) >> range_bits, key.get());
+    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, Digest)) {
+        put((line_of(key, self.lines) * LINE_WORDS) >> range_bits, key);
     }
 
-    fn make(&self, marks: &[u64], first: usize, words: &mut [u64]) {
+    fn make(&self, marks: &[Digest], first: usize, words: &mut [u64]) {
         let first = first / LINE_WORDS;
         let lines: &mut [Line] = words.as_chunks_mut().0;
-        for key in marks.iter().map(|&mark| Digest::new(mark)) {
+        for &key in marks {
             let line = &mut lines[line_of(key, self.lines) - first];
             dispatch::insert(self.level, line, key, self.probes);
         }

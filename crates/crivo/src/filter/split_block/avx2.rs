@@ -83,14 +83,44 @@ pub(super) unsafe fn insert(block: &mut Block, key: Digest) {
 /// registers, and clears them once.
 #[target_feature(enable = "avx2")]
 pub(super) fn contains_batch(blocks: &[Block], keys: &[Digest], hits: &mut [bool]) {
-    // SAFETY: eight salts, as the four words of a block below, are 32 bytes; they may lie anywhere.
-    let salts = unsafe { _mm256_loadu_si256(SALTS.0.as_ptr().cast()) };
+    let salts = salts();
     batch::contains(blocks, keys, hits, block_of, |block, key| {
-        let products = _mm256_mullo_epi32(_mm256_set1_epi32(key.get() as i32), salts);
-        let positions = _mm256_srli_epi32::<{ SHIFT as i32 }>(products);
-        let mask = _mm256_sllv_epi32(_mm256_set1_epi32(1), positions);
-        // SAFETY: as above.
+        // SAFETY: the four words of a block are 32 bytes; they may lie anywhere.
         let words = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
-        _mm256_testc_si256(words, mask) == 1
+        _mm256_testc_si256(words, mask_of(key, salts)) == 1
     });
+}
+
+/// [`block::insert`](super::block::insert) for each key, into the block that `place_of` gives, likewise.
+#[target_feature(enable = "avx2")]
+pub(super) fn insert_all(
+    blocks: &mut [Block],
+    keys: &[Digest],
+    place_of: impl Fn(Digest) -> usize,
+) {
+    let salts = salts();
+    for &key in keys {
+        let block = blocks[place_of(key)].as_mut_ptr().cast();
+        // SAFETY: as above, to be read and written.
+        unsafe {
+            let words = _mm256_loadu_si256(block);
+            _mm256_storeu_si256(block, _mm256_or_si256(words, mask_of(key, salts)));
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn salts() -> __m256i {
+    // SAFETY: eight salts are 32 bytes; they may lie anywhere.
+    unsafe { _mm256_loadu_si256(SALTS.0.as_ptr().cast()) }
+}
+
+/// The bits of a key.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn mask_of(key: Digest, salts: __m256i) -> __m256i {
+    let products = _mm256_mullo_epi32(_mm256_set1_epi32(key.get() as i32), salts);
+    let positions = _mm256_srli_epi32::<{ SHIFT as i32 }>(products);
+    _mm256_sllv_epi32(_mm256_set1_epi32(1), positions)
 }

@@ -71,3 +71,17 @@ pub(super) fn contains_batch(level: Level, blocks: &[Block], keys: &[Digest], hi
         scalar: batch::contains(blocks, keys, hits, block_of, block::contains)
     );
 }
+
+/// [`block::insert`] for each key, into the block that `place_of` gives.
+pub(super) fn insert_all(
+    level: Level,
+    blocks: &mut [Block],
+    keys: &[Digest],
+    place_of: impl Fn(Digest) -> usize,
+) {
+    at_level!(
+        level,
+        insert_all(blocks, keys, place_of),
+        scalar: keys.iter().for_each(|&key| block::insert(&mut blocks[place_of(key)], key))
+    );
+}

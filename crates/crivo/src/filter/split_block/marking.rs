@@ -26,8 +26,7 @@ impl Marked for SplitBlock {
 }
 
 impl Marking for BlockMarking {
-    /// A digest.
-    type Mark = u64;
+    type Mark = Digest;
     const QUICK_PASSES: bool = true;
 
     fn most_marks(&self) -> usize {
@@ -35,16 +34,14 @@ impl Marking for BlockMarking {
     }
 
     #[inline(always)]
-    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, u64)) {
-        put((block_of(key, self.blocks) * BLOCK_WORDS) >> range_bits, key.get());
+    fn marks(&self, key: Digest, range_bits: u32, mut put: impl FnMut(usize, Digest)) {
+        put((block_of(key, self.blocks) * BLOCK_WORDS) >> range_bits, key);
     }
 
-    fn make(&self, marks: &[u64], first: usize, words: &mut [u64]) {
+    fn make(&self, marks: &[Digest], first: usize, words: &mut [u64]) {
         let first = first / BLOCK_WORDS;
         let blocks: &mut [Block] = words.as_chunks_mut().0;
-        for key in marks.iter().map(|&mark| Digest::new(mark)) {
-            let block = &mut blocks[block_of(key, self.blocks) - first];
-            dispatch::insert(self.level, block, key);
-        }
+        let place_of = |key| block_of(key, self.blocks) - first;
+        dispatch::insert_all(self.level, blocks, marks, place_of);
     }
 }

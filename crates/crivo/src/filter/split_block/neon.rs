@@ -52,3 +52,13 @@ pub(super) fn insert(block: &mut Block, key: Digest) {
 pub(super) fn contains_batch(blocks: &[Block], keys: &[Digest], hits: &mut [bool]) {
     batch::contains(blocks, keys, hits, block_of, |block, key| contains(block, key));
 }
+
+/// [`insert`] for each key, into the block that `place_of` gives.
+#[target_feature(enable = "neon")]
+pub(super) fn insert_all(
+    blocks: &mut [Block],
+    keys: &[Digest],
+    place_of: impl Fn(Digest) -> usize,
+) {
+    keys.iter().for_each(|&key| insert(&mut blocks[place_of(key)], key));
+}
