@@ -1,8 +1,10 @@
 //! Stores with and without a guard: absent and present keys, and what the guards take.
 //!
 //! ```text
-//! cargo run --release --bin stores [KEYS]
+//! cargo run --release --bin stores [-- [--all-kinds] [KEYS]]
 //! ```
+//!
+//! Four kinds of filter guard, or all of them.
 //!
 //! Tables of redb always; keys of a Redis server if `REDIS_URL` is set, and of a cluster if
 //! `REDIS_CLUSTER_URL` is; with `--features cassandra`, a table of the Cassandra at `CASSANDRA_HOSTS` and
@@ -32,7 +34,7 @@ use tokio::runtime::Runtime;
 
 const TABLE: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
 const FPR: f64 = 0.001;
-const KINDS: [Kind; 4] = [Kind::Fuse, Kind::Blocked, Kind::Bloom, Kind::Cuckoo];
+const FOUR_KINDS: [Kind; 4] = [Kind::Fuse, Kind::Blocked, Kind::Bloom, Kind::Cuckoo];
 
 /// How many of these keys a store has.
 type CountKeys<'a> = Box<dyn Fn(&[u64]) -> u64 + 'a>;
@@ -52,20 +54,26 @@ impl<'a> Subject<'a> {
 }
 
 fn main() {
-    let keys = std::env::args().nth(1).map(|keys| keys.parse().expect("a number of keys"));
-    measure_redb(keys.unwrap_or(1_000_000));
+    let (mut kinds, mut keys) = (&FOUR_KINDS[..], None);
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "--all-kinds" => kinds = &Kind::ALL,
+            number => keys = Some(number.replace('_', "").parse().expect("a number of keys")),
+        }
+    }
+    measure_redb(kinds, keys.unwrap_or(1_000_000));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if let Ok(url) = std::env::var("REDIS_URL") {
-        measure_redis(keys.unwrap_or(100_000), &url, &runtime);
+        measure_redis(kinds, keys.unwrap_or(100_000), &url, &runtime);
     }
     if let Ok(urls) = std::env::var("REDIS_CLUSTER_URL") {
-        measure_cluster(keys.unwrap_or(100_000), &urls, &runtime);
+        measure_cluster(kinds, keys.unwrap_or(100_000), &urls, &runtime);
     }
     #[cfg(feature = "cassandra")]
     if let (Ok(hosts), Ok(port)) =
         (std::env::var("CASSANDRA_HOSTS"), std::env::var("CASSANDRA_PORT"))
     {
-        measure_cassandra(keys.unwrap_or(100_000), &hosts, &port, &runtime);
+        measure_cassandra(kinds, keys.unwrap_or(100_000), &hosts, &port, &runtime);
     }
 }
 
@@ -78,7 +86,7 @@ fn take_over(kind: Kind) -> OpenOptions {
     OpenOptions::new(guard(kind)).take_over(true)
 }
 
-fn measure_redb(keys: u64) {
+fn measure_redb(kinds: &[Kind], keys: u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("numbers.redb");
     let database = Database::create(&path).unwrap();
@@ -99,12 +107,12 @@ fn measure_redb(keys: u64) {
     let unguarded = store();
     let unguarded = Subject::new("no guard", 0, |asked| count(&unguarded, asked));
     let mut report = Report::new("redb", &unguarded, keys, &REDB);
-    for kind in KINDS {
+    for &kind in kinds {
         let guarded = Guarded::snapshot(store(), &guard(kind)).unwrap();
         let bits = guarded.filter().size_in_bits();
         report.add(&Subject::new(format!("snapshot, {kind}"), bits, ask(guarded)));
     }
-    for kind in KINDS {
+    for &kind in kinds {
         let guarded = Guarded::open(store(), take_over(kind)).unwrap();
         let bits = guarded.guard_status().size_in_bits;
         report.add(&Subject::new(format!("exclusive, {kind}"), bits, ask(guarded)));
@@ -224,7 +232,7 @@ fn ask<M: Mode>(guarded: Guarded<RedbStore<u64, u64>, M>) -> impl Fn(&[u64]) -> 
     move |asked| asked.iter().filter(|key| guarded.contains(**key).unwrap()).count() as u64
 }
 
-fn measure_redis(keys: u64, url: &str, runtime: &Runtime) {
+fn measure_redis(kinds: &[Kind], keys: u64, url: &str, runtime: &Runtime) {
     let client = redis::Client::open(url).unwrap();
     let connect = || runtime.block_on(client.get_multiplexed_async_connection()).unwrap();
     let (connection, stream) = (connect(), connect());
@@ -237,8 +245,8 @@ fn measure_redis(keys: u64, url: &str, runtime: &Runtime) {
     fill(shared(), keys, runtime);
     let unguarded = unguarded(store(), runtime);
     let mut report = Report::new("Redis", &unguarded, keys, &SERVER);
-    report.add_owned(store, runtime);
-    for kind in KINDS {
+    report.add_owned(kinds, store, runtime);
+    for &kind in kinds {
         // Questions that do not wait for the server leave the follower no time.
         let options = SharedOptions::new(guard(kind)).staleness(Duration::from_secs(600));
         let guarded = runtime.block_on(AsyncGuarded::share(shared(), options.take_over(true)));
@@ -251,20 +259,20 @@ fn measure_redis(keys: u64, url: &str, runtime: &Runtime) {
     empty(shared(), runtime);
 }
 
-fn measure_cluster(keys: u64, urls: &str, runtime: &Runtime) {
+fn measure_cluster(kinds: &[Kind], keys: u64, urls: &str, runtime: &Runtime) {
     let client = redis::cluster::ClusterClient::new(urls.split(' ')).unwrap();
     let connection = runtime.block_on(client.get_async_connection()).unwrap();
     let store = || ClusterStore::new(connection.clone(), "crivo-bench:").unwrap();
     fill(store(), keys, runtime);
     let unguarded = unguarded(store(), runtime);
     let mut report = Report::new("Redis Cluster", &unguarded, keys, &SERVER);
-    report.add_owned(store, runtime);
+    report.add_owned(kinds, store, runtime);
     report.print();
     empty(store(), runtime);
 }
 
 #[cfg(feature = "cassandra")]
-fn measure_cassandra(keys: u64, hosts: &str, port: &str, runtime: &Runtime) {
+fn measure_cassandra(kinds: &[Kind], keys: u64, hosts: &str, port: &str, runtime: &Runtime) {
     use crivo_store::cassandra::{CassandraStore, CassandraTable};
     use scylla::client::session_builder::SessionBuilder;
 
@@ -288,7 +296,7 @@ fn measure_cassandra(keys: u64, hosts: &str, port: &str, runtime: &Runtime) {
     fill(store(), keys, runtime);
     let unguarded = unguarded(store(), runtime);
     let mut report = Report::new("Cassandra", &unguarded, keys, &SERVER);
-    report.add_owned(store, runtime);
+    report.add_owned(kinds, store, runtime);
     report.print();
     execute(remove);
 }
@@ -308,17 +316,17 @@ fn unguarded<S: AsyncStore<Key = [u8]>>(store: S, runtime: &Runtime) -> Subject<
 
 impl Report<'_> {
     /// A server's keys in the modes that every store has.
-    fn add_owned<S>(&mut self, store: impl Fn() -> S, runtime: &Runtime)
+    fn add_owned<S>(&mut self, kinds: &[Kind], store: impl Fn() -> S, runtime: &Runtime)
     where
         S: AsyncOwnedStore<Key = [u8]>,
     {
-        for kind in KINDS {
+        for &kind in kinds {
             let guarded = runtime.block_on(AsyncGuarded::snapshot(store(), &guard(kind))).unwrap();
             let bits = guarded.filter().size_in_bits();
             let ask = ask_async(guarded, runtime);
             self.add(&Subject::new(format!("snapshot, {kind}"), bits, ask));
         }
-        for kind in KINDS {
+        for &kind in kinds {
             let guarded = runtime.block_on(AsyncGuarded::open(store(), take_over(kind))).unwrap();
             let bits = guarded.guard_status().size_in_bits;
             let ask = ask_async(guarded, runtime);
