@@ -7,9 +7,13 @@
 //!
 //! With BMI2 that is two instructions: scatter the single bit 2^k to the ones of `word`, and count
 //! zeros. Code for it must be compiled apart, and is not inlined into code that is not; therefore
-//! whole operations are compiled twice, and [`Best::run`] picks one.
+//! whole operations are compiled twice, and [`Best::run`] picks one. AMD's processors before Zen 3 scatter by
+//! microcode, bit by bit, which is slower than what any processor can do.
 
 #![allow(unsafe_code)]
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::sync::LazyLock;
 
 /// What the operations of the table need of a processor.
 pub(super) trait Processor: Copy {
@@ -139,6 +143,33 @@ impl Processor for Bmi2 {
     }
 }
 
+/// Whether this processor scatters and gathers bits by more than microcode. To ask leaves a virtual machine, which
+/// takes long, so that it is asked once.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn scatters_fast() -> bool {
+    static ANSWER: LazyLock<bool> = LazyLock::new(|| {
+        // SAFETY: every x86-64 has the instruction. Newer compilers know that.
+        #[allow(unused_unsafe)]
+        let [maker, model] = [0, 1].map(|leaf| unsafe { std::arch::x86_64::__cpuid(leaf) });
+        let vendor = [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes);
+        is_fast_model(vendor.as_flattened(), family(model.eax))
+    });
+    *ANSWER
+}
+
+/// The family in the signature of a processor, of both its parts, as AMD and Intel add them.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn family(signature: u32) -> u32 {
+    let base = signature >> 8 & 0xf;
+    if base == 0xf { base + (signature >> 20 & 0xff) } else { base }
+}
+
+/// All but AMD's before Zen 3, which is family 19h, and Hygon's, which are the first Zen.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn is_fast_model(vendor: &[u8], family: u32) -> bool {
+    !matches!(vendor, b"AuthenticAMD" | b"HygonGenuine") || family >= 0x19
+}
+
 /// Something to be done on the processor at hand.
 pub(super) trait TableOperation {
     /// What comes of it.
@@ -166,7 +197,7 @@ impl Best {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if crate::simd::forced() != Some("scalar") {
             use std::arch::is_x86_feature_detected as has;
-            if has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt") {
+            if has!("bmi1") && has!("bmi2") && has!("popcnt") && has!("lzcnt") && scatters_fast() {
                 return Self::Bmi2(Bmi2(()));
             }
         }
@@ -228,6 +259,24 @@ mod tests {
 
         fn run<P: Processor>(self, processor: P) -> (usize, usize) {
             (processor.select(self.0, self.1), processor.count(self.0))
+        }
+    }
+
+    #[test]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    fn processors_that_scatter_by_microcode_are_known() {
+        for (vendor, signature, family_number, is_fast) in [
+            ("AuthenticAMD", 0x0066_0f01, 0x15, false), // Excavator
+            ("AuthenticAMD", 0x0080_0f11, 0x17, false), // Zen
+            ("AuthenticAMD", 0x0083_0f10, 0x17, false), // Zen 2
+            ("HygonGenuine", 0x0090_0f02, 0x18, false),
+            ("AuthenticAMD", 0x00a0_0f11, 0x19, true), // Zen 3
+            ("AuthenticAMD", 0x00b4_0f40, 0x1a, true), // Zen 5
+            ("GenuineIntel", 0x0003_06c3, 0x6, true),  // Haswell
+            ("GenuineIntel", 0x000c_06f2, 0x6, true),  // Emerald Rapids
+        ] {
+            assert_eq!(family(signature), family_number, "{signature:x}");
+            assert_eq!(is_fast_model(vendor.as_bytes(), family_number), is_fast, "{signature:x}");
         }
     }
 
