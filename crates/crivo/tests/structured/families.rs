@@ -33,7 +33,13 @@ fn four_bits(mut i: u64) -> u64 {
     key
 }
 
-/// 44 of them, each with its name. The first 600,000 keys of each are different.
+/// A number for each 65 keys, far from the others, and the 64 numbers that differ from it in one bit.
+fn neighbour(i: u64) -> u64 {
+    let base = (i / 65).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    base ^ 1u64.checked_shl((i % 65) as u32).unwrap_or(0)
+}
+
+/// 45 of them, each with its name. The first 600,000 keys of each are different.
 pub(crate) const FAMILIES: &[(&str, MakeKey)] = &[
     ("a counter", |i| word(i)),
     ("a counter from 2^40 on", |i| word((1 << 40) + i)),
@@ -65,6 +71,7 @@ pub(crate) const FAMILIES: &[(&str, MakeKey)] = &[
         word(i & 31 | (i >> 5 & 31) << 16 | (i >> 10 & 31) << 32 | (i >> 15) << 48)
     }),
     ("four bits of 64", |i| word(four_bits(i))),
+    ("numbers and their 64 neighbours in one bit", |i| word(neighbour(i))),
     ("8 digits", |i| format!("{i:08}").into_bytes()),
     ("8 letters", letters),
     ("decimal text", |i| i.to_string().into_bytes()),
