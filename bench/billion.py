@@ -11,6 +11,7 @@ crivo. Afterwards all lines are asked for, and as many others as are a tenth of 
 """
 
 import argparse
+import json
 import os
 import subprocess
 import tempfile
@@ -25,20 +26,30 @@ def temporary_bytes(pid):
     """What the files without a name that a process has open take on disk."""
     taken = 0
     try:
-        for fd in os.scandir(f"/proc/{pid}/fd"):
-            status = os.stat(fd.path)
-            if status.st_nlink == 0:
-                taken += 512 * status.st_blocks
+        descriptors = list(os.scandir(f"/proc/{pid}/fd"))
     except OSError:
-        pass  # It has ended, or has closed the file.
+        return 0  # It has ended.
+    for descriptor in descriptors:
+        try:
+            status = os.stat(descriptor.path)
+        except OSError:
+            continue  # It has closed this file.
+        if status.st_nlink == 0:
+            taken += 512 * status.st_blocks
     return taken
 
 
-def run(first, last, command):
+def check(is_right, message):
+    if not is_right:
+        raise SystemExit(message)
+
+
+def run(first, last, command, allowed=(0,)):
     """Runs a command with the numbers as lines: its output, seconds, its resources, its disk space."""
     start = time.monotonic()
+    command = list(map(str, command))
     lines = subprocess.Popen(["seq", str(first), str(last)], stdout=subprocess.PIPE)
-    process = subprocess.Popen(list(map(str, command)), stdin=lines.stdout, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdin=lines.stdout, stdout=subprocess.PIPE, text=True)
     lines.stdout.close()
     most, has_ended = [0], threading.Event()
 
@@ -53,9 +64,10 @@ def run(first, last, command):
     seconds = time.monotonic() - start
     has_ended.set()
     watcher.join()
-    lines.wait()
-    if os.waitstatus_to_exitcode(status) not in (0, 1):
-        raise SystemExit(f"{' '.join(map(str, command))} failed")
+    code = os.waitstatus_to_exitcode(status)
+    check(code in allowed, f"`{' '.join(command)}` failed: exit status {code}")
+    code = lines.wait()
+    check(code == 0, f"`{' '.join(lines.args)}` failed: exit status {code}, so that lines are missing")
     return output, seconds, resources, most[0]
 
 
@@ -70,8 +82,13 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "lines.crivo"
         build = [arguments.crivo, "build", "--kind", "fuse", "--fpr", arguments.fpr,
-                 "--memory", arguments.memory, "-o", path]
-        _, seconds, used, disk = run(1, n, build)
+                 "--memory", arguments.memory, "--json", "-o", path]
+        summary, seconds, used, disk = run(1, n, build)
+        summary = json.loads(summary)
+        lines, distinct = summary["keys"], summary["distinct_keys"]
+        # Of a billion lines two share a digest of 64 bits with a probability of 3%.
+        check(lines == n and n - 3 <= distinct <= n,
+              f"{n:,} different lines were written; {lines:,} were read, {distinct:,} of them different")
         size = path.stat().st_size
         processor = used.ru_utime + used.ru_stime
         print(f"{n:,} lines in {seconds:.1f} s: {n / seconds / 1e6:.2f} million per second, "
@@ -81,8 +98,10 @@ def main():
         query = [arguments.crivo, "query", "-c", path]
         found, seconds, *_ = run(1, n, query)
         print(f"{int(found):,} of {n:,} lines found, in {seconds:.1f} s")
+        check(int(found) == n, "lines that are in the filter were not found")
         others = min(n // 10, 10_000_000)
-        found, *_ = run(n + 1, n + others, query)
+        # 1 if none of them is found.
+        found, *_ = run(n + 1, n + others, query, allowed=(0, 1))
         print(f"{int(found):,} of {others:,} others found: {int(found) / others:.3%}")
 
 
