@@ -6,7 +6,8 @@
 //!
 //! Times are nanoseconds per key with hashing, the median of interleaved rounds; ratios are rival
 //! over crivo, for the first crivo filter of the group: above 1, crivo is faster. Present keys must
-//! all be found, and the observed rate stands beside the bits, for comparing speeds at one rate.
+//! all be found, and the observed rate stands beside the bits, for comparing speeds at one rate. What is
+//! called "batches" is asked in batches, and filled in batches, too, unless it is built from all its keys.
 //!
 //! With `--processes` everything is measured in that many processes, and the medians over them stand in
 //! one table, in Markdown, beside the goals. `CRIVO_SIMD=avx2` in the environment shows what crivo
@@ -49,8 +50,7 @@ fn settings(arguments: &[String]) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// crivo's filters come first; a name that begins with a space asks the filter before it in
-/// another way.
+/// crivo's filters come first.
 type Group<K> = (&'static str, Vec<Box<dyn Subject<K>>>);
 
 fn groups<K: BenchKey>(fpr: f64) -> Vec<Group<K>> {

@@ -1,4 +1,4 @@
-//! crivo's filters.
+//! crivo's filters: keys one by one, and in batches, by which those are also filled that need not all keys at once.
 
 use crivo::filter::{
     Blocked, BlockedCounting, Bloom, CounterWidth, CountingBloom, Cuckoo, DynamicFilter, Filter,
@@ -12,6 +12,32 @@ use super::{BenchKey, Contestant, Subject, each};
 
 type Subjects<K> = Vec<Box<dyn Subject<K>>>;
 
+/// A filter that takes keys in batches.
+trait BatchFilter: DynamicFilter + 'static {
+    fn insert_all(&mut self, digests: &[Digest]);
+}
+
+/// What the kinds have as methods of their own.
+macro_rules! batch_filters {
+    (never full: $($filter:ident),*; may be full: $($bounded:ident),*) => {
+        $(impl BatchFilter for $filter {
+            fn insert_all(&mut self, digests: &[Digest]) {
+                self.insert_batch(digests);
+            }
+        })*
+        $(impl BatchFilter for $bounded {
+            fn insert_all(&mut self, digests: &[Digest]) {
+                self.insert_batch(digests).expect("room");
+            }
+        })*
+    };
+}
+
+batch_filters!(
+    never full: Bloom, Blocked, SplitBlock, CountingBloom, BlockedCounting;
+    may be full: Cuckoo, Quotient
+);
+
 /// Inserts one by one.
 fn fill<K: BenchKey, F: DynamicFilter>(mut filter: F, keys: &[K]) -> F {
     for key in keys {
@@ -20,43 +46,65 @@ fn fill<K: BenchKey, F: DynamicFilter>(mut filter: F, keys: &[K]) -> F {
     filter
 }
 
-/// Asks in batches of 1,024, hashing included.
-fn batched<F: Filter, K: BenchKey>(filter: &F, keys: &[K]) -> u64 {
-    let hasher = filter.hasher();
+/// The digests of keys, in batches of 1,024.
+fn each_batch<K: BenchKey>(hasher: KeyHasher, keys: &[K], mut work: impl FnMut(&[Digest])) {
     let mut digests = [Digest::new(0); 1024];
+    for chunk in keys.chunks(1024) {
+        let digests = &mut digests[..chunk.len()];
+        hasher.digest_batch(chunk, digests);
+        work(digests);
+    }
+}
+
+/// Inserts in batches, hashing included.
+fn fill_batched<K: BenchKey, F: BatchFilter>(mut filter: F, keys: &[K]) -> F {
+    each_batch(filter.hasher(), keys, |digests| filter.insert_all(digests));
+    filter
+}
+
+/// Asks in batches, hashing included.
+fn batched<F: Filter, K: BenchKey>(filter: &F, keys: &[K]) -> u64 {
     let mut hits = [false; 1024];
     let mut found = 0;
-    for chunk in keys.chunks(1024) {
-        hasher.digest_batch(chunk, &mut digests[..chunk.len()]);
-        filter.contains_batch(&digests[..chunk.len()], &mut hits[..chunk.len()]);
-        found += hits[..chunk.len()].iter().map(|&hit| u64::from(hit)).sum::<u64>();
-    }
+    each_batch(filter.hasher(), keys, |digests| {
+        let hits = &mut hits[..digests.len()];
+        filter.contains_batch(digests, hits);
+        found += hits.iter().map(|&hit| u64::from(hit)).sum::<u64>();
+    });
     found
 }
 
-/// A filter asked one by one, and the same asked in batches.
-fn both_ways<K: BenchKey, F: Filter + 'static>(
+/// A filter asked one by one, and another asked in batches.
+fn two_ways<K: BenchKey, F: Filter + 'static>(
     name: &str,
-    build: impl Fn(&[K]) -> F + Copy + 'static,
+    build: impl Fn(&[K]) -> F + 'static,
+    build_for_batches: impl Fn(&[K]) -> F + 'static,
 ) -> Subjects<K> {
+    let bits = |filter: &F| filter.size_in_bits() as f64;
     vec![
-        Contestant::boxed(
-            name,
-            build,
-            each(|filter: &F, key: &K| filter.contains(key)),
-            |filter| filter.size_in_bits() as f64,
-        ),
-        Contestant::boxed(format!("{name}, batches"), build, batched::<F, K>, |filter: &F| {
-            filter.size_in_bits() as f64
-        }),
+        Contestant::boxed(name, build, each(|filter: &F, key: &K| filter.contains(key)), bits),
+        Contestant::boxed(format!("{name}, batches"), build_for_batches, batched::<F, K>, bits),
     ]
 }
 
-fn dynamic<K: BenchKey, F: DynamicFilter + 'static>(
+/// A filter built from all its keys, asked one by one and in batches.
+fn built<K: BenchKey, F: Filter + 'static>(
+    name: &str,
+    build: impl Fn(&[K]) -> F + Copy + 'static,
+) -> Subjects<K> {
+    two_ways(name, build, build)
+}
+
+/// A filter filled and asked one by one, and the same in batches.
+fn dynamic<K: BenchKey, F: BatchFilter>(
     name: &str,
     empty: impl Fn(u64) -> F + Copy + 'static,
 ) -> Subjects<K> {
-    both_ways(name, move |keys: &[K]| fill(empty(keys.len() as u64), keys))
+    two_ways(
+        name,
+        move |keys: &[K]| fill(empty(keys.len() as u64), keys),
+        move |keys: &[K]| fill_batched(empty(keys.len() as u64), keys),
+    )
 }
 
 pub fn bloom<K: BenchKey>(rate: f64) -> Subjects<K> {
@@ -118,17 +166,17 @@ pub fn fuse<K: BenchKey>(rate: f64) -> Subjects<K> {
             options.build(keys.iter()).expect("a filter")
         }
     };
-    let mut subjects = both_ways("crivo Fuse, 3-wise", with(Arity::Three));
-    subjects.extend(both_ways("crivo Fuse, 4-wise", with(Arity::Four)));
-    subjects.extend(both_ways("crivo Fuse, 8 bits", bytes(None)));
+    let mut subjects = built("crivo Fuse, 3-wise", with(Arity::Three));
+    subjects.extend(built("crivo Fuse, 4-wise", with(Arity::Four)));
+    subjects.extend(built("crivo Fuse, 8 bits", bytes(None)));
     // Most rivals build on one thread; ours on all, unless it is told not to.
-    subjects.extend(both_ways("crivo Fuse, 8 bits, built on one thread", bytes(Some(1))));
+    subjects.extend(built("crivo Fuse, 8 bits, built on one thread", bytes(Some(1))));
     subjects
 }
 
 /// In shards: as many as so many keys need, and two at least.
 pub fn sharded_fuse<K: BenchKey>(width: u32) -> Subjects<K> {
-    both_ways(&format!("crivo ShardedFuse, {width} bits"), move |keys: &[K]| -> ShardedFuse {
+    built(&format!("crivo ShardedFuse, {width} bits"), move |keys: &[K]| -> ShardedFuse {
         let spec = ShardedFuseSpec::with_width(keys.len() as u64, width).expect("a width");
         let spec = spec.with_shards(spec.shards().max(2)).expect("a power of two");
         let spec = spec.with_arity(Arity::Three).expect("not too many keys");
@@ -140,7 +188,7 @@ pub fn sharded_fuse<K: BenchKey>(width: u32) -> Subjects<K> {
 
 /// The same without shards, in the place of a rival.
 pub fn fuse_without_shards<K: BenchKey>(width: u32) -> Subjects<K> {
-    both_ways(&format!("Fuse, {width} bits"), move |keys: &[K]| -> Fuse {
+    built(&format!("Fuse, {width} bits"), move |keys: &[K]| -> Fuse {
         let spec = FuseSpec::with_width(keys.len() as u64, width).expect("a width");
         let spec = spec.with_arity(Arity::Three).expect("not too many keys");
         spec.options(KeyHasher::default()).build(keys.iter()).expect("a filter")

@@ -1,5 +1,8 @@
-//! The rivals, each sized for the rate and with the fastest hash it accepts; those that take hashes also
-//! with ours.
+//! The rivals, each sized for the rate and with the fastest hash it accepts; those that take hashes, or a
+//! `Hasher`, also with ours. The hashes of two are fixed: bloomfilter's is SipHash-1-3, fastbloom-rs's is XXH3, twice
+//! for each key. The static filters take numbers, which are the keys' hashes here, and mix them once more.
+
+use std::hash::Hasher;
 
 use super::{BenchKey, Contestant, Subject, each};
 
@@ -14,7 +17,7 @@ impl Default for DefaultFold {
     }
 }
 
-impl std::hash::Hasher for DefaultFold {
+impl Hasher for DefaultFold {
     #[inline(always)]
     fn write(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
@@ -28,6 +31,36 @@ impl std::hash::Hasher for DefaultFold {
     #[inline(always)]
     fn finish(&self) -> u64 {
         self.0.finish()
+    }
+}
+
+/// Our hash for a rival that takes a `Hasher`. A number, a text, and the fingerprint that cuckoo filters hash once
+/// more, come in one write each, of which this is the fold64.
+#[derive(Debug, Clone, Default)]
+struct Fold64(u64);
+
+impl Hasher for Fold64 {
+    #[inline(always)]
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = crivo::KeyHasher::default().digest(bytes).get();
+    }
+
+    #[inline(always)]
+    fn write_u64(&mut self, number: u64) {
+        self.0 = crivo::KeyHasher::default().digest(&number).get();
+    }
+
+    /// The mark behind a text: fold64 knows where it ends.
+    #[inline(always)]
+    fn write_u8(&mut self, _: u8) {}
+
+    /// The length in front of a fingerprint of bytes, as before.
+    #[inline(always)]
+    fn write_usize(&mut self, _: usize) {}
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -130,55 +163,84 @@ pub fn counting<K: BenchKey>(rate: f64) -> Subjects<K> {
 }
 
 pub fn cuckoo<K: BenchKey>(rate: f64) -> Subjects<K> {
-    use foldhash::fast::FoldHasher;
     use std::hash::BuildHasher;
+    let foldhash = foldhash::fast::FixedState::with_seed(7).build_hasher();
     vec![
-        Contestant::boxed(
+        autoscale(
             "autoscale_cuckoo_filter",
-            move |keys: &[K]| {
-                let mut filter = autoscale_cuckoo_filter::CuckooFilter::<K>::new(keys.len(), rate);
-                for key in keys {
-                    filter.add(key);
-                }
-                filter
-            },
-            each(|filter: &autoscale_cuckoo_filter::CuckooFilter<K>, key: &K| filter.contains(key)),
-            |filter| filter.bits() as f64,
+            rate,
+            autoscale_cuckoo_filter::DefaultHasher::default(),
         ),
-        Contestant::boxed(
-            "scalable_cuckoo_filter",
-            move |keys: &[K]| {
-                let mut filter = scalable_cuckoo_filter::ScalableCuckooFilterBuilder::new()
-                    .initial_capacity(keys.len())
-                    .false_positive_probability(rate)
-                    .hasher(foldhash::fast::FixedState::with_seed(7).build_hasher())
-                    .finish::<K>();
-                for key in keys {
-                    filter.insert(key);
-                }
-                filter
-            },
-            each(
-                |filter: &scalable_cuckoo_filter::ScalableCuckooFilter<K, FoldHasher<'_>>,
-                 key: &K| filter.contains(key),
-            ),
-            |filter| filter.bits() as f64,
-        ),
-        Contestant::boxed(
-            "cuckoofilter, 8 bits only",
-            move |keys: &[K]| {
-                let mut filter = cuckoofilter::CuckooFilter::<DefaultFold>::with_capacity(
-                    (keys.len() as f64 / 0.95) as usize,
-                );
-                for key in keys {
-                    let _ = filter.add(key);
-                }
-                filter
-            },
-            each(|filter: &cuckoofilter::CuckooFilter<DefaultFold>, key: &K| filter.contains(key)),
-            |filter| 8.0 * filter.memory_usage() as f64,
-        ),
+        autoscale("autoscale_cuckoo_filter, fold64", rate, Fold64::default()),
+        scalable("scalable_cuckoo_filter", rate, foldhash),
+        scalable("scalable_cuckoo_filter, fold64", rate, Fold64::default()),
+        cuckoofilter::<K, DefaultFold>("cuckoofilter, 8 bits only"),
+        cuckoofilter::<K, Fold64>("cuckoofilter, 8 bits only, fold64"),
     ]
+}
+
+fn autoscale<K: BenchKey, H: Hasher + Clone + 'static>(
+    name: &str,
+    rate: f64,
+    hasher: H,
+) -> Box<dyn Subject<K>> {
+    use autoscale_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};
+    Contestant::boxed(
+        name,
+        move |keys: &[K]| {
+            let mut filter = CuckooFilterBuilder::new()
+                .initial_capacity(keys.len())
+                .false_positive_probability(rate)
+                .hasher(hasher.clone())
+                .finish::<K>();
+            for key in keys {
+                filter.add(key);
+            }
+            filter
+        },
+        each(|filter: &CuckooFilter<K, H>, key: &K| filter.contains(key)),
+        |filter| filter.bits() as f64,
+    )
+}
+
+fn scalable<K: BenchKey, H: Hasher + Clone + 'static>(
+    name: &str,
+    rate: f64,
+    hasher: H,
+) -> Box<dyn Subject<K>> {
+    use scalable_cuckoo_filter::{ScalableCuckooFilter, ScalableCuckooFilterBuilder};
+    Contestant::boxed(
+        name,
+        move |keys: &[K]| {
+            let mut filter = ScalableCuckooFilterBuilder::new()
+                .initial_capacity(keys.len())
+                .false_positive_probability(rate)
+                .hasher(hasher.clone())
+                .finish::<K>();
+            for key in keys {
+                filter.insert(key);
+            }
+            filter
+        },
+        each(|filter: &ScalableCuckooFilter<K, H>, key: &K| filter.contains(key)),
+        |filter| filter.bits() as f64,
+    )
+}
+
+fn cuckoofilter<K: BenchKey, H: Hasher + Default + 'static>(name: &str) -> Box<dyn Subject<K>> {
+    Contestant::boxed(
+        name,
+        move |keys: &[K]| {
+            let mut filter =
+                cuckoofilter::CuckooFilter::<H>::with_capacity((keys.len() as f64 / 0.95) as usize);
+            for key in keys {
+                let _ = filter.add(key);
+            }
+            filter
+        },
+        each(|filter: &cuckoofilter::CuckooFilter<H>, key: &K| filter.contains(key)),
+        |filter| 8.0 * filter.memory_usage() as f64,
+    )
 }
 
 /// With the fastest hash, and with crivo's: there what differs is the filter alone.
@@ -249,4 +311,27 @@ fn fused<K: BenchKey>(
             |filter| 7.0 * 1.125 * filter.len() as f64,
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers, texts, and the fingerprints that cuckoo filters hash once more.
+    #[test]
+    fn a_hasher_gives_the_fold64_of_a_key() {
+        fn hash(key: impl std::hash::Hash) -> u64 {
+            let mut hasher = Fold64::default();
+            key.hash(&mut hasher);
+            hasher.finish()
+        }
+        for number in 0..100 {
+            assert_eq!(hash(u64::make(number)), u64::make(number).fold64());
+            assert_eq!(hash(String::make(number)), String::make(number).fold64());
+            assert_eq!(
+                hash([number as u8]),
+                crivo::KeyHasher::default().digest(&[number as u8]).get()
+            );
+        }
+    }
 }
