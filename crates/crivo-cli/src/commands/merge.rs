@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use crivo::codec::Metadata;
+use crivo::codec::{LoadOptions, Metadata};
 use crivo::filter::{AnyFilter, OperationError, RebuildError};
 use crivo::hash::{Family, HashIdentity};
 use serde::Serialize;
@@ -64,6 +64,8 @@ Examples:
 /// What the library calls the parameter.
 const HASH_FUNCTION: &str = "hash function";
 
+const SAME_KEY: &str = "build both with --hash sip and the same --key-file";
+
 const SAME_OPTIONS: &str = "build both with the same --kind, --keys, --fpr, --hash and --seed";
 
 impl MergeArgs {
@@ -93,9 +95,9 @@ impl MergeArgs {
             }
             return Ok(Status::Success);
         }
-        let mut all = first_file.load(&options)?;
+        let mut all = load(&first_file, &options)?;
         for path in others {
-            let other = FilterFile::open(path)?.load(&options)?;
+            let other = load(&FilterFile::open(path)?, &options)?;
             check_place(&all, first, &other, path)?;
             let hashers = [all.hasher(), other.hasher()].map(|hasher| hasher.identity());
             all.union_with(&other).map_err(|error| {
@@ -158,16 +160,28 @@ impl MergeArgs {
     }
 }
 
-/// How to build two filters with the hash function of one of them: of the one that is of the family that
-/// was the default once, if there is one, since its keys may not be at hand any more; or of the first.
+/// Loads a filter to be merged. Of one that takes no secret key where one was given, the error says how to build one
+/// that does.
+fn load(file: &FilterFile, options: &LoadOptions) -> Result<AnyFilter, Error> {
+    file.load(options).map_err(|error| match file.load(&LoadOptions::default()) {
+        Ok(_) => {
+            Error::new(format_args!("{error}; to merge it with a filter that has one, {SAME_KEY}"))
+        }
+        Err(_) => error,
+    })
+}
+
+/// How to build two filters with the hash function of one of them: of the one with a secret key, which was
+/// chosen for a reason; or of the one that is of the family that was the default once, since its keys may not
+/// be at hand any more; or of the first.
 fn same_hash(hashers: [HashIdentity; 2]) -> String {
-    let [first, second] = hashers;
-    let chosen = if second.family() == Family::Xxh3 { second } else { first };
+    let of = |family| hashers.into_iter().find(|each| each.family() == family);
+    let chosen = of(Family::Sip24).or_else(|| of(Family::Xxh3)).unwrap_or(hashers[0]);
     match chosen.family() {
         Family::Fold64 | Family::Xxh3 => {
             format!("build both with --hash {} --seed {}", chosen.family(), chosen.value())
         }
-        Family::Sip24 => "build both with --hash sip and the same --key-file".to_owned(),
+        Family::Sip24 => SAME_KEY.to_owned(),
         // A program has built it.
         _ => SAME_OPTIONS.to_owned(),
     }

@@ -334,6 +334,13 @@ fn incompatible_filters_are_not_merged() {
     for files in ["a b", "b a"] {
         dir.fails(&format!("merge -o c {files}"), &["build both with --hash xxh3 --seed 0"]);
     }
+    // The one with a secret key is not to lose it.
+    dir.write("key", [7; 16]);
+    dir.ok("build -o s --keys 100 --hash sip --key-file key words");
+    for files in ["a s", "s a", "b s", "s b"] {
+        let arguments = format!("merge -o c --key-file key {files}");
+        dir.fails(&arguments, &["build both with --hash sip and the same --key-file"]);
+    }
     for kind in ["fuse", "growing"] {
         dir.ok(&format!("build -o f --kind {kind} words"));
         dir.fails("merge -o c f f", &[kind, &list_of_kinds_that(|can| can.merge)]);

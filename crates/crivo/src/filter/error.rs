@@ -116,15 +116,21 @@ impl Incompatible {
         Self { parameter, ours, theirs, advice: String::new() }
     }
 
-    /// An error unless the two hashers are the same. If one of them has the family that was the
-    /// default once, the error says how to build another filter of it.
+    /// An error unless the two hashers are the same. If one of them has a secret key, or the family that was
+    /// the default once, the error says how to build another filter of it.
     pub(crate) fn unless_same_hasher(ours: KeyHasher, theirs: KeyHasher) -> Result<(), Self> {
         if ours == theirs {
             return Ok(());
         }
         let mut error = Self::new("hash function", ours.identity(), theirs.identity());
-        if ours.family() != theirs.family()
-            && let Some(old) = [ours, theirs].iter().find(|each| each.family() == Family::Xxh3)
+        let of = |family| [ours, theirs].into_iter().find(|each| each.family() == family);
+        if of(Family::Sip24).is_some() {
+            // Whoever has chosen a secret key is not to give it up.
+            error.advice =
+                "; to merge them, build both with KeyHasher::sip24 and the same secret key"
+                    .to_owned();
+        } else if ours.family() != theirs.family()
+            && let Some(old) = of(Family::Xxh3)
         {
             let seed = old.identity().value();
             error.advice = format!("; to merge them, build both with KeyHasher::xxh3({seed})");
@@ -324,5 +330,37 @@ impl WrongKind {
     /// ```
     pub fn into_filter(self) -> super::AnyFilter {
         *self.filter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::SecretKey;
+
+    /// Of two filters one keeps its hash function: the one with a secret key, or else the older one.
+    #[test]
+    fn advice_never_gives_up_a_secret_key() {
+        let secret = |byte| KeyHasher::sip24(SecretKey::new([byte; 16]));
+        let same_key = "build both with KeyHasher::sip24 and the same secret key";
+        for (one, other, advice) in [
+            (secret(1), KeyHasher::fold64(5), same_key),
+            (secret(1), KeyHasher::xxh3(5), same_key),
+            (secret(1), KeyHasher::murmur3(5), same_key),
+            (secret(1), secret(2), same_key),
+            (KeyHasher::fold64(0), KeyHasher::xxh3(5), "build both with KeyHasher::xxh3(5)"),
+        ] {
+            for (ours, theirs) in [(one, other), (other, one)] {
+                let error = Incompatible::unless_same_hasher(ours, theirs).unwrap_err().to_string();
+                assert!(error.ends_with(&format!("; to merge them, {advice}")), "{error}");
+            }
+        }
+        for (ours, theirs) in [
+            (KeyHasher::fold64(1), KeyHasher::fold64(2)),
+            (KeyHasher::fold64(1), KeyHasher::farm(1)),
+        ] {
+            let error = Incompatible::unless_same_hasher(ours, theirs).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("{} in the other", theirs.identity())), "{error}");
+        }
     }
 }
