@@ -394,7 +394,7 @@ impl BuildArgs {
     }
 
     fn report(&self, filter: &AnyFilter, counts: &KeyCounts) -> Result<(), Error> {
-        let KeyCounts { total: keys, distinct: distinct_keys, is_estimate, .. } = *counts;
+        let KeyCounts { total: keys, distinct: distinct_keys, is_estimate, is_minimum } = *counts;
         let expected_fpr = fpr_with(filter, distinct_keys);
         let facts = FilterSummary { expected_fpr, ..FilterSummary::of(filter) };
         let file = update::output_name(&self.output);
@@ -403,6 +403,7 @@ impl BuildArgs {
                 file,
                 distinct_keys,
                 distinct_keys_are_estimated: is_estimate,
+                distinct_keys_are_minimum: is_minimum,
                 facts: FilterSummary { keys, ..facts },
             });
         }
@@ -508,6 +509,8 @@ struct BuildSummary {
     distinct_keys: u64,
     /// With `--keys`, most kinds are filled without a set of distinct keys.
     distinct_keys_are_estimated: bool,
+    /// A full table gives no estimate: there may be many more.
+    distinct_keys_are_minimum: bool,
     /// Here, `keys` counts the keys of the input.
     #[serde(flatten)]
     facts: FilterSummary,

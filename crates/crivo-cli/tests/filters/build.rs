@@ -85,6 +85,8 @@ fn a_full_table_tells_only_how_many_keys_there_are_at_least() {
     let finished = dir.run_with("build -o f --kind bloom --keys 10 -", lines.as_bytes());
     assert_eq!(finished.status, 0);
     assert!(finished.err.contains("of 5,000 keys (at least "), "{finished:?}");
+    let finished = dir.run_with("build -o f --kind bloom --keys 10 --json -", lines.as_bytes());
+    assert_eq!(finished.json()["distinct_keys_are_minimum"], true);
     let filter = dir.load("f");
     assert!((0..5_000).all(|key| filter.contains(&*key.to_string())));
 }
@@ -152,6 +154,7 @@ fn with_keys_a_filter_that_needs_no_set_is_filled_while_the_input_is_read() {
         let distinct = facts["distinct_keys"].as_u64().unwrap();
         let is_estimate = !needs_set.contains(&kind);
         assert_eq!(facts["distinct_keys_are_estimated"], is_estimate, "{kind}");
+        assert_eq!(facts["distinct_keys_are_minimum"], false, "{kind}");
         let (from, to) = if is_estimate { (19_600, 20_400) } else { (20_000, 20_000) };
         assert!((from..=to).contains(&distinct), "{kind}: {distinct}");
         let filter = dir.load("f");
