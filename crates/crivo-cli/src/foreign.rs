@@ -164,7 +164,8 @@ pub(crate) fn merge(
     Ok(all)
 }
 
-/// Makes a filter of the distinct keys of an input, which are kept in memory.
+/// Makes a filter of the keys of an input, and says how many distinct ones there are. They are kept in memory, unless
+/// the capacity is given and copies of a key change nothing.
 pub(crate) fn build(
     input: &InputArgs,
     format: &Format,
@@ -172,7 +173,14 @@ pub(crate) fn build(
     key_type: KeyType,
     capacity: Option<u64>,
     fpr: f64,
-) -> Result<(Box<dyn ForeignFilter>, u64), Error> {
+) -> Result<(Box<dyn ForeignFilter>, String), Error> {
+    if let (Create::Empty(create), Some(capacity)) = (format.create, capacity) {
+        let filter = create(capacity, fpr)?;
+        // Only tables of bits estimate how many keys they have.
+        if filter.estimated_key_count().is_some() {
+            return stream(input, filter, key_type);
+        }
+    }
     let mut keys = HashSet::new();
     input.each_key(|key| {
         key_type.parse_key(key).map_err(Error::new)?;
@@ -198,7 +206,32 @@ pub(crate) fn build(
         Create::FromKeys(create) => create(&typed, &foreign.options()).map_err(Error::new)?,
         _ => return Err(Error::new(format_args!("--format {} is only read", format.name))),
     };
-    Ok((filter, distinct))
+    Ok((filter, human::counted(distinct, "distinct key")))
+}
+
+/// Fills a filter in which copies of a key change nothing while the input is read, and estimates how many distinct
+/// keys there are.
+fn stream(
+    input: &InputArgs,
+    mut filter: Box<dyn ForeignFilter>,
+    key_type: KeyType,
+) -> Result<(Box<dyn ForeignFilter>, String), Error> {
+    // Keys that seemed to be new are certainly distinct.
+    let (mut total, mut certain) = (0, 0);
+    input.each_key(|key| {
+        let key = key_type.parse_key(key).map_err(Error::new)?;
+        total += 1;
+        certain += u64::from(filter.insert_key(&key).map_err(Error::new)?);
+        Ok(())
+    })?;
+    let estimate = filter.estimated_key_count().map(|found| found.keys.round() as u64);
+    let (prefix, distinct) = match estimate {
+        _ if certain == total => ("", total),
+        Some(estimate) => ("about ", estimate.clamp(certain, total)),
+        // The table is full.
+        None => ("at least ", certain),
+    };
+    Ok((filter, format!("{prefix}{}", human::counted(distinct, "distinct key"))))
 }
 
 /// What `inspect`, `merge` and `build` tell of a filter.

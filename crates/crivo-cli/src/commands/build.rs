@@ -208,7 +208,7 @@ impl BuildArgs {
         let (filter, distinct_keys) =
             foreign::build(&self.input, format, &self.foreign, key_type, self.keys, fpr)?;
         update::replace_bytes(&self.output, &filter.to_bytes())?;
-        let what = format!("of {}", human::counted(distinct_keys, "distinct key"));
+        let what = format!("of {distinct_keys}");
         if !self.quiet {
             ForeignReport::of(update::output_name(&self.output), &*filter)
                 .print_written(self.json, &what)?;

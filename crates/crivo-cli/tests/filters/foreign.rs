@@ -68,6 +68,35 @@ fn files_with_a_magic_are_recognised_and_others_name_their_candidates() {
     }
 }
 
+/// A Bloom filter whose capacity is given needs no set of its keys; the others tell exactly how many there are.
+#[test]
+fn with_keys_a_bloom_filter_is_filled_while_the_input_is_read() {
+    let dir = TestDir::new();
+    dir.numbers("keys", 0..600);
+    let mut estimates = 0;
+    for format in FORMATS {
+        let (name, key_type) = (format.name, format.key_types[0]);
+        let options = format!("--format {name} {BLOCK} --key-type {key_type}");
+        let build =
+            |arguments: &str| dir.ok(&format!("build {options} --fpr 0.05 {arguments}")).err;
+        let told = build("-o streamed --keys 600 keys keys");
+        build("-o collected keys keys");
+        let found = dir.ok(&format!("query -c {options} streamed keys")).out;
+        assert_eq!(found, "600\n", "{name}");
+        if told.contains(" of about ") {
+            estimates += 1;
+            // These count the keys that seemed to be new, of which the order decides.
+            let counts = ["dcso", "redis-bloom"].contains(&name);
+            assert!(counts || dir.read("streamed") == dir.read("collected"), "{name}");
+            let full = build("-o full --keys 30 keys keys");
+            assert!(!full.contains(" of 600 distinct keys"), "{full}");
+        } else {
+            assert!(told.contains(" of 600 distinct keys"), "{name}: {told}");
+        }
+    }
+    assert_eq!(estimates, 13);
+}
+
 #[test]
 fn the_type_of_keys_must_be_given_and_right() {
     let dir = TestDir::new();
