@@ -3,6 +3,7 @@
 use super::sketcher::is_native;
 use super::{Form, SimilarityEstimate, Sketcher};
 use crivo::ParameterError;
+use crivo::hash::{Family, HashIdentity};
 use thiserror::Error;
 
 /// The number of bits of each value of a signature: 1, 2, 4, 8, 16, 32, or all 64.
@@ -306,7 +307,8 @@ impl Signature {
         } else if self.bits != bits {
             Err(SketchMismatch::Bits(self.bits.get(), bits.get()))
         } else if ours.hasher() != sketcher.hasher() {
-            Err(SketchMismatch::Hasher)
+            let [ours, theirs] = [ours, sketcher].map(|sketcher| sketcher.hasher().identity());
+            Err(SketchMismatch::Hasher(ours, theirs))
         } else {
             Ok(())
         }
@@ -339,33 +341,68 @@ pub enum SketchMismatch {
     )]
     Bits(u32, u32),
     /// They were made with different hash functions or seeds.
-    #[error("the signatures cannot be compared: their hash functions or seeds differ")]
-    Hasher,
+    #[error(
+        "the signatures cannot be compared: the hash function is {0} in one and {1} in the other{advice}",
+        advice = same_hasher([.0, .1])
+    )]
+    Hasher(HashIdentity, HashIdentity),
+}
+
+/// How to make both signatures, behind a semicolon, if one of them has a secret key, which is not to be given
+/// up, or the family that was the default once.
+fn same_hasher(hashers: [&HashIdentity; 2]) -> String {
+    let of = |family| hashers.into_iter().find(|each| each.family() == family);
+    let [ours, theirs] = hashers.map(HashIdentity::family);
+    if of(Family::Sip24).is_some() {
+        "; make both with KeyHasher::sip24 and the same secret key".to_owned()
+    } else if ours != theirs
+        && let Some(old) = of(Family::Xxh3)
+    {
+        format!("; make both with Sketcher::with_hasher and KeyHasher::xxh3({})", old.value())
+    } else {
+        String::new()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crivo::KeyHasher;
+    use crivo::hash::SecretKey;
     use proptest::prelude::*;
 
     #[test]
     fn signatures_of_another_make_are_refused() {
         let base = Sketcher::classic(64).unwrap();
-        let other_seed = Sketcher::with_hasher(Form::Classic, 64, KeyHasher::xxh3(1)).unwrap();
+        let with = |hasher| Sketcher::with_hasher(Form::Classic, 64, hasher).unwrap();
+        let secret = |byte| with(KeyHasher::sip24(SecretKey::new([byte; 16])));
+        let same_key = "; make both with KeyHasher::sip24 and the same secret key";
         let sketch = |sketcher: Sketcher| sketcher.sketch_keys(0..100u32).unwrap();
         let ours = sketch(base);
         let short = ours.shortened(SignatureBits::new(4).unwrap()).unwrap();
         for (theirs, expected) in [
             (sketch(Sketcher::one_permutation(64).unwrap()), "one is classic, the other one-p"),
             (sketch(Sketcher::classic(65).unwrap()), "one has 64 values, the other 65"),
-            (sketch(other_seed), "their hash functions or seeds differ"),
+            (
+                sketch(with(KeyHasher::fold64(1))),
+                "function is fold64 with seed 0 in one and fold64 with seed 1 in the other",
+            ),
+            (
+                sketch(with(KeyHasher::xxh3(1))),
+                "the hash function is fold64 with seed 0 in one and xxh3 with seed 1 in the other; make \
+                 both with Sketcher::with_hasher and KeyHasher::xxh3(1)",
+            ),
+            (sketch(secret(1)), same_key),
             (short.clone(), "one has values of 64 bits, the other of 4; shorten the longer"),
         ] {
             let error = ours.estimate(&theirs).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
         assert!(short.shortened(SignatureBits::ALL).is_err());
+        for theirs in [secret(2), with(KeyHasher::xxh3(1))] {
+            let error = sketch(secret(1)).estimate(&sketch(theirs)).unwrap_err().to_string();
+            assert!(error.ends_with(same_key), "{error}");
+        }
     }
 
     proptest! {
