@@ -9,8 +9,9 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use crate::ParameterError;
 
@@ -20,8 +21,11 @@ const RESERVE: usize = 1 << 26;
 /// Fewer keys than this are not worth a thread.
 pub(super) const WORTH_A_THREAD: usize = 1 << 16;
 
-/// How often a thread looks for the others before it offers its processor to somebody else.
+/// How often a thread looks for the others before it offers its processor to somebody else, and how often before it
+/// sleeps: there are more threads than processors, or other programs have them.
 const SPINS: u32 = 1 << 10;
+const LOOKS: u32 = 2 * SPINS;
+const NAP: Duration = Duration::from_micros(50);
 
 /// As many threads as the machine has.
 pub(super) fn available() -> usize {
@@ -51,23 +55,23 @@ pub(super) fn each<I: Send, T: Send>(
     // Where no thread can be started for an item, it is still here.
     let items: Vec<_> = items.map(|item| Mutex::new(Some(item))).collect();
     let Some((own, others)) = items.split_first() else { return Vec::new() };
-    let gate = Mutex::new(());
+    let gate = Gate::default();
     let run = |item: &Mutex<Option<I>>| {
         let item = lock(item).take();
         work(item.expect("it runs once, here or there"))
     };
     let (run, gate) = (&run, &gate);
     std::thread::scope(|scope| {
-        let closed = lock(gate);
+        let opening = Opening(gate);
         let waiting = |item| {
             move || {
-                drop(lock(gate));
+                gate.pass();
                 run(item)
             }
         };
         let others: Vec<_> =
             others.iter().map(|item| (item, start(scope, waiting(item)))).collect();
-        drop(closed);
+        drop(opening);
         let own = run(own);
         let others =
             others.into_iter().map(|(item, thread)| thread.map_or_else(|| run(item), joined));
@@ -79,21 +83,22 @@ pub(super) fn each<I: Send, T: Send>(
 /// in all. They work in steps, and wait for each other between two of them.
 pub(super) fn together(most: usize, work: impl Fn(&Meeting) + Sync) {
     let meeting = Meeting::default();
-    let gate = Mutex::new(());
+    let gate = Gate::default();
     let (work, meeting, gate) = (&work, &meeting, &gate);
     std::thread::scope(|scope| {
-        let closed = lock(gate);
+        let opening = Opening(gate);
         let run = || {
-            let _absence = Absence { meeting, was_panicking: std::thread::panicking() };
+            let absence = Absence(meeting);
             work(meeting);
+            std::mem::forget(absence);
         };
         let other = move || {
-            drop(lock(gate));
+            gate.pass();
             run();
         };
         let others: Vec<_> = (1..most).map_while(|_| start(scope, other)).collect();
         meeting.members.store(1 + others.len(), Ordering::Relaxed);
-        drop(closed);
+        drop(opening);
         let own = std::panic::catch_unwind(AssertUnwindSafe(run));
         let ends = others.into_iter().map(ScopedJoinHandle::join);
         // The panic of a key is for the caller, not that of those who waited for its thread.
@@ -116,18 +121,13 @@ pub(super) struct Meeting {
     is_broken: AtomicBool,
 }
 
-/// Tells the others that a thread will not come any more, if it panics.
-struct Absence<'a> {
-    meeting: &'a Meeting,
-    /// A filter may be built in the course of a panic.
-    was_panicking: bool,
-}
+/// Tells the others that a thread will not come any more, because it panics. Forgotten where it does not: a thread may
+/// build a filter in the course of a panic, so that whether it panics is not the question.
+struct Absence<'a>(&'a Meeting);
 
 impl Drop for Absence<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() && !self.was_panicking {
-            self.meeting.is_broken.store(true, Ordering::Release);
-        }
+        self.0.is_broken.store(true, Ordering::Release);
     }
 }
 
@@ -135,8 +135,7 @@ impl Meeting {
     /// Waits until all threads are here; what they did before is known to all then. True for one of
     /// them, which came last.
     ///
-    /// A thread that sleeps and is woken up may come to lie on the processor of another one, and share
-    /// it for milliseconds. So nobody sleeps.
+    /// As before a [`Gate`], nobody sleeps, unless it takes long.
     ///
     /// # Panics
     /// If another thread has panicked; without a word, for that one has said it.
@@ -151,26 +150,55 @@ impl Meeting {
         false
     }
 
-    /// Waits for something that another thread will tell, and has begun to work on. Nobody sleeps here, either.
+    /// Waits for something that another thread will tell, and has begun to work on, likewise.
     ///
     /// # Panics
     /// If another thread has panicked, likewise.
     pub(super) fn until<T>(&self, told: impl Fn() -> Option<T>) -> T {
-        let mut turns = 0;
-        loop {
-            if let Some(told) = told() {
-                return told;
-            }
-            if self.is_broken.load(Ordering::Acquire) {
+        look_until(|| {
+            let told = told();
+            if told.is_none() && self.is_broken.load(Ordering::Acquire) {
                 std::panic::resume_unwind(Box::new(LeftAlone));
             }
-            if turns < SPINS {
-                std::hint::spin_loop();
-                turns += 1;
-            } else {
-                std::thread::yield_now();
-            }
+            told
+        })
+    }
+}
+
+/// Closed until somebody opens it. Who waits before it does not sleep at first: a thread that is woken up may come to lie on the
+/// processor of the one that wakes it, and share it for milliseconds.
+#[derive(Default)]
+struct Gate(AtomicBool);
+
+impl Gate {
+    fn pass(&self) {
+        look_until(|| self.0.load(Ordering::Acquire).then_some(()));
+    }
+}
+
+/// Opens a gate when it is dropped, whatever happens before.
+struct Opening<'a>(&'a Gate);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Release);
+    }
+}
+
+/// Looks again and again until there is something. Where that takes long, others need the processor: first they may
+/// have it, and then it is left to them.
+fn look_until<T>(look: impl Fn() -> Option<T>) -> T {
+    let mut turns = 0;
+    loop {
+        if let Some(found) = look() {
+            return found;
         }
+        match turns {
+            0..SPINS => std::hint::spin_loop(),
+            SPINS..LOOKS => std::thread::yield_now(),
+            _ => std::thread::sleep(NAP),
+        }
+        turns = LOOKS.min(turns + 1);
     }
 }
 
@@ -225,14 +253,14 @@ fn start<'scope, T: Send + 'scope>(
     reserve.try_reserve_exact(RESERVE).ok()?;
     // The compiler would leave out an allocation that nothing uses.
     drop(std::hint::black_box(reserve));
-    let (under_way, is_under_way) = mpsc::channel();
+    let under_way = Arc::new(Gate::default());
+    let begun = Arc::clone(&under_way);
     let run = move || {
-        // The other end waits for it.
-        let _ = under_way.send(());
+        drop(Opening(&begun));
         work()
     };
     let thread = Builder::new().spawn_scoped(scope, run).ok()?;
-    let _ = is_under_way.recv();
+    under_way.pass();
     Some(thread)
 }
 
@@ -292,6 +320,33 @@ mod tests {
             assert_eq!(told.into_inner(), 100);
             assert_eq!(ended.into_inner() % 100, 0);
         }
+    }
+
+    /// Also where the panic comes while its thread panics already: that one is caught in between.
+    #[test]
+    fn nobody_waits_for_a_thread_that_panics_in_the_course_of_a_panic() {
+        struct PanicsAtTheEnd<'a>(&'a AtomicUsize);
+        impl Drop for PanicsAtTheEnd<'_> {
+            fn drop(&mut self) {
+                let panic = std::panic::catch_unwind(|| {
+                    let own = std::thread::current().id();
+                    together(2, |meeting| {
+                        assert_ne!(std::thread::current().id(), own, "the second panic");
+                        meeting.wait();
+                    });
+                });
+                let panic = *panic.unwrap_err().downcast::<String>().unwrap();
+                assert!(panic.contains("the second panic"), "{panic}");
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let ended = AtomicUsize::new(0);
+        let panic = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let _at_the_end = PanicsAtTheEnd(&ended);
+            panic!("the first panic");
+        }));
+        assert_eq!(*panic.unwrap_err().downcast::<&str>().unwrap(), "the first panic");
+        assert_eq!(ended.into_inner(), 1);
     }
 
     /// What a destructor builds while its thread panics is built like anything else.
