@@ -14,6 +14,8 @@
 //!                     {a b c d e f g h i j k l}
 //! ```
 //!
+//! Tables of bits are united when all shares are ready, each part of them by one thread.
+//!
 //! A filter that can be united with another is as if all keys had been inserted into it, whatever
 //! the order: bits are set, counters are added and stay at their maximum, fingerprints are sorted. So
 //! both ways give the same bytes as one thread. Shares take a filter of memory for each thread, ranges
@@ -28,7 +30,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::any::Operations;
 use super::ranges::{self, Marked};
 use super::threads::{self, lock};
-use super::{FilterSpec, Full, SpecError};
+use super::{Filter, FilterSpec, Full, SpecError};
 use crate::{Digest, KeyHasher};
 
 /// How many digests are computed before they are inserted, in a batch that fetches ahead. Many, because processors read
@@ -39,6 +41,9 @@ pub(super) const SMALL_BATCH: usize = 1 << 8;
 /// A thread takes so many items at a time: where processors are not equally fast, or begin at different times, they end
 /// together all the same.
 const TAKEN: usize = if cfg!(test) { 1 << 4 } else { 1 << 12 };
+
+/// Fewer words are not worth a thread that unites them.
+const MIN_UNITED: usize = if cfg!(test) { 1 << 4 } else { 1 << 17 };
 
 /// [`FilterSpec::build_by`] for kinds that take keys one by one, and cannot be united.
 pub(super) fn in_order<S, T>(
@@ -90,7 +95,10 @@ where
     let threads = threads::count_for(threads, items.len())?;
     let bytes = (spec.size_in_bits() / 8).saturating_mul(threads as u64);
     if threads > 1 && bytes <= S::Filter::SHARED_BYTES as u64 {
-        return in_shares(spec, items, digest_of, Some(threads), hasher);
+        if let Some(filter) = united_bits(spec, items, &digest_of, threads, hasher) {
+            return Ok(filter);
+        }
+        return filled(spec, items, digest_of, hasher);
     }
     let mut filter = spec.build(hasher)?;
     if threads > 1 {
@@ -120,14 +128,11 @@ where
     // A filter that waits for another one.
     let waiting = Mutex::new(None);
     let next = AtomicUsize::new(0);
-    let take = || items.chunks(TAKEN).nth(next.fetch_add(1, Ordering::Relaxed));
     let build_share = |_: usize| {
         // Others may have taken all.
-        let Some(share) = take() else { return Some(()) };
-        let mut filter = filled(spec, share, digest_of, hasher).ok()?;
-        while let Some(share) = take() {
-            fill(&mut filter, share, digest_of).ok()?;
-        }
+        let Some(mut filter) = share(spec, items, digest_of, &next, hasher)? else {
+            return Some(());
+        };
         loop {
             let mut place = lock(&waiting);
             let Some(other) = place.take() else {
@@ -142,6 +147,61 @@ where
     let all = built.iter().all(Option::is_some);
     // Without items there is nothing here.
     waiting.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).filter(|_| all)
+}
+
+/// [`united`] for tables of bits: they are united by all threads, a part by each.
+fn united_bits<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: &(impl Fn(&T) -> Digest + Sync),
+    threads: usize,
+    hasher: KeyHasher,
+) -> Option<S::Filter>
+where
+    S: FilterSpec<Filter: Operations + Marked + Send> + Sync,
+    T: Sync,
+{
+    let next = AtomicUsize::new(0);
+    let shares = threads::each(0..threads, |_| share(spec, items, digest_of, &next, hasher));
+    let shares: Option<Vec<_>> = shares.into_iter().collect();
+    let mut shares = shares?.into_iter().flatten();
+    let mut filter = shares.next()?;
+    let mut others: Vec<_> = shares.collect();
+    let keys = others.iter().map(Filter::key_count).sum();
+    let others: Vec<&[u64]> = others.iter_mut().map(|other| &*other.marking().1).collect();
+    let words = filter.marking().1;
+    let part_words = words.len().div_ceil(threads).max(MIN_UNITED);
+    threads::each(words.chunks_mut(part_words).enumerate(), |(part, words)| {
+        for other in &others {
+            let other = &other[part * part_words..];
+            words.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
+        }
+    });
+    filter.add_key_count(keys);
+    Some(filter)
+}
+
+/// What one of several threads makes of the items that it takes; nothing if others have taken all.
+///
+/// # Errors
+/// `None` if there is no memory, or no room.
+fn share<S, T>(
+    spec: &S,
+    items: &[T],
+    digest_of: impl Fn(&T) -> Digest,
+    next: &AtomicUsize,
+    hasher: KeyHasher,
+) -> Option<Option<S::Filter>>
+where
+    S: FilterSpec<Filter: Operations>,
+{
+    let take = || items.chunks(TAKEN).nth(next.fetch_add(1, Ordering::Relaxed));
+    let Some(taken) = take() else { return Some(None) };
+    let mut filter = filled(spec, taken, &digest_of, hasher).ok()?;
+    while let Some(taken) = take() {
+        fill(&mut filter, taken, &digest_of).ok()?;
+    }
+    Some(Some(filter))
 }
 
 /// The filter, on this thread.
@@ -194,26 +254,53 @@ fn fill_in_batches<F: Operations, T, const BATCH: usize>(
 mod tests {
     use super::*;
     use crate::codec;
-    use crate::filter::QuotientSpec;
+    use crate::filter::{BlockedSpec, BloomSpec, QuotientSpec, SplitBlockSpec};
+    use crate::persist::Persist;
 
     /// Shares of any size, also where there are more threads than keys, and keys that come often.
-    #[test]
-    #[cfg_attr(miri, ignore = "takes long there")]
-    fn shares_give_the_bytes_of_one_thread() {
+    fn shares_give_the_bytes_of_insertions<S>(
+        spec: S,
+        build: impl Fn(&S, &[u64], usize) -> Option<S::Filter>,
+    ) where
+        S: FilterSpec<Filter: Operations + Persist>,
+    {
         let hasher = KeyHasher::default();
-        let digest_of = |key: &u64| hasher.digest(key);
-        let spec = QuotientSpec::for_fpr(3_000, 0.01).unwrap();
         for count in [1u64, 2, 3, 7, 255, 256, 257, 2_000] {
-            // Every third key is one of forty, so often that counters of four bits reach their end.
+            // Every third key is one of forty.
             let keys: Vec<u64> = (0..count).map(|i| if i % 3 == 0 { i % 40 } else { i }).collect();
-            let alone = filled(&spec, &keys, digest_of, hasher).unwrap();
+            let alone = filled(&spec, &keys, |key| hasher.digest(key), hasher).unwrap();
             for threads in [1, 2, 3, 8] {
-                let filter = united(&spec, &keys, &digest_of, threads, hasher).unwrap();
+                let filter = build(&spec, &keys, threads).unwrap();
                 assert_eq!(filter.key_count(), count);
                 assert!(codec::to_bytes(&filter) == codec::to_bytes(&alone), "{count}, {threads}");
             }
         }
-        assert!(united(&spec, &[], &digest_of, 2, hasher).is_none());
+        assert!(build(&spec, &[], 2).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "takes long there")]
+    fn shares_give_the_bytes_of_one_thread() {
+        let hasher = KeyHasher::default();
+        let spec = QuotientSpec::for_fpr(3_000, 0.01).unwrap();
+        shares_give_the_bytes_of_insertions(spec, |spec, keys, threads| {
+            united(spec, keys, &|key| hasher.digest(key), threads, hasher)
+        });
+        fn try_bits<S>(spec: S)
+        where
+            S: FilterSpec<Filter: Operations + Marked + Persist + Send> + Sync,
+        {
+            shares_give_the_bytes_of_insertions(spec, |spec, keys, threads| {
+                let hasher = KeyHasher::default();
+                united_bits(spec, keys, &|key| hasher.digest(key), threads, hasher)
+            });
+        }
+        // Also with tables of less than a part.
+        for keys in [30, 3_000] {
+            try_bits(BloomSpec::for_fpr(keys, 0.01).unwrap());
+            try_bits(BlockedSpec::for_fpr(keys, 0.01).unwrap());
+            try_bits(SplitBlockSpec::for_fpr(keys, 0.01).unwrap());
+        }
     }
 
     /// More keys than a quotient filter has room for fit into its shares.

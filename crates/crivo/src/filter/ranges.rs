@@ -59,7 +59,7 @@ pub(super) trait Marked {
     type Marking: Marking;
 
     /// Up to how many bytes of all their tables together threads fill one each, and unite them: near the
-    /// cache that is faster than sorting marks, unless uniting takes long.
+    /// cache that is faster than sorting marks. For tables of bits; 0 for others.
     const SHARED_BYTES: usize;
 
     /// How keys mark the words, and the words.

@@ -319,7 +319,8 @@ pub trait FilterSpec: Copy + PartialEq + fmt::Debug {
     }
 
     /// [`build_on_threads`](Self::build_on_threads) for anything that has a digest, which must come
-    /// from `hasher`: records with a key in them, or the digests themselves.
+    /// from `hasher`: records with a key in them, or the digests themselves. An item may be asked for its digest more
+    /// than once, and must always give the same.
     ///
     /// ```
     /// use crivo::KeyHasher;
