@@ -94,14 +94,24 @@ pub(super) fn fetch_and_put<F: Filter>(
     if filter.size_in_bits() <= BITS_NEAR {
         return put(filter, keys);
     }
-    let fetch_group = |filter: &F, keys: &[Digest]| {
-        keys.iter().for_each(|&key| fetch(filter, key, Cache::Second));
-    };
+    in_groups(filter, keys, |filter, key| fetch(filter, key, Cache::Second), put);
+}
+
+/// Gives all keys to `put`, some at a time, while `fetch` asks for the memory of those after them.
+#[inline(always)]
+pub(super) fn in_groups<Table: ?Sized>(
+    table: &mut Table,
+    keys: &[Digest],
+    fetch: impl Fn(&Table, Digest),
+    put: impl Fn(&mut Table, &[Digest]),
+) {
+    let fetch_group =
+        |table: &Table, keys: &[Digest]| keys.iter().for_each(|&key| fetch(table, key));
     let mut groups = keys.chunks(GROUP).peekable();
-    fetch_group(filter, groups.peek().copied().unwrap_or_default());
+    fetch_group(table, groups.peek().copied().unwrap_or_default());
     while let Some(now) = groups.next() {
-        fetch_group(filter, groups.peek().copied().unwrap_or_default());
-        put(filter, now);
+        fetch_group(table, groups.peek().copied().unwrap_or_default());
+        put(table, now);
     }
 }
 

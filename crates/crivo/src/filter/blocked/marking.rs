@@ -3,8 +3,10 @@
 use super::line::{LINE_WORDS, Line, line_of};
 use super::{Blocked, dispatch};
 use crate::Digest;
+use crate::filter::batch;
 use crate::filter::ranges::{BYTES_IN_CACHE, Marked, Marking};
 use crate::simd::Level;
+use crivo_core::memory::Cache;
 
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct LineMarking {
@@ -43,9 +45,12 @@ impl Marking for LineMarking {
     fn make(&self, marks: &[Digest], first: usize, words: &mut [u64]) {
         let first = first / LINE_WORDS;
         let lines: &mut [Line] = words.as_chunks_mut().0;
-        for &key in marks {
-            let line = &mut lines[line_of(key, self.lines) - first];
-            dispatch::insert(self.level, line, key, self.probes);
-        }
+        let place_of = |key| line_of(key, self.lines) - first;
+        let fetch = |lines: &[Line], key| batch::fetch(lines, place_of(key), Cache::First);
+        batch::in_groups(lines, marks, fetch, |lines, keys| {
+            for &key in keys {
+                dispatch::insert(self.level, &mut lines[place_of(key)], key, self.probes);
+            }
+        });
     }
 }
