@@ -17,9 +17,7 @@ use redis::{Cmd, ErrorKind, FromRedisValue, RedisResult, Script, ServerErrorKind
 use tokio::sync::Mutex;
 
 use super::record::{Record, State};
-use super::{
-    OWNER_KEY, RedisStoreError, SCAN_COUNT, SCRIPT_KEYS, existed, info_field, prefix_pattern,
-};
+use super::{OWNER_KEY, RedisStoreError, SCAN_COUNT, SCRIPT_KEYS, existed, prefix_pattern};
 use crate::{AsyncOwnedStore, AsyncStore, Claim, Existed, Owner, Session};
 
 /// Part of the names of keys: it cannot change.
@@ -291,8 +289,7 @@ impl ClusterStore {
                 return Err(RedisStoreError::Interrupted);
             }
             served = node.slots.saturating_add(served);
-            let run_id = infos.get(&address).and_then(|info| info_field(info, "run_id"));
-            let run_id = run_id.ok_or(RedisStoreError::Interrupted)?;
+            let run_id = super::run_id(infos.get(&address).ok_or(RedisStoreError::Interrupted)?)?;
             masters.insert(address, format!("{} {run_id}", node.description));
         }
         match served {

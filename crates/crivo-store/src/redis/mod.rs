@@ -239,7 +239,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
         if ["redis_mode:cluster", "server_mode:cluster"].iter().any(|mode| info.contains(mode)) {
             return Err(RedisStoreError::Cluster);
         }
-        Ok(info_field(&info, "run_id").unwrap_or_default().to_owned())
+        Ok(run_id(&info)?.to_owned())
     }
 }
 
@@ -329,6 +329,12 @@ fn damaged(key: &[u8], record: &str) -> RedisStoreError {
     RedisStoreError::DamagedRecord { key, record: record.to_owned() }
 }
 
+/// Which process has answered to `INFO`. Without it a restart in the middle of a scan would go unnoticed, and keys
+/// would be missed.
+fn run_id(info: &str) -> Result<&str, RedisStoreError> {
+    info_field(info, "run_id").filter(|id| !id.is_empty()).ok_or(RedisStoreError::NoRunId)
+}
+
 /// A field of the answer to `INFO`.
 fn info_field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
@@ -408,6 +414,12 @@ pub enum RedisStoreError {
         "servers were restarted or replaced, or slots moved, while the keys were scanned; try again"
     )]
     Interrupted,
+    /// The server does not tell its `run_id`, by which a restart in the middle of a scan is noticed.
+    #[error(
+        "the server does not tell its run_id, without which a scan could miss keys; connect to a server \
+         whose INFO tells it, past any proxy that leaves it out"
+    )]
+    NoRunId,
     /// The server is a node of a Redis Cluster, and has only a part of the keys: see `ClusterStore`.
     #[error(
         "the server is a node of a Redis Cluster, and has only a part of the keys; \
@@ -487,7 +499,63 @@ impl From<getrandom::Error> for RedisStoreError {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+
+    use redis::{RedisFuture, Value};
+
     use super::*;
+
+    /// A connection with these answers to the next commands.
+    #[derive(Clone)]
+    struct Answers(Arc<Mutex<VecDeque<RedisResult<Value>>>>);
+
+    impl Answers {
+        fn new(answers: impl IntoIterator<Item = RedisResult<Value>>) -> Self {
+            Self(Arc::new(Mutex::new(answers.into_iter().collect())))
+        }
+    }
+
+    impl ConnectionLike for Answers {
+        fn req_packed_command<'a>(&'a mut self, _: &'a redis::Cmd) -> RedisFuture<'a, Value> {
+            let answer = self.0.lock().unwrap().pop_front().unwrap();
+            Box::pin(async { answer })
+        }
+
+        fn req_packed_commands<'a>(
+            &'a mut self,
+            _: &'a redis::Pipeline,
+            _: usize,
+            _: usize,
+        ) -> RedisFuture<'a, Vec<Value>> {
+            unreachable!("no pipeline is sent")
+        }
+
+        fn get_db(&self) -> i64 {
+            0
+        }
+    }
+
+    fn text(text: &str) -> RedisResult<Value> {
+        Ok(Value::BulkString(text.as_bytes().to_vec()))
+    }
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_server_without_a_run_id_is_not_scanned() {
+        for info in
+            ["# Server\r\nredis_mode:standalone\r\n", "run_id:\r\nredis_mode:standalone\r\n", ""]
+        {
+            let end = Value::Array(vec![Value::BulkString(b"0".to_vec()), Value::Array(vec![])]);
+            let store = RedisStore::new(Answers::new([text(info), Ok(end), text(info)]), "t:");
+            let error = block_on(store.scan(|_| ())).unwrap_err();
+            assert!(matches!(error, RedisStoreError::NoRunId), "{info:?}: {error}");
+            assert!(error.to_string().contains("INFO"), "{error}");
+        }
+    }
 
     #[test]
     fn a_pattern_has_no_meaning_but_its_bytes() {
