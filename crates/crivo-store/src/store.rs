@@ -78,7 +78,7 @@ pub trait Store: Send + Sync + 'static {
         if admits() { self.contains(key).map(Some) } else { Ok(None) }
     }
 
-    /// The values of several keys, in their order.
+    /// The values of several keys, in their order: an answer for each, also for a key that is asked for twice.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -86,8 +86,8 @@ pub trait Store: Send + Sync + 'static {
         keys.iter().map(|key| self.get(key)).collect()
     }
 
-    /// Whether there are values for several keys, in their order. By default the values are read, as
-    /// [`get_batch`](Self::get_batch) does.
+    /// Whether there are values for several keys, in their order: an answer for each, also for a key that is
+    /// asked for twice. By default the values are read, as [`get_batch`](Self::get_batch) does.
     ///
     /// # Errors
     /// If the store cannot be read.

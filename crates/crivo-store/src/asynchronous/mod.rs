@@ -63,6 +63,9 @@ impl<S: AsyncStore, M: Mode> AsyncGuarded<S, M> {
     ///
     /// # Errors
     /// If the store cannot be read.
+    ///
+    /// # Panics
+    /// If the store does not answer each key once: see [`AsyncStore::get_batch`].
     pub async fn get_batch(&self, keys: &[&S::Key]) -> Result<Vec<Option<S::Value>>, S::Error> {
         let (passed, asked) = self.passed(keys);
         let answers = match asked.is_empty() {
@@ -109,6 +112,9 @@ impl<S: AsyncStore, M: Mode> AsyncGuarded<S, M> {
     ///
     /// # Errors
     /// If the store cannot be read.
+    ///
+    /// # Panics
+    /// If the store does not answer each key once: see [`AsyncStore::contains_batch`].
     pub async fn contains_batch(&self, keys: &[&S::Key]) -> Result<Vec<bool>, S::Error> {
         let (passed, asked) = self.passed(keys);
         let answers = match asked.is_empty() {

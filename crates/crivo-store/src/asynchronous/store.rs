@@ -32,7 +32,7 @@ pub trait AsyncStore: Send + Sync + 'static {
         async move { Ok(self.get(key).await?.is_some()) }
     }
 
-    /// The values of several keys, in their order.
+    /// The values of several keys, in their order: an answer for each, also for a key that is asked for twice.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -49,8 +49,8 @@ pub trait AsyncStore: Send + Sync + 'static {
         }
     }
 
-    /// Whether there are values for several keys, in their order. By default the values are read, as
-    /// [`get_batch`](Self::get_batch) does.
+    /// Whether there are values for several keys, in their order: an answer for each, also for a key that is
+    /// asked for twice. By default the values are read, as [`get_batch`](Self::get_batch) does.
     ///
     /// # Errors
     /// If the store cannot be read.

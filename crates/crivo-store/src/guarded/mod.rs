@@ -79,6 +79,9 @@ impl<S: Store, M: Mode> Guarded<S, M> {
     ///
     /// # Errors
     /// If the store cannot be read.
+    ///
+    /// # Panics
+    /// If the store does not answer each key once: see [`Store::get_batch`].
     pub fn get_batch(&self, keys: &[S::Key<'_>]) -> Result<Vec<Option<S::Value>>, S::Error> {
         let passed = self.passed(keys);
         self.ask_passed(keys, passed, Option::is_some, S::get_batch)
@@ -108,6 +111,9 @@ impl<S: Store, M: Mode> Guarded<S, M> {
     ///
     /// # Errors
     /// If the store cannot be read.
+    ///
+    /// # Panics
+    /// If the store does not answer each key once: see [`Store::contains_batch`].
     pub fn contains_batch(&self, keys: &[S::Key<'_>]) -> Result<Vec<bool>, S::Error> {
         let passed = self.passed(keys);
         self.ask_passed(keys, passed, |found| *found, S::contains_batch)
@@ -202,6 +208,12 @@ pub(crate) fn spread<T: Default, E>(
     is_found: impl Fn(&T) -> bool,
 ) -> Result<Vec<T>, E> {
     let answers = answers.inspect_err(|_| tally.failed(passed.len() as u64))?;
+    // Keys without an answer would seem absent.
+    assert_eq!(
+        answers.len(),
+        passed.len(),
+        "a batch of the store must have one answer for each key"
+    );
     let mut all: Vec<T> = (0..count).map(|_| T::default()).collect();
     for (at, answer) in passed.into_iter().zip(answers) {
         tally.answered(is_found(&answer));

@@ -12,7 +12,7 @@ use tracing::Level;
 
 use crate::heard;
 use crate::{
-    Claim, Existed, GuardOptions, Guarded, OpenOptions, OwnedStore, Owner, Session, Store,
+    Claim, Existed, GuardOptions, Guarded, OpenOptions, OwnedStore, Owner, Session, Snapshot, Store,
 };
 
 /// A store in memory that loses answers. Keys that are equal modulo `CLASSES` have the same digest.
@@ -374,4 +374,47 @@ fn a_store_begins_first_while_keys_are_found() {
         guarded.get(key).unwrap() == Some(key) && guarded.get(key + 1_000).unwrap().is_none()
     }));
     assert_eq!(counts(), (201, 200));
+}
+
+/// A store that leaves the first of several keys out.
+struct Short;
+
+impl Store for Short {
+    type Key<'k> = u64;
+    type Value = u64;
+    type Error = Fault;
+
+    fn digest(hasher: &KeyHasher, key: &u64) -> Digest {
+        hasher.digest(key)
+    }
+
+    fn get(&self, key: &u64) -> Result<Option<u64>, Fault> {
+        Ok((*key < 100).then_some(*key))
+    }
+
+    fn get_batch(&self, keys: &[&u64]) -> Result<Vec<Option<u64>>, Fault> {
+        keys[1..].iter().map(|key| self.get(key)).collect()
+    }
+
+    fn scan(&self, visit: impl FnMut(&u64)) -> Result<(), Fault> {
+        Vec::from_iter(0..100).iter().for_each(visit);
+        Ok(())
+    }
+}
+
+fn short() -> Guarded<Short, Snapshot> {
+    Guarded::snapshot(Short, &GuardOptions::new(Kind::Fuse, 0.01).unwrap()).unwrap()
+}
+
+/// The key without an answer would be told absent.
+#[test]
+#[should_panic(expected = "one answer for each key")]
+fn values_that_a_store_leaves_out_are_not_absent() {
+    let _ = short().get_batch(&[98, 99]);
+}
+
+#[test]
+#[should_panic(expected = "one answer for each key")]
+fn keys_that_a_store_leaves_out_are_not_absent() {
+    let _ = short().contains_batch(&[98, 99]);
 }
