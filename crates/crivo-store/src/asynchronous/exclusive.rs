@@ -37,6 +37,9 @@ impl<S: AsyncOwnedStore> AsyncGuarded<S, AsyncExclusive> {
     /// Claims the store, and puts a guard in front of it: the saved one if it is valid, or one from a
     /// scan.
     ///
+    /// If the future is dropped before it has ended, the store may have an owner that nobody is: then the
+    /// next one must [take over](OpenOptions::take_over). So it may after an error of the store.
+    ///
     /// # Errors
     /// If the store has another owner, or cannot be read or written; or if the guard cannot be built.
     /// A guard that cannot be *read* is not an error: see [`guard_source`](Self::guard_source).

@@ -274,6 +274,18 @@ impl CassandraStore {
         Ok(matches!(row.columns.first(), Some(Some(CqlValue::Boolean(true)))))
     }
 
+    /// Whether the owner's record was `old`, and is `new` now. If the answer was lost, the record tells: nobody
+    /// else would have this owner, and the table would be closed to all who do not take over.
+    async fn claimed(&self, old: Option<Record>, new: Record) -> Result<bool, CassandraStoreError> {
+        match self.replace_record(old, new).await {
+            Ok(is_replaced) => Ok(is_replaced),
+            Err(error) => match self.record(&self.owners().await?.read_latest).await {
+                Ok(Some(record)) if record == new => Ok(true),
+                _ => Err(error),
+            },
+        }
+    }
+
     /// Whether this claim is the current one, or was within [`CHECK_INTERVAL`].
     async fn check(&self, claim: &Claim) -> Result<(), CassandraStoreError> {
         let now = Instant::now();
@@ -496,7 +508,7 @@ impl AsyncOwnedStore for CassandraStore {
             }
             let generation = last.map_or(0, |last| last.generation) + 1;
             let session = Session { generation, owner };
-            if self.replace_record(old, Record { session, is_open: true }).await? {
+            if self.claimed(old, Record { session, is_open: true }).await? {
                 if is_open {
                     // The last writer may not have noticed yet.
                     tokio::time::sleep(self.table.takeover_wait).await;

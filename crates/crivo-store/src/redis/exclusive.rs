@@ -38,6 +38,18 @@ impl Scripts {
 }
 
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
+    /// Whether the owner's record was `old`, and is `new` now. If the answer was lost, the record tells: nobody
+    /// else would have this owner, and the store would be closed to all who do not take over.
+    async fn claimed(&self, old: &str, new: Record) -> Result<bool, RedisStoreError> {
+        match self.replace_record(old, new).await {
+            Ok(is_replaced) => Ok(is_replaced),
+            Err(error) => match self.record().await {
+                Ok((_, Some(record))) if record == new => Ok(true),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
     /// Runs a script on keys and their arguments, under a claim that is the current one.
     async fn change<'k>(
         &self,
@@ -77,7 +89,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> AsyncOwnedStore for Redi
             }
             let generation = self.next_generation(&text, last)?;
             let session = Session { generation, owner };
-            if self.replace_record(&text, Record::new(session, State::Open)).await? {
+            if self.claimed(&text, Record::new(session, State::Open)).await? {
                 let closed = last.filter(|last| last.state == State::Closed);
                 return Ok(Claim { session, closed: closed.map(|last| last.session) });
             }

@@ -505,6 +505,7 @@ mod tests {
     use redis::{RedisFuture, Value};
 
     use super::*;
+    use crate::{AsyncOwnedStore, Session};
 
     /// A connection with these answers to the next commands.
     #[derive(Clone)]
@@ -554,6 +555,27 @@ mod tests {
             let error = block_on(store.scan(|_| ())).unwrap_err();
             assert!(matches!(error, RedisStoreError::NoRunId), "{info:?}: {error}");
             assert!(error.to_string().contains("INFO"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_claim_whose_answer_was_lost_is_one_if_the_record_says_so() {
+        let owner = Owner(0xabc);
+        let lost =
+            || Err(redis::RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut)));
+        let claim = |before: &str, after| {
+            let answers = Answers::new([text(before), lost(), after]);
+            block_on(RedisStore::new(answers, "t:").claim(owner, false))
+        };
+        let claimed = claim("7 def closed", text("8 abc open")).unwrap();
+        assert_eq!(claimed.session, Session { generation: 8, owner });
+        assert_eq!(claimed.closed, Some(Session { generation: 7, owner: Owner(0xdef) }));
+        // It has not arrived yet, somebody else was faster, or the record cannot be read either.
+        for after in
+            [text("7 def closed"), text("8 def open"), text("9 abc open"), text("mine"), lost()]
+        {
+            let error = claim("7 def closed", after).unwrap_err();
+            assert!(matches!(error, RedisStoreError::Server(_)), "{error}");
         }
     }
 
