@@ -44,6 +44,10 @@ pub enum StoreErrorKind {
         /// The maximum length in bytes.
         limit: usize,
     },
+    /// The store could not be claimed for another reason than another owner, such as a damaged record of
+    /// its last one: the message says what to do.
+    #[error("{0}")]
+    Store(Box<RedbError>),
     /// The guard could not be built or saved.
     #[error("{0}")]
     Guard(Box<GuardedError<RedbError>>),
@@ -78,8 +82,9 @@ impl From<RedbError> for StoreErrorKind {
     fn from(error: RedbError) -> Self {
         match error {
             RedbError::Database(error) => (*error).into(),
-            // There is another owner in this process.
-            _ => Self::AlreadyOpen,
+            // There is another owner.
+            RedbError::Owned { .. } | RedbError::LostClaim { .. } => Self::AlreadyOpen,
+            error => Self::Store(Box::new(error)),
         }
     }
 }

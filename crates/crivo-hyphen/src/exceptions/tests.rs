@@ -395,6 +395,29 @@ fn other_files_are_refused_and_left_as_they_are() {
     ));
 }
 
+/// Closing it elsewhere, or sharing it, would not help.
+#[test]
+fn a_damaged_record_of_the_owner_is_not_a_store_that_is_open() {
+    let directory = Directory::new();
+    directory.open(&None).insert([Exception::parse("ta-ble").unwrap()]).unwrap();
+    let owners = redb::TableDefinition::<&str, (u64, u128, bool)>::new("crivo-store.owners");
+    let database = redb::Database::open(&directory.store).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(owners).unwrap().insert("words", (u64::MAX, 1, false)).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    let guard = GuardOptions::new(Kind::Cuckoo, 0.01).unwrap();
+    let opened = StoredExceptions::open(&directory.store, Some(guard)).unwrap_err();
+    let inserted = directory.open(&None).insert([Exception::parse("pro-ject").unwrap()]);
+    for error in [opened, inserted.unwrap_err()] {
+        assert!(matches!(error.kind, StoreErrorKind::Store(_)), "{error}");
+        assert!(
+            error.to_string().contains("crivo-store.owners, and open the store again"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn impossible_rates_are_refused() {
     for kind in Kind::ALL {
