@@ -11,7 +11,7 @@ use crivo_store::{AsyncGuarded, AsyncStore, Owner, SharedOptions};
 
 use crate::journal::{CHILD, Event, Journal, Operation, events, start};
 use crate::servers::{Servers, Single, with};
-use crate::{guard, options, stops_absent_keys};
+use crate::{guard, options, stops_absent_keys, stops_absent_keys_when, wait_until};
 
 /// How many keys a writer has.
 const KEYS: u8 = 40;
@@ -210,7 +210,10 @@ fn what_killed_sharers_have_written_is_found_within_the_staleness() {
                 let holds = raw.contains(&[key]).await.unwrap();
                 assert_eq!(reader.contains(&[key]).await.unwrap(), holds, "{key}");
             }
-            // On a machine under load, news that come in time for so many questions cannot be expected.
+            // On a machine under load, news that come in time for so many questions cannot be expected: each
+            // waits for them.
+            let news = async || wait_until("there is news", async || reader.is_current()).await;
+            stops_absent_keys_when(&reader, news).await;
             let options = options.clone().staleness(Duration::from_secs(600));
             let patient = AsyncGuarded::share(servers.store(&prefix), options).await.unwrap();
             stops_absent_keys(&patient).await;

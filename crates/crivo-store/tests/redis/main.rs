@@ -35,9 +35,19 @@ where
     S: AsyncStore<Key = [u8]>,
     M: Mode,
 {
+    stops_absent_keys_when(guarded, async || ()).await;
+}
+
+/// Asks as [`stops_absent_keys`] does, each time as soon as the guard is ready.
+async fn stops_absent_keys_when<S, M>(guarded: &AsyncGuarded<S, M>, mut ready: impl AsyncFnMut())
+where
+    S: AsyncStore<Key = [u8]>,
+    M: Mode,
+{
     let before = guarded.counters();
     for key in 0..20_000u64 {
         let key = [b"absent".as_slice(), &key.to_le_bytes()].concat();
+        ready().await;
         assert!(!guarded.contains(&key).await.unwrap());
     }
     let stopped = guarded.counters().stopped - before.stopped;
