@@ -16,6 +16,9 @@ pub struct Machine {
     pub memory_gib: u64,
     /// The operating system.
     pub system: String,
+    /// The release of Linux's kernel, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
 }
 
 impl Machine {
@@ -31,6 +34,9 @@ impl Machine {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory_gib: (memory_kib + (1 << 19)) >> 20,
             system: format!("{} {architecture}", std::env::consts::OS),
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
+                .ok()
+                .map(|release| release.trim().to_string()),
         }
     }
 }
@@ -45,7 +51,8 @@ fn field(file: &str, name: &str) -> Option<String> {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { processor, threads, memory_gib, system } = self;
-        write!(f, "{processor}, {threads} threads, {memory_gib} GiB, {system}")
+        let Self { processor, threads, memory_gib, system, kernel } = self;
+        write!(f, "{processor}, {threads} threads, {memory_gib} GiB, {system}")?;
+        kernel.as_ref().map_or(Ok(()), |kernel| write!(f, ", kernel {kernel}"))
     }
 }

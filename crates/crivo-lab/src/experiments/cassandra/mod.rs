@@ -27,6 +27,9 @@ const NOTHING: &str = "nothing";
 const CLIENT: &str = "client";
 const NODE: &str = "node";
 
+/// The parameter that names the driver and its version. Older data have none.
+const DRIVER: &str = "driver";
+
 /// The values of `bloom_filter_fp_chance`, in the order of the legend: 1 is no filter.
 const CHANCES: [f64; 6] = [1.0, 0.5, 0.1, 0.01, 0.001, 0.0001];
 
@@ -80,9 +83,12 @@ struct Count {
     memory: u64,
 }
 
-/// Quantiles of the client's times, over all rounds.
+/// Quantiles of the client's times.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Quantiles {
+    /// Older data have those of all rounds together.
+    #[serde(default)]
+    round: Option<u32>,
     task: String,
     filter: String,
     sstables: u64,
@@ -145,6 +151,9 @@ impl Experiment for Cassandra {
             question for an absent row need not read any of them. How often is one read for nothing, what \
             does that cost, and what does a filter in the client add?"
             .to_string();
+        let driver =
+            data.parameter::<String>(DRIVER).map(|driver| format!(" and the driver {driver}"));
+        let driver = driver.unwrap_or_default();
         let mut figures = Vec::new();
         match &*access {
             NOTHING => introduction.push_str(
@@ -159,7 +168,7 @@ impl Experiment for Cassandra {
                 let settings: Vec<String> =
                     settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
                 introduction.push_str(&format!(
-                    " Measured with Cassandra {version} on the loopback interface of one machine, SSTables of \
+                    " Measured with Cassandra {version}{driver} on the loopback interface of one machine, SSTables of \
                      format {format}, caches of keys and rows off, compaction off. Its settings: {}.",
                     settings.join(", ")
                 ));

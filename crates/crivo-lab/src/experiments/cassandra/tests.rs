@@ -113,6 +113,56 @@ fn verdicts_follow_from_the_data() {
     assert!(cold[1].contains("no slower questions"), "{}", cold[1]);
 }
 
+/// Quantiles of one task and table: in newer data by round, in older ones over all rounds.
+fn quantiles(rounds: impl IntoIterator<Item = Option<u32>>) -> Vec<Quantiles> {
+    let of_round = |round: Option<u32>| {
+        let time = 400.0 + f64::from(round.unwrap_or(0));
+        Quantiles {
+            round,
+            task: ABSENT.to_string(),
+            filter: chance_name(CHANCE),
+            sstables: PARTS,
+            questions: 100,
+            median_microseconds: time,
+            p90_microseconds: 2.0 * time,
+            p99_microseconds: 2.25 * time,
+        }
+    };
+    rounds.into_iter().map(of_round).collect()
+}
+
+#[test]
+fn quantiles_of_the_client_have_intervals_where_rounds_are_known() {
+    let growth = |rows: &[Quantiles]| {
+        let mut data = data(0, 20.0, 9_990);
+        data.add_times("quantiles", rows).unwrap();
+        let figure = figure(&data, "cassandra-growth");
+        (figure.table.unwrap().rows[0][3..6].to_vec(), figure.method)
+    };
+    let (cells, method) = growth(&quantiles((0..31).map(Some)));
+    // The median of 31 rounds, and the tenth from either end.
+    assert_eq!(cells[0], "415 µs (409–421)");
+    assert_eq!(cells[2], "934 µs (920–947)");
+    assert!(method.contains("of the 100 questions of a round"), "{method}");
+    let (cells, method) = growth(&quantiles([None]));
+    assert_eq!(cells, ["400 µs", "800 µs", "900 µs"]);
+    assert!(method.contains("in all rounds together"), "{method}");
+    // A file from before rounds were recorded.
+    let mut old = serde_json::to_value(&quantiles([None])[0]).unwrap();
+    old.as_object_mut().unwrap().remove("round");
+    assert_eq!(serde_json::from_value::<Quantiles>(old).unwrap().round, None);
+}
+
+#[test]
+fn the_driver_is_named_where_it_is_known() {
+    let mut data = data(0, 20.0, 9_990);
+    let introduction = |data: &Dataset| Cassandra.present(data).unwrap().introduction;
+    assert!(introduction(&data).contains("Cassandra 5.0 on the loopback"));
+    data.set_parameter(DRIVER, "scylla 1.9.0");
+    let named = introduction(&data);
+    assert!(named.contains("Cassandra 5.0 and the driver scylla 1.9.0 on the"), "{named}");
+}
+
 #[test]
 fn without_a_server_nothing_is_shown() {
     let mut data = Dataset::new("cassandra", Options::default().settings());

@@ -1,10 +1,11 @@
 //! How times grow with the number of SSTables.
 
-use super::{by_sstables, label, microseconds, ratios, with_interval};
+use super::{
+    by_sstables, client_times, describe_client_times, label, microseconds, ratios, with_interval,
+};
 use crate::StudyError;
 use crate::data::Dataset;
 use crate::experiments::cassandra::{ABSENT, CHANCE, Quantiles, SSTABLES, chance_name};
-use crate::plot::decimal;
 use crate::section::{Figure, Finding, Table, Verdict};
 use crate::statistics::{CONFIDENCE, PointEstimate, median_interval};
 use crate::timing::{Sample, Samples, corrected, describe_comparisons, suffices};
@@ -41,15 +42,16 @@ pub(in super::super) fn growth(data: &Dataset) -> Result<Figure, StudyError> {
         "99%",
         "mean in the server",
     ]);
-    for row in &quantiles {
+    for times in client_times(&quantiles) {
+        let [median, most, nearly_all] = times.quantiles.map(|time| microseconds(Some(time)));
         table.row([
-            row.task.clone(),
-            label(&row.filter),
-            row.sstables.to_string(),
-            format!("{} µs", decimal(row.median_microseconds, 3)),
-            format!("{} µs", decimal(row.p90_microseconds, 3)),
-            format!("{} µs", decimal(row.p99_microseconds, 3)),
-            microseconds(server.median(&row.task, row.sstables as f64, &row.filter)),
+            times.task.to_string(),
+            label(times.filter),
+            times.sstables.to_string(),
+            median,
+            most,
+            nearly_all,
+            microseconds(server.median(times.task, times.sstables as f64, times.filter)),
         ]);
     }
     let [fewest, most] = ends();
@@ -81,9 +83,10 @@ pub(in super::super) fn growth(data: &Dataset) -> Result<Figure, StudyError> {
             "The tables of the figure before, one question at a time, {} rounds in which all tables take \
              turns. The server’s time is the mean of its own counters (ReadTotalLatency) over {blocks} blocks \
              of rounds; the client’s includes the loopback interface and the driver. Everything is in the page \
-             cache. Bars: 95% intervals of the median over blocks and rounds. A present row is not looked for \
-             in every SSTable.",
+             cache. Bars, and numbers in brackets: 95% intervals of the median over blocks and rounds. A present row is not looked for \
+             in every SSTable. {}",
             client.rounds(ABSENT),
+            describe_client_times(&quantiles),
         ),
         panels: vec![
             by_sstables(&server, ABSENT, "absent, in the server", "median of means, µs"),

@@ -18,7 +18,9 @@ use self::node::Node;
 use self::server::Server;
 use self::tables::{Subject, WARM_UP};
 use self::times::Times;
-use super::{ABSENT, ACCESS, CHANCE, CLIENT, Count, NODE, UNIFORM, WITH_FILTER, WITHOUT_FILTER};
+use super::{
+    ABSENT, ACCESS, CHANCE, CLIENT, Count, DRIVER, NODE, UNIFORM, WITH_FILTER, WITHOUT_FILTER,
+};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
@@ -57,7 +59,9 @@ fn run_node(context: &Context<'_>, directory: &Path, data: &mut Dataset) -> Resu
     let mut keys = Keys::new(context);
     let mut subjects = tables::subjects();
     describe(data, &server, NODE, &keys)?;
-    data.set_parameter("settings", server.settings()?.into_iter().collect::<serde_json::Value>());
+    let mut settings = server.settings()?;
+    settings.insert("java.heap".to_string(), node.heap()?);
+    data.set_parameter("settings", settings.into_iter().collect::<serde_json::Value>());
     tables::create(&server, &subjects)?;
     tables::load(&server, &node, &subjects, &mut keys)?;
     let files = node.files(KEYSPACE, &subjects[0].table, "-Data.db")?;
@@ -153,6 +157,9 @@ fn describe(
 ) -> Result<(), StudyError> {
     data.set_parameter(ACCESS, access);
     data.set_parameter("version", server.version()?);
+    if let Some(driver) = option_env!("CRIVO_DRIVER") {
+        data.set_parameter(DRIVER, driver);
+    }
     data.set_parameter("keys", keys.present.len());
     Ok(())
 }

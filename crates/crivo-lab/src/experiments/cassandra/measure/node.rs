@@ -113,6 +113,13 @@ impl Node {
         Ok(parse_read_times(&self.call("nodetool", &arguments)?))
     }
 
+    /// The options of Java for the size of its heap.
+    pub(super) fn heap(&self) -> Result<String, StudyError> {
+        let arguments =
+            ["sjk", "mx", "-b", "java.lang:type=Runtime", "-f", "InputArguments", "-mg"];
+        Ok(parse_heap(&self.call("nodetool", &arguments)?))
+    }
+
     /// The files of a table with this ending, in order.
     pub(super) fn files(
         &self,
@@ -206,6 +213,13 @@ fn parse_read_times(text: &str) -> BTreeMap<String, ReadTimes> {
     tables
 }
 
+/// From all options of Java: `[-ea, -Xms512m, -Xmx1g]`.
+fn parse_heap(text: &str) -> String {
+    let options = text.split(['[', ']', ',', '\n']).map(str::trim);
+    let options = options.filter(|option| option.starts_with("-Xms") || option.starts_with("-Xmx"));
+    options.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,6 +233,12 @@ mod tests {
         let tables = parse_statistics(text);
         assert_eq!(tables["t1"], Statistics { sstables: 4, false_positives: 751, memory: 50_064 });
         assert_eq!(tables["t2"], Statistics { false_positives: 3, ..Statistics::default() });
+    }
+
+    #[test]
+    fn the_heap_is_among_the_options_of_java() {
+        let text = "java.lang:type=Runtime\n[-ea, -Xss256k, -Xms512m, -Xmx1g, -XX:+UseG1GC]\n";
+        assert_eq!(parse_heap(text), "-Xms512m -Xmx1g");
     }
 
     #[test]

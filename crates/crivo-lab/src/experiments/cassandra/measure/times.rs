@@ -17,7 +17,7 @@ use crate::experiments::cassandra::{ABSENT, Quantiles};
 use crate::page_cache::evict;
 use crate::timing::{Clock, Contender, Phase, Sample, interleave};
 
-/// After this many rounds of absent keys the server's own times are read, which takes seconds.
+/// After this many rounds the server's own times are read, which takes seconds.
 const ROUNDS_PER_BLOCK: u32 = 3;
 
 /// Questions to a table with nothing in memory. More would read parts of its files a second time.
@@ -30,7 +30,7 @@ pub(super) struct Times {
     pub(super) client: Vec<Sample>,
     /// The server's mean, by block of rounds.
     pub(super) server: Vec<Sample>,
-    /// Of the client's single questions.
+    /// Of the client's single questions, by round.
     pub(super) quantiles: Vec<Quantiles>,
 }
 
@@ -51,11 +51,9 @@ impl Times {
         let turns = vec![Cell::new(0); subjects.len()];
         let singles = RefCell::new(vec![Vec::new(); subjects.len()]);
         let all = context.repetitions();
-        // The others need no interval.
-        let per_block = if task == ABSENT { ROUNDS_PER_BLOCK } else { all };
         let mut before = node.read_times(KEYSPACE)?;
-        for (block, first) in (0..).zip((0..all).step_by(per_block as usize)) {
-            let rounds = per_block.min(all - first);
+        for (block, first) in (0..).zip((0..all).step_by(ROUNDS_PER_BLOCK as usize)) {
+            let rounds = ROUNDS_PER_BLOCK.min(all - first);
             let mut contenders: Vec<Contender<'_>> = stores
                 .iter()
                 .enumerate()
@@ -66,7 +64,7 @@ impl Times {
                         let keys = window(asked, turn.replace(turn.get() + 1), length);
                         let (found, times) = ask_singly(server, store, keys)?;
                         if !std::mem::take(&mut is_warm_up) {
-                            singles.borrow_mut()[place].extend(times);
+                            singles.borrow_mut()[place].push(times);
                         }
                         Ok(found)
                     })
@@ -99,8 +97,10 @@ impl Times {
             }
             before = after;
         }
-        for (subject, times) in subjects.iter().zip(singles.into_inner()) {
-            self.quantiles.push(quantiles(task, subject, times));
+        for (subject, rounds) in subjects.iter().zip(singles.into_inner()) {
+            for (round, times) in (0..).zip(rounds) {
+                self.quantiles.push(quantiles(task, subject, round, times));
+            }
         }
         Ok(())
     }
@@ -123,13 +123,14 @@ fn ask_singly(
     })
 }
 
-fn quantiles(task: &str, subject: &Subject, mut times: Vec<f64>) -> Quantiles {
+fn quantiles(task: &str, subject: &Subject, round: u32, mut times: Vec<f64>) -> Quantiles {
     times.sort_by(f64::total_cmp);
     let quantile = |share: f64| {
         let rank = (share * times.len() as f64).ceil() as usize;
         times.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
     };
     Quantiles {
+        round: Some(round),
         task: task.to_string(),
         filter: subject.filter.clone(),
         sstables: subject.parts,
