@@ -150,6 +150,17 @@ pub enum Comparison {
     Open,
 }
 
+impl Comparison {
+    /// From the interval of a ratio of times to those of the baseline.
+    pub(crate) fn of(ratio: PointEstimate) -> Self {
+        match ratio {
+            PointEstimate { high, .. } if high < 1.0 => Self::Faster,
+            PointEstimate { low, .. } if low > 1.0 => Self::Slower,
+            _ => Self::Open,
+        }
+    }
+}
+
 /// A description of the test for the reader, for a number of comparisons of median ratios with 1 over
 /// a number of rounds, with the probability of a false alarm in any of them.
 pub(crate) fn describe_comparisons(comparisons: usize, rounds: usize) -> String {
@@ -237,11 +248,7 @@ impl Samples<'_> {
         confidence: f64,
     ) -> Option<Comparison> {
         let ratio = self.ratio(task, x, contender, baseline, confidence)?;
-        Some(match ratio {
-            PointEstimate { high, .. } if high < 1.0 => Comparison::Faster,
-            PointEstimate { low, .. } if low > 1.0 => Comparison::Slower,
-            _ => Comparison::Open,
-        })
+        Some(Comparison::of(ratio))
     }
 
     /// The contender with the lowest median ratio to the baseline, that ratio, and the contenders

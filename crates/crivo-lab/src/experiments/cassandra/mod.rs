@@ -120,6 +120,13 @@ fn guard_name(kind: &str, fpr: f64) -> String {
     format!("{kind}, {fpr}")
 }
 
+/// A sentence for the introduction.
+fn describe_settings(settings: &BTreeMap<String, String>) -> String {
+    let settings: Vec<String> =
+        settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    format!(" Its settings: {}.", settings.join(", "))
+}
+
 impl Experiment for Cassandra {
     fn name(&self) -> &'static str {
         "cassandra"
@@ -164,13 +171,10 @@ impl Experiment for Cassandra {
             NODE => {
                 let version: String = data.parameter("version")?;
                 let format: String = data.parameter("format")?;
-                let settings: BTreeMap<String, String> = data.parameter("settings")?;
-                let settings: Vec<String> =
-                    settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+                let settings = describe_settings(&data.parameter("settings")?);
                 introduction.push_str(&format!(
                     " Measured with Cassandra {version}{driver} on the loopback interface of one machine, SSTables of \
-                     format {format}, caches of keys and rows off, compaction off. Its settings: {}.",
-                    settings.join(", ")
+                     format {format}, caches of keys and rows off, compaction off.{settings}",
                 ));
                 figures.push(figures::opened(data)?);
                 figures.push(figures::growth(data)?);
@@ -180,12 +184,21 @@ impl Experiment for Cassandra {
             }
             CLIENT => {
                 let version: String = data.parameter("version")?;
+                // Other servers may not tell.
+                let settings = data.parameter("settings").map(|settings| describe_settings(&settings));
+                let settings = settings.unwrap_or_default();
                 introduction.push_str(&format!(
-                    " Measured with Cassandra {version}, of which only the address was known: guards in the \
-                     client, and the client’s times. Left out, because CQL cannot do it: the server’s own \
-                     filters, their counters and files, its own times, and cold starts. For these, name a \
-                     node of scripts/services by --cassandra DIR."
+                    " Measured with Cassandra {version}{driver}, of which only the address was known: guards in \
+                     the client, and the client’s times. Left out, because it takes more than CQL: how many \
+                     SSTables the server opens, by its counters and by the files of its filters; other filters \
+                     in their place; tables of other numbers of SSTables; the server’s own times; and starts \
+                     with nothing in memory. For these, name a node of scripts/services by \
+                     --cassandra DIR.{settings}"
                 ));
+                // Older data have guards alone.
+                if data.table_names().any(|table| table == "quantiles") {
+                    figures.push(figures::client(data)?);
+                }
                 figures.push(figures::guards(data)?);
             }
             other => return Err(data.fault(format!("{ACCESS} is {other:?}"))),

@@ -1,11 +1,13 @@
 //! The figures, from the data alone.
 
+mod client;
 mod cold;
 mod counts;
 mod growth;
 mod guards;
 mod replaced;
 
+pub(super) use client::client;
 pub(super) use cold::cold;
 pub(super) use counts::opened;
 pub(super) use growth::growth;

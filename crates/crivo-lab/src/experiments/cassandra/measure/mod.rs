@@ -18,9 +18,7 @@ use self::node::Node;
 use self::server::Server;
 use self::tables::{Subject, WARM_UP};
 use self::times::Times;
-use super::{
-    ABSENT, ACCESS, CHANCE, CLIENT, Count, DRIVER, NODE, UNIFORM, WITH_FILTER, WITHOUT_FILTER,
-};
+use super::{ABSENT, ACCESS, CLIENT, Count, DRIVER, NODE, UNIFORM};
 use crate::StudyError;
 use crate::context::Context;
 use crate::data::Dataset;
@@ -63,7 +61,7 @@ fn run_node(context: &Context<'_>, directory: &Path, data: &mut Dataset) -> Resu
     settings.insert("java.heap".to_string(), node.heap()?);
     data.set_parameter("settings", settings.into_iter().collect::<serde_json::Value>());
     tables::create(&server, &subjects)?;
-    tables::load(&server, &node, &subjects, &mut keys)?;
+    tables::load(&server, || node.flush(KEYSPACE), &subjects, &mut keys)?;
     let files = node.files(KEYSPACE, &subjects[0].table, "-Data.db")?;
     data.set_parameter("format", tables::format_of(&files));
     context.step(1, STEPS);
@@ -79,10 +77,9 @@ fn run_node(context: &Context<'_>, directory: &Path, data: &mut Dataset) -> Resu
     server.warm_up(WARM_UP, &keys)?;
     context.step(2, STEPS);
 
-    let popular_absent = popular(context.random("cassandra popular absent"), &keys.absent);
-    let popular_present = popular(context.random("cassandra popular present"), &keys.present);
+    let popular = popular_keys(context, &keys);
     let mut counts = Vec::new();
-    for (distribution, asked) in [(UNIFORM, &keys.absent), (ZIPF, &popular_absent)] {
+    for (distribution, asked) in [(UNIFORM, &keys.absent), (ZIPF, &popular[0])] {
         let asked: Vec<&[u8]> = asked.iter().map(Vec::as_slice).collect();
         let tables = (&*subjects, &*stores, &*filters);
         let mut rows = count(&server, &node, tables, &asked, keys.present.len() as u64)?;
@@ -93,26 +90,15 @@ fn run_node(context: &Context<'_>, directory: &Path, data: &mut Dataset) -> Resu
     context.step(3, STEPS);
 
     let mut times = Times::default();
-    let tasks = [
-        (ABSENT, &keys.absent),
-        (ABSENT_ZIPF, &popular_absent),
-        (PRESENT, &keys.present),
-        (PRESENT_ZIPF, &popular_present),
-    ];
-    for (done, (task, asked)) in (4..).zip(tasks) {
-        times.add(context, &server, &node, (&subjects, &stores), (task, asked))?;
+    for (done, (task, asked)) in (4..).zip(tasks(&keys, &popular)) {
+        times.add(context, &server, Some(&node), (&subjects, &stores), (task, asked))?;
         context.step(done, STEPS);
     }
     data.add_times("client", &times.client)?;
     data.add_times("server", &times.server)?;
     data.add_times("quantiles", &times.quantiles)?;
 
-    let table = |chance| {
-        let found = subjects.iter().find(|subject| subject.is_baseline(chance));
-        found.map(|subject| subject.table.clone()).ok_or_else(|| failed("a table is missing"))
-    };
-    let guarded = [(WITH_FILTER, table(CHANCE)?), (WITHOUT_FILTER, table(1.0)?)];
-    guards::measure(context, &server, &guarded, &keys, data)?;
+    guards::measure(context, &server, &tables::guarded(&subjects)?, &keys, data)?;
     context.step(8, STEPS);
 
     drop((stores, server));
@@ -122,14 +108,18 @@ fn run_node(context: &Context<'_>, directory: &Path, data: &mut Dataset) -> Resu
     Server::connect(&node.address, KEYSPACE)?.drop_keyspace()
 }
 
-/// Guards alone, on a server of which only the address is known.
+/// What CQL can do, on a server of which only the address is known.
 fn run_client(context: &Context<'_>, address: &str, data: &mut Dataset) -> Result<(), StudyError> {
     let owner = Owner::random().map_err(failed)?;
     let server = Server::connect(address, &format!("{KEYSPACE}_{owner}"))?;
-    let keys = Keys::new(context);
+    let mut keys = Keys::new(context);
     describe(data, &server, CLIENT, &keys)?;
+    // Other versions and other servers have no such tables.
+    if let Ok(settings) = server.settings() {
+        data.set_parameter("settings", settings.into_iter().collect::<serde_json::Value>());
+    }
     server.create_keyspace()?;
-    let measured = measure_client(context, &server, &keys, data);
+    let measured = measure_client(context, &server, &mut keys, data);
     // Also after a failure: the keyspace is nobody else's.
     server.drop_keyspace().and(measured)
 }
@@ -137,16 +127,56 @@ fn run_client(context: &Context<'_>, address: &str, data: &mut Dataset) -> Resul
 fn measure_client(
     context: &Context<'_>,
     server: &Server,
-    keys: &Keys,
+    keys: &mut Keys,
     data: &mut Dataset,
 ) -> Result<(), StudyError> {
-    let table = "guarded";
-    server.create_table(table)?;
-    let writer = server.writer(table)?;
-    server.write(&writer, keys.present.iter())?;
-    server.runtime.block_on(writer.close()).map_err(failed)?;
-    context.step(1, 2);
-    guards::measure(context, server, &[(WITH_FILTER, table.to_string())], keys, data)
+    const STEPS: u64 = 6;
+    let mut subjects = tables::client_subjects();
+    let guarded = tables::guarded(&subjects)?;
+    tables::create(server, &subjects)?;
+    let names = || subjects.iter().map(|subject| &*subject.table).chain([WARM_UP]);
+    tables::load(server, || server.flush(names()), &subjects, keys)?;
+    // What the server has made of the parts.
+    for subject in &mut subjects {
+        subject.parts = server.sstables(&subject.table, &keys.absent[0])?;
+    }
+    let stores: Vec<CassandraStore> =
+        subjects.iter().map(|subject| server.store(&subject.table)).collect::<Result<_, _>>()?;
+    server.warm_up(WARM_UP, keys)?;
+    context.step(1, STEPS);
+
+    let mut times = Times::default();
+    let popular = popular_keys(context, keys);
+    for (done, (task, asked)) in (2..).zip(tasks(keys, &popular)) {
+        times.add(context, server, None, (&subjects, &stores), (task, asked))?;
+        context.step(done, STEPS);
+    }
+    data.add_times("client", &times.client)?;
+    data.add_times("quantiles", &times.quantiles)?;
+    guards::measure(context, server, &guarded, keys, data)?;
+    context.step(6, STEPS);
+    Ok(())
+}
+
+/// Keys drawn by Zipf's law: absent ones, and present ones.
+fn popular_keys(context: &Context<'_>, keys: &Keys) -> [Vec<Vec<u8>>; 2] {
+    [
+        popular(context.random("cassandra popular absent"), &keys.absent),
+        popular(context.random("cassandra popular present"), &keys.present),
+    ]
+}
+
+/// What is asked for, with its name in the data.
+fn tasks<'k>(
+    keys: &'k Keys,
+    [absent, present]: &'k [Vec<Vec<u8>>; 2],
+) -> [(&'static str, &'k [Vec<u8>]); 4] {
+    [
+        (ABSENT, &keys.absent),
+        (ABSENT_ZIPF, absent),
+        (PRESENT, &keys.present),
+        (PRESENT_ZIPF, present),
+    ]
 }
 
 fn describe(

@@ -1,6 +1,7 @@
 //! A connection to the server, and a keyspace of this experiment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use crivo_store::{AsyncGuarded, AsyncStore, GuardOptions};
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
+use scylla::statement::Statement;
 use tokio::runtime::Runtime;
 
 use super::failed;
@@ -18,6 +20,9 @@ use crate::StudyError;
 
 /// A busy machine answers late.
 const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How often a trace is asked for until it is there.
+const TRACE_ATTEMPTS: NonZeroU32 = NonZeroU32::new(50).unwrap();
 
 /// How many keys are written or asked for in one call.
 pub(super) const BATCH: usize = 4096;
@@ -34,6 +39,9 @@ const SETTINGS: [&str; 8] = [
     "row_cache_size",
 ];
 
+/// After this time the server writes to SSTables what is in memory, where it is asked to.
+const FLUSH_PERIOD: Duration = Duration::from_millis(500);
+
 pub(super) struct Server {
     pub(super) runtime: Runtime,
     pub(super) client: Arc<Session>,
@@ -49,6 +57,8 @@ impl Server {
             .known_node(address)
             .connection_timeout(TIMEOUT)
             .schema_agreement_timeout(TIMEOUT)
+            .tracing_info_fetch_attempts(TRACE_ATTEMPTS)
+            .tracing_info_fetch_interval(Duration::from_millis(100))
             .default_execution_profile_handle(profile.into_handle());
         let client = Arc::new(runtime.block_on(builder.build()).map_err(failed)?);
         Ok(Self { runtime, client, keyspace: keyspace.to_string() })
@@ -104,6 +114,39 @@ impl Server {
         pairs.map(pair).collect()
     }
 
+    /// Has what is in memory of these tables written to SSTables. CQL can only have that done after a time.
+    pub(super) fn flush<'t>(
+        &self,
+        tables: impl Iterator<Item = &'t str> + Clone,
+    ) -> Result<(), StudyError> {
+        for period in [FLUSH_PERIOD, Duration::ZERO] {
+            for table in tables.clone() {
+                let (keyspace, period) = (&self.keyspace, period.as_millis());
+                self.execute(format!(
+                    "ALTER TABLE {keyspace}.{table} WITH memtable_flush_period_in_ms = {period}"
+                ))?;
+            }
+            // Every period the server looks whether one has passed.
+            std::thread::sleep(3 * period);
+        }
+        Ok(())
+    }
+
+    /// How many SSTables of a table a question for this key meets, by a trace of it; 0 if that does not tell.
+    pub(super) fn sstables(&self, table: &str, key: &[u8]) -> Result<u64, StudyError> {
+        let question = format!("SELECT value FROM {}.{table} WHERE key = ?", self.keyspace);
+        let mut statement = Statement::new(question);
+        statement.set_tracing(true);
+        self.runtime.block_on(async {
+            let result = self.client.query_unpaged(statement, (key,)).await.map_err(failed)?;
+            let Some(id) = result.tracing_id() else { return Ok(0) };
+            // Traces are written later, and some servers have none.
+            let Ok(trace) = self.client.get_tracing_info(&id).await else { return Ok(0) };
+            let activities = trace.events.iter().filter_map(|event| event.activity.as_deref());
+            Ok(count_sstables(activities))
+        })
+    }
+
     fn table(&self, name: &str) -> CassandraTable {
         CassandraTable::new(&self.keyspace, name)
     }
@@ -155,5 +198,33 @@ impl Server {
             self.count(&store, &asked)?;
         }
         Ok(())
+    }
+}
+
+/// The SSTables that the events of a trace name: `Bloom filter allows skipping sstable 3`.
+fn count_sstables<'a>(activities: impl Iterator<Item = &'a str>) -> u64 {
+    let named = activities.filter_map(|activity| {
+        let (_, name) = activity.rsplit_once(" sstable ")?;
+        name.split_whitespace().next()
+    });
+    named.collect::<BTreeSet<_>>().len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sstables_are_counted_by_their_names_in_a_trace() {
+        let trace = [
+            "Executing single-partition query on guarded",
+            "Acquiring sstable references",
+            "Bloom filter allows skipping sstable 3",
+            "Bloom filter allows skipping sstable 4",
+            "Partition index lookup complete (bloom filter false positive) for sstable 5",
+            "Bloom filter allows skipping sstable 3",
+        ];
+        assert_eq!(count_sstables(trace.into_iter()), 4);
+        assert_eq!(count_sstables(std::iter::empty()), 0);
     }
 }

@@ -11,10 +11,9 @@ use super::keys::Keys;
 use super::node::Node;
 use super::server::Server;
 use crate::StudyError;
-use crate::experiments::cassandra::{CHANCE, CHANCES, Count, PARTS, SSTABLES, chance_name};
-
-/// The largest of [`SSTABLES`].
-const MAX_PARTS: u64 = SSTABLES[SSTABLES.len() - 1];
+use crate::experiments::cassandra::{
+    CHANCE, CHANCES, Count, PARTS, SSTABLES, WITH_FILTER, WITHOUT_FILTER, chance_name,
+};
 
 /// Filters that replace the server's: the dimensions that Cassandra chooses for an FPR, for a multiple of
 /// the keys. Some have the memory of the server's own at [`CHANCE`], with another k.
@@ -39,7 +38,7 @@ pub(super) struct Subject {
 
 impl Subject {
     /// Whether it has the server's own filters, for this chance, on [`PARTS`] SSTables.
-    pub(super) fn is_baseline(&self, chance: f64) -> bool {
+    fn is_baseline(&self, chance: f64) -> bool {
         self.chance == chance && self.parts == PARTS && self.replacement.is_none()
     }
 }
@@ -65,6 +64,22 @@ pub(super) fn subjects() -> Vec<Subject> {
     subjects
 }
 
+/// Those that CQL alone can make: each setting of the server's filters, on [`PARTS`] SSTables.
+pub(super) fn client_subjects() -> Vec<Subject> {
+    let mut subjects = subjects();
+    subjects.retain(|subject| subject.parts == PARTS && subject.replacement.is_none());
+    subjects
+}
+
+/// The tables in front of which guards are measured, with the names of their tasks.
+pub(super) fn guarded(subjects: &[Subject]) -> Result<[(&'static str, String); 2], StudyError> {
+    let table = |chance| {
+        let found = subjects.iter().find(|subject| subject.is_baseline(chance));
+        found.map(|subject| subject.table.clone()).ok_or_else(|| failed("a table is missing"))
+    };
+    Ok([(WITH_FILTER, table(CHANCE)?), (WITHOUT_FILTER, table(1.0)?)])
+}
+
 pub(super) fn create(server: &Server, subjects: &[Subject]) -> Result<(), StudyError> {
     server.create_keyspace()?;
     let settings = |chance: f64| {
@@ -86,11 +101,11 @@ pub(super) fn create(server: &Server, subjects: &[Subject]) -> Result<(), StudyE
     server.create_table(WARM_UP)
 }
 
-/// Writes the keys of each table in as many parts as it has SSTables, each row in one. Leaves out absent
-/// keys that some filter would not be asked for.
+/// Writes the keys of each table in as many parts as it has SSTables, each row in one; `flush` has what is
+/// in memory written to them. Leaves out absent keys that some filter would not be asked for.
 pub(super) fn load(
     server: &Server,
-    node: &Node,
+    flush: impl Fn() -> Result<(), StudyError>,
     subjects: &[Subject],
     keys: &mut Keys,
 ) -> Result<(), StudyError> {
@@ -99,17 +114,18 @@ pub(super) fn load(
         tables.push((server.writer(&subject.table)?, subject.parts));
     }
     tables.push((server.writer(WARM_UP)?, 1));
+    let max_parts = subjects.iter().map(|subject| subject.parts).max().unwrap_or(1);
     let mut unflushed = 0;
-    for part in 0..MAX_PARTS {
+    for part in 0..max_parts {
         for (writer, parts) in tables.iter().filter(|(_, parts)| part < *parts) {
             server.write(writer, keys.part(part, *parts))?;
             unflushed += keys.present.len() / *parts as usize;
             if unflushed >= MAX_UNFLUSHED {
-                node.flush(&server.keyspace)?;
+                flush()?;
                 unflushed = 0;
             }
         }
-        node.flush(&server.keyspace)?;
+        flush()?;
         unflushed = 0;
     }
     for (writer, _) in tables {
@@ -117,7 +133,7 @@ pub(super) fn load(
     }
     let question = format!("SELECT value FROM {}.{WARM_UP} WHERE key = ?", server.keyspace);
     let statement = server.runtime.block_on(server.client.prepare(question)).map_err(failed)?;
-    keys.keep_within_tokens(MAX_PARTS, |key| {
+    keys.keep_within_tokens(max_parts, |key| {
         let token = statement.calculate_token(&(key,)).map_err(failed)?;
         Ok(token.ok_or_else(|| failed("the driver knows no token"))?.value())
     })

@@ -35,12 +35,13 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Asks all tables in turn for the keys of a task, one question at a time.
+    /// Asks all tables in turn for the keys of a task, one question at a time. Only a node tells the server's
+    /// own times.
     pub(super) fn add(
         &mut self,
         context: &Context<'_>,
         server: &Server,
-        node: &Node,
+        node: Option<&Node>,
         (subjects, stores): (&[Subject], &[CassandraStore]),
         (task, asked): (&str, &[Vec<u8>]),
     ) -> Result<(), StudyError> {
@@ -51,7 +52,8 @@ impl Times {
         let turns = vec![Cell::new(0); subjects.len()];
         let singles = RefCell::new(vec![Vec::new(); subjects.len()]);
         let all = context.repetitions();
-        let mut before = node.read_times(KEYSPACE)?;
+        let read_times = || node.map(|node| node.read_times(KEYSPACE)).transpose();
+        let mut before = read_times()?;
         for (block, first) in (0..).zip((0..all).step_by(ROUNDS_PER_BLOCK as usize)) {
             let rounds = ROUNDS_PER_BLOCK.min(all - first);
             let mut contenders: Vec<Contender<'_>> = stores
@@ -80,10 +82,11 @@ impl Times {
                 sample.round += first;
             }
             self.client.append(&mut samples);
-            let after = node.read_times(KEYSPACE)?;
+            let after = read_times()?;
+            let (Some(known), Some(now)) = (&before, &after) else { continue };
             for subject in subjects {
                 let (Some(before), Some(after)) =
-                    (before.get(&subject.table), after.get(&subject.table))
+                    (known.get(&subject.table), now.get(&subject.table))
                 else {
                     return Err(failed(format_args!("no read time of {}", subject.table)));
                 };
