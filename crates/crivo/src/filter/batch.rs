@@ -99,14 +99,13 @@ pub(super) fn fetch_and_put<F: Filter>(
 
 /// Gives all keys to `put`, some at a time, while `fetch` asks for the memory of those after them.
 #[inline(always)]
-pub(super) fn in_groups<Table: ?Sized>(
+pub(super) fn in_groups<Table: ?Sized, K: Copy>(
     table: &mut Table,
-    keys: &[Digest],
-    fetch: impl Fn(&Table, Digest),
-    put: impl Fn(&mut Table, &[Digest]),
+    keys: &[K],
+    fetch: impl Fn(&Table, K),
+    put: impl Fn(&mut Table, &[K]),
 ) {
-    let fetch_group =
-        |table: &Table, keys: &[Digest]| keys.iter().for_each(|&key| fetch(table, key));
+    let fetch_group = |table: &Table, keys: &[K]| keys.iter().for_each(|&key| fetch(table, key));
     let mut groups = keys.chunks(GROUP).peekable();
     fetch_group(table, groups.peek().copied().unwrap_or_default());
     while let Some(now) = groups.next() {

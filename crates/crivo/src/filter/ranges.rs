@@ -20,7 +20,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 
-use super::batch::LINE_BYTES;
+use super::batch::{self, LINE_BYTES};
 use super::sorted::{Sorted, Sorting, limits};
 use super::threads::{lock, read, together, write};
 use crate::Digest;
@@ -40,8 +40,9 @@ const MIN_RANGE_BITS: u32 = 6;
 const MAX_RANGE_BITS: u32 = 26;
 
 /// The marks of a round take at most twice the memory of the table, so that it passes through the caches a few times
-/// only, but at least and at most so much. Where threads are many they take up to two fifths more, and up to twice the
-/// least where the table has few ranges.
+/// only, but at least the first of these, and no more than the second or once the table: else a large one would pass more
+/// often the larger it is. Where threads are many they take up to two fifths more, and up to twice the least where the
+/// table has few ranges.
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 pub(super) const MAX_BYTES: usize = if cfg!(test) { 1 << 12 } else { 1 << 27 };
 
@@ -78,6 +79,11 @@ pub(super) trait Marking: Copy + Sync {
     /// take half as much memory as the table: they stay near the cache, too, and fresh memory for more of them costs more.
     const QUICK_PASSES: bool;
 
+    /// Whether a mark takes so long that its memory is better fetched ahead even where all is near.
+    fn takes_long(&self) -> bool {
+        false
+    }
+
     /// The most marks that a key makes.
     fn most_marks(&self) -> usize;
 
@@ -87,6 +93,9 @@ pub(super) trait Marking: Copy + Sync {
 
     /// Makes the marks in their range, which begins at the word `first`.
     fn make(&self, marks: &[Self::Mark], first: usize, words: &mut [u64]);
+
+    /// Asks the processor to fetch the memory of a mark, likewise.
+    fn fetch(&self, mark: Self::Mark, first: usize, words: &[u64]);
 }
 
 /// Marks by ranges of 2^`range_bits` words.
@@ -119,8 +128,9 @@ pub(super) fn mark<T: Sync, M: Marking>(
 ) -> Option<()> {
     let bytes = size_of_val(words);
     let is_quick = M::QUICK_PASSES && bytes <= BYTES_OF_QUICK_PASSES;
+    let fetches_ahead = !is_quick || marking.takes_long();
     let bytes = if is_quick { bytes / 2 } else { bytes.saturating_mul(2) };
-    let bytes = bytes.clamp(MIN_BYTES, MAX_BYTES);
+    let bytes = bytes.clamp(MIN_BYTES, MAX_BYTES.max(size_of_val(words)));
     let marks = items.len().saturating_mul(marking.most_marks());
     // The last range has room like any other, also if it is shorter: a sixteenth more than is needed, unless ranges
     // are few, because many threads share the marks or the table is small.
@@ -174,9 +184,18 @@ pub(super) fn mark<T: Sync, M: Marking>(
                 if words.len() <= 1 << RANGE_BITS && count >= lines.len() {
                     lines.for_each(|line| prefetch(line.as_ptr(), Cache::Second));
                 }
-                marks().for_each(|sorted| {
-                    marking.make(sorted.0.of_range(range), range << range_bits, words);
-                });
+                let first = range << range_bits;
+                let fetch = |words: &[u64], mark| marking.fetch(mark, first, words);
+                for sorted in marks() {
+                    let marks = sorted.0.of_range(range);
+                    if fetches_ahead || words.len() > 1 << RANGE_BITS {
+                        let make =
+                            |words: &mut [u64], marks: &[_]| marking.make(marks, first, words);
+                        batch::in_groups(words, marks, fetch, make);
+                    } else {
+                        marking.make(marks, first, words);
+                    }
+                }
             }
             if is_last {
                 return;

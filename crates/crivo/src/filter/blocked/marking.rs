@@ -33,6 +33,10 @@ impl Marking for LineMarking {
     type Mark = Digest;
     const QUICK_PASSES: bool = true;
 
+    fn takes_long(&self) -> bool {
+        self.probes > 7
+    }
+
     fn most_marks(&self) -> usize {
         1
     }
@@ -46,11 +50,14 @@ impl Marking for LineMarking {
         let first = first / LINE_WORDS;
         let lines: &mut [Line] = words.as_chunks_mut().0;
         let place_of = |key| line_of(key, self.lines) - first;
-        let fetch = |lines: &[Line], key| batch::fetch(lines, place_of(key), Cache::First);
-        batch::in_groups(lines, marks, fetch, |lines, keys| {
-            for &key in keys {
-                dispatch::insert(self.level, &mut lines[place_of(key)], key, self.probes);
-            }
-        });
+        for &key in marks {
+            dispatch::insert(self.level, &mut lines[place_of(key)], key, self.probes);
+        }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, key: Digest, first: usize, words: &[u64]) {
+        let lines: &[Line] = words.as_chunks().0;
+        batch::fetch(lines, line_of(key, self.lines) - first / LINE_WORDS, Cache::First);
     }
 }

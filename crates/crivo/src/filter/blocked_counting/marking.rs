@@ -2,10 +2,12 @@
 
 use super::{BlockedCounting, LINE_WORDS, TWO_LINES, block, dispatch};
 use crate::Digest;
+use crate::filter::batch;
 use crate::filter::blocked::line_of;
 use crate::filter::packed_counters::{CounterWidth, Step};
 use crate::filter::ranges::{Marked, Marking};
 use crate::simd::Level;
+use crivo_core::memory::Cache;
 
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct CounterBlockMarking {
@@ -76,6 +78,19 @@ impl Marking for CounterBlockMarking {
                 self.each_block::<TWO_LINES>(marks, first, words, |block, key| {
                     block::step(block, key, probes, Step::Up);
                 });
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, mark: u64, first: usize, words: &[u64]) {
+        let place = line_of(Digest::new(mark), self.blocks) - first / self.block_words;
+        match self.width {
+            CounterWidth::Four => {
+                batch::fetch(words.as_chunks::<LINE_WORDS>().0, place, Cache::First);
+            }
+            CounterWidth::Eight => {
+                batch::fetch(words.as_chunks::<TWO_LINES>().0, place, Cache::First);
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use super::{Bloom, Probes};
 use crate::Digest;
+use crate::filter::batch;
 use crate::filter::ranges::{BYTES_IN_CACHE, Marked, Marking};
+use crivo_core::memory::Cache;
 
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct BitMarking {
@@ -49,5 +51,10 @@ impl Marking for BitMarking {
         for mark in marks {
             words[(mark >> 6) as usize] |= 1 << (mark & 63);
         }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, mark: u32, _: usize, words: &[u64]) {
+        batch::fetch(words, (mark >> 6) as usize, Cache::First);
     }
 }

@@ -2,9 +2,11 @@
 
 use super::CountingBloom;
 use crate::Digest;
+use crate::filter::batch;
 use crate::filter::packed_counters::{self, CounterWidth};
 use crate::filter::ranges::{Marked, Marking};
 use crate::hash::Indices;
+use crivo_core::memory::Cache;
 
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct CounterMarking {
@@ -60,5 +62,10 @@ impl Marking for CounterMarking {
             CounterWidth::Four => packed_counters::raise::<4>(words, marks),
             CounterWidth::Eight => packed_counters::raise::<8>(words, marks),
         }
+    }
+
+    #[inline(always)]
+    fn fetch(&self, mark: u32, _: usize, words: &[u64]) {
+        batch::fetch(words, (mark / (64 / self.width.bits())) as usize, Cache::First);
     }
 }

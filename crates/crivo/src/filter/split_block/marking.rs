@@ -3,8 +3,10 @@
 use super::block::{BLOCK_WORDS, Block, block_of};
 use super::{SplitBlock, dispatch};
 use crate::Digest;
+use crate::filter::batch;
 use crate::filter::ranges::{BYTES_IN_CACHE, Marked, Marking};
 use crate::simd::Level;
+use crivo_core::memory::Cache;
 
 #[derive(Clone, Copy)]
 pub(in crate::filter) struct BlockMarking {
@@ -43,5 +45,11 @@ impl Marking for BlockMarking {
         let blocks: &mut [Block] = words.as_chunks_mut().0;
         let place_of = |key| block_of(key, self.blocks) - first;
         dispatch::insert_all(self.level, blocks, marks, place_of);
+    }
+
+    #[inline(always)]
+    fn fetch(&self, key: Digest, first: usize, words: &[u64]) {
+        let blocks: &[Block] = words.as_chunks().0;
+        batch::fetch(blocks, block_of(key, self.blocks) - first / BLOCK_WORDS, Cache::First);
     }
 }
