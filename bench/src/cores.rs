@@ -1,16 +1,28 @@
-//! Whether two threads have a core each.
+//! Whether two threads have a core each, and how far these are from each other.
 //!
 //! Two processors of a virtual machine may be shared with other machines, or be two threads of one core, and be so at one
 //! moment and not at the next. Multiplications need nothing but a core: how long they take on both processors at once,
-//! beside the least that they ever took, tells how much of two cores there is. On a machine with more than two
-//! processors, others than these two may do the work that is measured.
+//! beside the least that they ever took, tells how much of two cores there is.
+//!
+//! The two cores may share a cache or be on different sockets, and that may change, too. What one has written takes ten
+//! times as long to the other then. How long a message takes to the other core and back tells that.
+//!
+//! On a machine with more than two processors, others than these two may do the work that is measured.
 
 use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Two threads that multiply this many times as fast as one have a core each.
 const TWO_CORES: f64 = 1.9;
+
+/// A message to a core that shares a cache with this one, and one back, take less than so many nanoseconds: about 50 to
+/// 100 there, 200 or more elsewhere.
+const NEAR: f64 = 150.0;
+
+/// So many messages are sent and answered at a time, so often. The least time counts: others may have the cores meanwhile.
+const MESSAGES: u32 = 500;
+const MESSAGE_TRIALS: usize = 5;
 
 /// So long others may have the cores.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -63,6 +75,42 @@ impl Cores {
         2.0 * self.fastest / both.as_secs_f64()
     }
 
+    /// Nanoseconds that a message takes to the other core and back.
+    pub fn round_trip(&self) -> f64 {
+        let [sent, answered] = [const { Apart(AtomicU32::new(0)) }; 2];
+        let [one, other] = self.processors;
+        let nanoseconds = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                other.into_iter().for_each(go_to);
+                for message in 1..=MESSAGES * MESSAGE_TRIALS as u32 {
+                    sent.wait_for(message);
+                    answered.0.store(message, Ordering::Release);
+                }
+            });
+            let sender = scope.spawn(|| {
+                one.into_iter().for_each(go_to);
+                let mut message = 0;
+                let times = [(); MESSAGE_TRIALS].map(|()| {
+                    let start = Instant::now();
+                    for _ in 0..MESSAGES {
+                        message += 1;
+                        sent.0.store(message, Ordering::Release);
+                        answered.wait_for(message);
+                    }
+                    start.elapsed().as_nanos() as f64
+                });
+                times.into_iter().fold(f64::INFINITY, f64::min)
+            });
+            sender.join().expect("a thread that sends messages")
+        });
+        nanoseconds / f64::from(MESSAGES)
+    }
+
+    /// Whether a round trip is one between cores that share a cache.
+    pub fn are_near(round_trip: f64) -> bool {
+        round_trip < NEAR
+    }
+
     /// Waits until two threads have a core each, but not for long. The last gain.
     pub fn wait(&mut self) -> f64 {
         let start = Instant::now();
@@ -84,6 +132,18 @@ impl Cores {
 impl Default for Cores {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// In a cache line of its own, and in one that is not fetched together with the next.
+#[repr(align(128))]
+struct Apart(AtomicU32);
+
+impl Apart {
+    fn wait_for(&self, message: u32) {
+        while self.0.load(Ordering::Acquire) != message {
+            spin_loop();
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crivo_core::mix::{GOLDEN, mix};
 
 pub mod cores;
 pub mod filters;
+pub mod memory;
 pub mod processes;
 
 /// Something measured: a name, and the work, which gives a reading.
@@ -37,11 +38,26 @@ pub fn interleave(
     rounds: usize,
     expected: Option<u64>,
 ) -> Vec<f64> {
+    interleave_with(0, contenders, operations, rounds, expected)
+}
+
+/// [`interleave`] of work that allocates: so many bytes are [at hand](memory) before each turn.
+///
+/// # Panics
+/// Likewise, and if there is not so much memory.
+pub fn interleave_with(
+    bytes: usize,
+    contenders: &mut [Contender<'_>],
+    operations: usize,
+    rounds: usize,
+    expected: Option<u64>,
+) -> Vec<f64> {
     let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
     let mut order: Vec<usize> = (0..contenders.len()).collect();
     for round in 0..rounds + 1 {
         shuffle_by(round as u64, &mut order);
         for &i in &order {
+            memory::warm(bytes);
             let start = Instant::now();
             let reading = std::hint::black_box((contenders[i].work)());
             let elapsed = start.elapsed();

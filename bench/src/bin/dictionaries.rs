@@ -11,7 +11,9 @@
 use std::hash::{BuildHasher, Hasher};
 
 use crivo::KeyHasher;
-use crivo_bench::{Contender, csv, interleave, number, processes, shuffle, table};
+use crivo_bench::{
+    Contender, csv, interleave, interleave_with, memory, number, processes, shuffle, table,
+};
 use crivo_exact::{ChainedMap, CuckooMap, Dictionary, LinearMap};
 
 /// crivo's default hash for rivals, so that only the tables differ.
@@ -151,8 +153,9 @@ fn measure(entries: usize, results: &mut Vec<Vec<String>>) {
             })
         })
         .collect();
-    let insert =
-        interleave(&mut filling, entries, if entries > 2_000_000 { 2 } else { 5 }, Some(0));
+    let fill_rounds = if entries > 2_000_000 { 2 } else { 5 };
+    let bytes = memory::for_keys(entries);
+    let insert = interleave_with(bytes, &mut filling, entries, fill_rounds, Some(0));
     drop(filling);
     let ask = |keys, expected| {
         let mut asking: Vec<Contender<'_>> = subjects

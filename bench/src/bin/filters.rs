@@ -14,7 +14,7 @@
 //! does without AVX-512; sbbf-rs-safe and fastbloom have no code for it in any case.
 
 use crivo_bench::filters::{BenchKey, Subject, goals, ours, rivals};
-use crivo_bench::{Contender, csv, interleave, processes, shuffle, table};
+use crivo_bench::{Contender, csv, interleave, interleave_with, memory, processes, shuffle, table};
 
 #[derive(Clone)]
 struct Settings {
@@ -95,7 +95,9 @@ fn measure<K: BenchKey>(settings: &Settings, results: &mut Vec<Vec<String>>) {
                     })
                 })
                 .collect();
-            let insert = interleave(&mut filling, n, if n > 2_000_000 { 1 } else { 5 }, Some(0));
+            let fill_rounds = if n > 2_000_000 { 1 } else { 5 };
+            let bytes = memory::for_keys(n);
+            let insert = interleave_with(bytes, &mut filling, n, fill_rounds, Some(0));
             drop(filling);
             let ask = |keys: &[K], expected| {
                 let mut asking: Vec<Contender<'_>> = subjects

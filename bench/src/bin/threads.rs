@@ -10,11 +10,11 @@
 //! memory ahead. Processor time, on all threads together, tells what two threads cost, also where other programs take the
 //! cores.
 //!
-//! A machine with two processors does not always have [two cores](crivo_bench::cores) to give: so that is measured
-//! before and after every round, which waits for them for up to two seconds. The last columns tell what two threads
-//! gained when they multiplied; in how many rounds they had two cores; and what they gained at the real work in these
-//! rounds. There are rounds until nine had two cores, or eighteen in all; what is measured is told at once, and in a
-//! table at the end.
+//! A machine with two processors does not always have [two cores](crivo_bench::cores) to give, nor always two that share
+//! a cache: so both are measured before and after every round, which waits for two cores for up to two seconds. The
+//! last columns tell in how many rounds there were two cores, near to each other or far, and what two threads gained in
+//! these rounds. There are rounds until nine had two cores that are near, or eighteen in all; what is measured is told at
+//! once, and in a table at the end. Memory is [at hand](crivo_bench::memory).
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 use crivo::filter::{AnyFilter, AtomicBlocked, AtomicBloom, Kind, Spec};
 use crivo::{Digest, KeyHasher};
 use crivo_bench::cores::Cores;
-use crivo_bench::{median, number, shuffle, table};
+use crivo_bench::{median, memory, number, shuffle, table};
 
 const FPR: f64 = 0.01;
-/// As many rounds with two cores are wanted, and more than these are not tried.
+/// As many rounds with two cores near to each other are wanted, and more than these are not tried.
 const ROUNDS: usize = 9;
 const MAX_ROUNDS: usize = 18;
 
@@ -35,13 +35,19 @@ struct Round {
     wall: [f64; 2],
     /// Seconds of processors.
     processor: [f64; 2],
-    /// What two threads gained when they multiplied, before or after, whichever was less.
-    multiplications: f64,
+    /// Whether there were two cores, before and after, and whether these were near.
+    cores: Option<Distance>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Distance {
+    Near,
+    Far,
 }
 
 impl Round {
-    fn has_two_cores(&self) -> bool {
-        Cores::are_two(self.multiplications)
+    fn gain(&self) -> f64 {
+        self.wall[0] / self.wall[1]
     }
 }
 
@@ -51,6 +57,8 @@ struct Report {
     /// Parts of the names of what is to be measured; none for everything.
     only: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// What is allocated at once, at the most.
+    bytes: usize,
 }
 
 impl Report {
@@ -71,41 +79,51 @@ fn compare(
     }
     let mut rounds: Vec<Round> = Vec::new();
     for round in 0..=MAX_ROUNDS {
-        if rounds.iter().filter(|round| round.has_two_cores()).count() == ROUNDS {
+        let near = rounds.iter().filter(|round| round.cores == Some(Distance::Near));
+        if near.count() == ROUNDS {
             break;
         }
         let mut order = [1, 2];
         order.rotate_left(round % 2);
         let (mut wall, mut processor) = ([0.0; 2], [0.0; 2]);
-        let gain_before = report.cores.wait();
+        let before = (report.cores.wait(), report.cores.round_trip());
         for threads in order {
             prepare();
+            memory::warm(report.bytes);
             let (start, processor_start) = (Instant::now(), processor_time());
             work(threads);
             wall[threads - 1] = start.elapsed().as_secs_f64();
             let used = processor_time().saturating_sub(processor_start);
             processor[threads - 1] = used.as_secs_f64();
         }
-        let multiplications = gain_before.min(report.cores.gain());
+        let after = (report.cores.gain(), report.cores.round_trip());
+        let are_two = [before, after].iter().all(|cores| Cores::are_two(cores.0));
+        let [near_before, near_after] = [before, after].map(|cores| Cores::are_near(cores.1));
+        let distance = if near_before { Distance::Near } else { Distance::Far };
+        let cores = (are_two && near_before == near_after).then_some(distance);
         // The first round warms up.
         if round > 0 {
-            rounds.push(Round { wall, processor, multiplications });
+            rounds.push(Round { wall, processor, cores });
         }
     }
     let of = |value: fn(&Round) -> f64| median(rounds.iter().map(value).collect());
-    let gain = |round: &Round| round.wall[0] / round.wall[1];
-    let with_two_cores = rounds.iter().filter(|round| round.has_two_cores());
-    let gains: Vec<f64> = with_two_cores.map(gain).collect();
-    let row = vec![
+    let mut row = vec![
         name,
         format!("{:.0}", 1e3 * of(|round| round.wall[0])),
         format!("{:.0}", 1e3 * of(|round| round.wall[1])),
         format!("{:.2}×", of(|round| round.processor[1]) / of(|round| round.processor[0])),
-        format!("{:.2}×", median(rounds.iter().map(gain).collect())),
-        format!("{:.2}×", of(|round| round.multiplications)),
-        format!("{} of {}", gains.len(), rounds.len()),
-        if gains.is_empty() { "–".to_owned() } else { format!("{:.2}×", median(gains)) },
+        format!("{:.2}×", of(Round::gain)),
     ];
+    for distance in [Distance::Near, Distance::Far] {
+        let these = rounds.iter().filter(|round| round.cores == Some(distance));
+        let gains: Vec<f64> = these.map(Round::gain).collect();
+        row.push(format!("{} of {}", gains.len(), rounds.len()));
+        row.push(if gains.is_empty() {
+            "–".to_owned()
+        } else {
+            format!("{:.2}×", median(gains))
+        });
+    }
     eprintln!("{}", row.join("  "));
     report.rows.push(row);
 }
@@ -198,9 +216,10 @@ fn main() {
         std::process::exit(2);
     };
     let times = ["", "1 thread, ms", "2 threads, ms", "processor time"];
-    let gains = ["speed", "multiplications", "two cores", "speed then"];
+    let gains = ["speed", "near cores", "speed then", "far cores", "speed then"];
     let head = times.into_iter().chain(gains).map(String::from).collect();
-    let mut report = Report { cores: Cores::new(), only, rows: vec![head] };
+    let bytes = memory::for_keys(count as usize);
+    let mut report = Report { cores: Cores::new(), only, rows: vec![head], bytes };
     let mut keys: Vec<u64> = (0..count).map(number).collect();
     shuffle(&mut keys);
     build("u64", &keys, &mut report);

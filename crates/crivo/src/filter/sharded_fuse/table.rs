@@ -71,6 +71,8 @@ pub(super) struct ShardedTable {
     shards: Vec<Shard>,
     /// By how much a digest is shifted to count bytes of `shards`; its lowest four bits are then to be cleared.
     shift: u32,
+    /// The words of a shard: a question would call a function to compute them.
+    shard_words: usize,
     words: Words,
 }
 
@@ -109,14 +111,15 @@ impl ShardedTable {
             return Ok(None);
         }
         let shift = u64::BITS - geometry.shard_bits - size_of::<Shard>().trailing_zeros();
-        let mut table = Self { geometry, shards: Vec::new(), shift, words };
+        let shard_words = words.len() >> geometry.shard_bits;
+        let mut table = Self { geometry, shards: Vec::new(), shift, shard_words, words };
         table.shards = collected(table.shards_with(seeds.iter().copied()))?;
         Ok(Some(table))
     }
 
     /// Shards of these seeds, in these words.
     fn shards_with(&self, seeds: impl Iterator<Item = u64>) -> impl Iterator<Item = Shard> {
-        let (first, words) = (self.words.as_ptr(), self.geometry.shard_words() as usize);
+        let (first, words) = (self.words.as_ptr(), self.shard_words);
         // Without cells there is a shard, too, but no word for it.
         seeds.enumerate().map(move |(i, seed)| Shard { seed, start: first.wrapping_add(i * words) })
     }
@@ -199,8 +202,7 @@ impl ShardedTable {
         }
         let Place { start, mixed } = place;
         // SAFETY: a shard begins there, and has that many words.
-        let words =
-            unsafe { std::slice::from_raw_parts(start, self.geometry.shard_words() as usize) };
+        let words = unsafe { std::slice::from_raw_parts(start, self.shard_words) };
         let mut sum = geometry.wide_fingerprint(mixed);
         for cell in geometry.cells::<ARITY>(mixed) {
             // SAFETY: a geometry that passes its check, and has any cells, has them all within the
@@ -223,8 +225,9 @@ impl ShardedTable {
 
 impl Clone for ShardedTable {
     fn clone(&self) -> Self {
-        let Self { geometry, shift, ref words, .. } = *self;
-        let mut copy = Self { geometry, shards: Vec::new(), shift, words: words.clone() };
+        let Self { geometry, shift, shard_words, ref words, .. } = *self;
+        let words = words.clone();
+        let mut copy = Self { geometry, shards: Vec::new(), shift, shard_words, words };
         copy.shards = copy.shards_with(self.seeds()).collect();
         copy
     }
