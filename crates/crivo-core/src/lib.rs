@@ -12,9 +12,11 @@
 //! | [`check`] | parameters in their ranges |
 //! | `counting` (feature) | an allocator that counts, for tests |
 //! | [`Random`] | SplitMix64, the same stream on every platform |
+//! | [`opaque()`] | a number that the compiler knows nothing of |
 //! | [`mix`] | the bijection behind it, and the reduction of 64 bits to a range |
 
 mod error;
+mod opaque;
 mod packed;
 mod random;
 mod words;
@@ -31,6 +33,7 @@ pub mod spill;
 pub mod wire;
 
 pub use error::{BuildError, ParameterError};
+pub use opaque::opaque;
 pub use packed::PackedSlots;
 pub use random::Random;
 pub use words::Words;

@@ -14,6 +14,8 @@
 //! counters and their like. Shifting and multiplying once more repairs that for all kinds of filters,
 //! and costs as little latency as any second step.
 
+use crivo_core::opaque;
+
 /// The digits of π behind the point, in base 2^64. Numbers 6 and 8 are odd, and are multiplied with.
 const PI: [u64; 9] = [
     0x243f_6a88_85a3_08d3,
@@ -48,7 +50,7 @@ pub(super) fn digest(bytes: &[u8], start: u64) -> u64 {
 /// way of other things that it does.
 #[inline(always)]
 pub(super) fn digest_in_a_register(bytes: &[u8], start: u64) -> u64 {
-    finish(in_a_register(folded(bytes, start)))
+    finish(opaque(folded(bytes, start)))
 }
 
 /// The digest before its last step.
@@ -125,23 +127,6 @@ fn fold(x: u64, y: u64) -> u64 {
 #[inline(always)]
 fn finish(h: u64) -> u64 {
     (h ^ h >> 32).wrapping_mul(PI[6])
-}
-
-/// The same number, in a register of its own.
-#[inline(always)]
-#[allow(unsafe_code)] // Assembly, though there is no instruction in it.
-fn in_a_register(number: u64) -> u64 {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    let number = {
-        let mut number = number;
-        // SAFETY: nothing is done.
-        unsafe {
-            std::arch::asm!("/* {} */", inout(reg) number,
-                options(pure, nomem, nostack, preserves_flags));
-        }
-        number
-    };
-    number
 }
 
 #[inline(always)]

@@ -68,12 +68,13 @@ fn find_empty<L: LoadBucket>(table: &CuckooTable, seen: &mut Vec<Bucket>) -> Opt
         }
         grows &= seen.len() + CHILDREN <= MAX_SEEN && seen.try_reserve(CHILDREN).is_ok();
         if grows {
-            for slot in 0..BUCKET_SIZE {
-                let fingerprint = fields.get(content, slot * fields.width());
+            let children: [Bucket; CHILDREN] = std::array::from_fn(|slot| {
+                let fingerprint = fields.get(content, slot as u32 * fields.width());
                 let next = table.other(bucket, fingerprint);
                 table.prefetch(next, Cache::First);
-                seen.push(next);
-            }
+                next
+            });
+            seen.extend(children);
         }
         number += 1;
     }

@@ -71,6 +71,7 @@ use super::{Blocked, Bloom, DynamicFilter, Filter, FilterSpec, Full};
 use crate::persist::Metadata;
 use crate::{BuildError, Digest, Key, KeyHasher};
 use crivo_core::memory::Cache;
+use crivo_core::opaque;
 
 /// r of the module's text.
 const TIGHTENING: f64 = 0.85;
@@ -351,7 +352,9 @@ impl<F: Stage> Filter for GrowingChain<F> {
     /// The newest stage is asked first: it is for half of all keys.
     #[inline]
     fn contains_digest(&self, key: Digest) -> bool {
-        self.stages.iter().rev().any(|stage| stage.contains_digest(key))
+        // Else a stage could be left at its first bit that is not set, by a branch that nobody can predict.
+        let contains = |stage: &F| opaque(stage.contains_digest(key).into()) != 0;
+        self.stages.iter().rev().any(contains)
     }
 
     fn contains_batch(&self, keys: &[Digest], hits: &mut [bool]) {
