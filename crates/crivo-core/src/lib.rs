@@ -6,7 +6,6 @@
 //! | [`Words`] | 64-bit words that begin at a cache line, owned or lent by a mapped file |
 //! | [`PackedSlots`] | slots of any width, packed without waste |
 //! | [`memory`] | huge pages and prefetching |
-//! | [`processor`] | where a thread runs |
 //! | [`wire`] | variable-length integers, and a reader that trusts no length |
 //! | [`mod@file`] | replacing a file atomically |
 //! | [`check`] | parameters in their ranges |
@@ -27,7 +26,6 @@ pub mod counting;
 pub mod file;
 pub mod memory;
 pub mod mix;
-pub mod processor;
 #[cfg(feature = "spill")]
 pub mod spill;
 pub mod wire;

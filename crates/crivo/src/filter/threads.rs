@@ -14,7 +14,6 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::ParameterError;
-use crivo_core::processor;
 
 /// A thread is started only where there is memory for this many bytes more.
 const RESERVE: usize = 1 << 26;
@@ -256,11 +255,8 @@ fn start<'scope, T: Send + 'scope>(
     drop(std::hint::black_box(reserve));
     let under_way = Arc::new(Gate::default());
     let begun = Arc::clone(&under_way);
-    let here = processor::current();
     let run = move || {
         drop(Opening(&begun));
-        // Else it may share the processor of the one that waits for it, while others are idle.
-        here.into_iter().for_each(processor::leave);
         work()
     };
     let thread = Builder::new().spawn_scoped(scope, run).ok()?;
