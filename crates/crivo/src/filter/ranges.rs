@@ -41,7 +41,7 @@ const MAX_RANGE_BITS: u32 = 26;
 
 /// The marks of a round take at most twice the memory of the table, so that it passes through the caches a few times
 /// only, but at least the first of these, and no more than the second or once the table: else a large one would pass more
-/// often the larger it is. Where threads are many they take up to two fifths more, and up to twice the least where the
+/// often the larger it is. Where so much is not to be had, the second must do. Where threads are many they take up to two fifths more, and up to twice the least where the
 /// table has few ranges.
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 pub(super) const MAX_BYTES: usize = if cfg!(test) { 1 << 12 } else { 1 << 27 };
@@ -126,11 +126,28 @@ pub(super) fn mark<T: Sync, M: Marking>(
     digest_of: &(impl Fn(&T) -> Digest + Sync),
     threads: usize,
 ) -> Option<()> {
+    let table_bytes = size_of_val(words);
+    let marked = mark_within(MAX_BYTES.max(table_bytes), marking, words, items, digest_of, threads);
+    if marked.is_none() && table_bytes > MAX_BYTES {
+        return mark_within(MAX_BYTES, marking, words, items, digest_of, threads);
+    }
+    marked
+}
+
+/// [`mark`] with so many bytes of marks at the most, if the table does not call for fewer.
+fn mark_within<T: Sync, M: Marking>(
+    max_bytes: usize,
+    marking: M,
+    words: &mut [u64],
+    items: &[T],
+    digest_of: &(impl Fn(&T) -> Digest + Sync),
+    threads: usize,
+) -> Option<()> {
     let bytes = size_of_val(words);
     let is_quick = M::QUICK_PASSES && bytes <= BYTES_OF_QUICK_PASSES;
     let fetches_ahead = !is_quick || marking.takes_long();
     let bytes = if is_quick { bytes / 2 } else { bytes.saturating_mul(2) };
-    let bytes = bytes.clamp(MIN_BYTES, MAX_BYTES.max(size_of_val(words)));
+    let bytes = bytes.clamp(MIN_BYTES, max_bytes);
     let marks = items.len().saturating_mul(marking.most_marks());
     // The last range has room like any other, also if it is shorter: a sixteenth more than is needed, unless ranges
     // are few, because many threads share the marks or the table is small.
