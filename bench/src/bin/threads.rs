@@ -223,7 +223,7 @@ fn main() {
     let mut keys: Vec<u64> = (0..count).map(number).collect();
     shuffle(&mut keys);
     build("u64", &keys, &mut report);
-    {
+    if Kind::ALL.iter().any(|kind| report.wants(&format!("build {kind}, text"))) {
         let text: Vec<String> = keys.iter().map(|key| format!("user/{key:x}")).collect();
         build("text", &text, &mut report);
     }
