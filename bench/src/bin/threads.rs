@@ -100,7 +100,9 @@ fn compare(
         let are_two = [before, after].iter().all(|cores| Cores::are_two(cores.0));
         let [near_before, near_after] = [before, after].map(|cores| Cores::are_near(cores.1));
         let distance = if near_before { Distance::Near } else { Distance::Far };
-        let cores = (are_two && near_before == near_after).then_some(distance);
+        // Where no message has come back, how far they are is not known.
+        let is_known = [before, after].iter().all(|cores| cores.1.is_finite());
+        let cores = (are_two && is_known && near_before == near_after).then_some(distance);
         // The first round warms up.
         if round > 0 {
             rounds.push(Round { wall, processor, cores });

@@ -40,9 +40,9 @@ const MIN_RANGE_BITS: u32 = 6;
 const MAX_RANGE_BITS: u32 = 26;
 
 /// The marks of a round take at most twice the memory of the table, so that it passes through the caches a few times
-/// only, but at least the first of these, and no more than the second or once the table: else a large one would pass more
-/// often the larger it is. Where so much is not to be had, the second must do. Where threads are many they take up to two fifths more, and up to twice the least where the
-/// table has few ranges.
+/// only, but at least `MIN_BYTES`, and no more than `MAX_BYTES` or once the table: else a large one would pass more often
+/// the larger it is. Where so much is not to be had, `MAX_BYTES` must do. Where threads are many they take up to two
+/// fifths more, and up to twice the least where the table has few ranges.
 const MIN_BYTES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 pub(super) const MAX_BYTES: usize = if cfg!(test) { 1 << 12 } else { 1 << 27 };
 
